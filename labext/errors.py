@@ -1,0 +1,122 @@
+"""Every exception of labext, typed by what a user can do about it.
+
+An error carries what happened and the next step, each one sentence; where it came from a service
+also the status, method, path and the service's own words. Known secrets and key-like strings are
+masked before they are kept. In a notebook an error shows as one line; to nbclient, papermill and
+nbval it is a real error, so that Run All stops there.
+"""
+
+from __future__ import annotations
+
+from labext.redaction import mask
+
+
+class LabextError(Exception):
+    """What happened, and what to do next.
+
+    Attributes:
+        what: one sentence, what happened.
+        next_step: one sentence, what the user can do.
+        status: the HTTP status, where a service answered.
+        method, path: the request, without host and query.
+        server: the service's own words.
+    """
+
+    next_step = "Please report this, with the line that led to it."
+
+    def __init__(
+        self,
+        what: str,
+        next_step: str | None = None,
+        *,
+        status: int | None = None,
+        method: str | None = None,
+        path: str | None = None,
+        server: str | None = None,
+    ) -> None:
+        self.what = _one_line(what)
+        if next_step is not None:
+            self.next_step = _one_line(next_step)
+        self.status = status
+        self.method = method
+        self.path = None if path is None else mask(path)
+        self.server = None if server is None else mask(server)
+        super().__init__(f"{self.what} {self.next_step}".rstrip())
+
+    def _render_traceback_(self) -> list[str]:
+        """One coloured line for IPython in place of a traceback."""
+        return [f"\x1b[31m{type(self).__name__}:\x1b[0m {self.what} \x1b[1m{self.next_step}\x1b[0m"]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(mask(text).split())
+
+
+class SetupError(LabextError):
+    """Something to install or to configure is missing."""
+
+
+class SignInError(LabextError):
+    """The service does not know the caller: a missing, wrong or expired key."""
+
+    next_step = "Sign in again."
+
+
+class AccessError(LabextError):
+    """The service knows the caller and refuses: permission, budget or a flood."""
+
+    next_step = "Ask whoever runs the service for access."
+
+
+class InputError(LabextError, ValueError):
+    """Something the user typed or passed has to change."""
+
+
+class NotFoundError(InputError):
+    """The thing that was named is not there."""
+
+
+class ConflictError(InputError):
+    """The name is taken by something else."""
+
+
+class NotReadyError(LabextError):
+    """It is too early: the thing exists, but is not finished."""
+
+    next_step = "Wait until it is finished."
+
+
+class BusyError(LabextError):
+    """The service asks to slow down (429)."""
+
+    next_step = "Wait a little and try again."
+
+
+class ServiceError(LabextError):
+    """The service failed, or answered what makes no sense."""
+
+    next_step = "Look at the service, then try again."
+
+
+class UnreachableError(ServiceError):
+    """No service answers at the address, or the connection broke."""
+
+
+class OutcomeUnknownError(ServiceError):
+    """A change was sent and its answer lost: it may or may not have been made."""
+
+
+class JobFailedError(LabextError):
+    """What was waited for ended, but not as complete."""
+
+
+class StorageError(LabextError, OSError):
+    """The local disk is full, or the folder can't be written."""
+
+
+class ArchiveError(LabextError):
+    """A downloaded archive is damaged, or would write outside its folder."""
+
+
+class WatchInterrupted(LabextError):
+    """The user interrupted a watch; what was watched goes on."""
