@@ -1,0 +1,58 @@
+"""The catalogue: which tools the job service has here, and what is missing for the others.
+
+Importing this module imports none of the packages that do the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from labext.sandbox.jobs.tool import Score, Settings, Tool
+from labext.sandbox.jobs.tools import digest
+
+_MODULES = (digest,)
+
+
+def every_tool() -> list[Tool]:
+    """All tools there are, those that can't run here too."""
+    return [module.TOOL for module in _MODULES]
+
+
+def catalogue() -> dict[str, Tool]:
+    """The tools whose packages are installed, by name, in the order in which they are listed."""
+    return {tool.name: tool for tool in every_tool() if not tool.absent()}
+
+
+def missing() -> list[tuple[Tool, str]]:
+    """Each tool that can't run here, with the line that installs what it needs."""
+    return [
+        (tool, f'pip install "labext-jupyter[{tool.extra}]"')
+        for tool in every_tool()
+        if tool.absent()
+    ]
+
+
+def preload_modules() -> list[str]:
+    """What a fork server imports beforehand, so that a job does not wait for it."""
+    tools = catalogue().values()
+    names = dict.fromkeys(name for tool in tools for name in (*tool.requires, *tool.preload))
+    return [*(f"labext.sandbox.jobs.tools.{tool.name}" for tool in tools), *names]
+
+
+def run(name: str, settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
+    """Run one tool here and now, in this process.
+
+    Args:
+        name: the tool's.
+        settings: what was sent, with or without the defaults.
+        inputs: for each file parameter that was sent, the file.
+        out: an existing folder, which takes the results.
+
+    Raises:
+        ToolError: the settings or files won't do; the reason is one sentence.
+    """
+    module = import_module(f"labext.sandbox.jobs.tools.{name}")
+    return cast(Score, module.run(settings, inputs, out))

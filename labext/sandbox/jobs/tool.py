@@ -1,0 +1,140 @@
+"""What a tool of the job service is: its parameters, its limits, its record in `GET /tools`.
+
+A tool is a module of `labext.sandbox.jobs.tools` with two names: `TOOL`, which describes it and can
+be imported without the packages that do the work, and `run`, which does the work in the job's own
+process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+Settings = Mapping[str, Any]
+"""A job's settings, as they come out of JSON."""
+
+Score = dict[str, float | int | str]
+"""A tool's result in short: flat, numbers and short strings."""
+
+Type = Literal["string", "number", "integer", "boolean", "array", "pdb", "file"]
+"""The types that a parameter may declare. `pdb` and `file` take a file: the name of an uploaded
+file, a path in an earlier job's output, or the content itself (job service contract, Settings
+rules 6 to 8)."""
+
+
+class ToolError(Exception):
+    """A job can't be done with these settings or files: one sentence, naming the parameter."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting of a tool.
+
+    Attributes:
+        name: as it stands in a job's `settings`.
+        required: must always be sent.
+        type: what the service checks; None where the tool itself takes several forms.
+        default: what is taken when it is not sent; None for nothing.
+        description: one or two sentences, with the unit and the condition.
+        options: the values it may have, if they are few.
+        when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
+            one of these values (job service contract, Settings rules 3).
+        gate: the organization's permission that it needs; others neither see nor send it (rule 5).
+    """
+
+    name: str
+    required: bool = False
+    type: Type | None = None
+    default: Any = None
+    description: str | None = None
+    options: tuple[str, ...] | None = None
+    when: tuple[str, tuple[str, ...]] | None = None
+    gate: str | None = None
+
+    @property
+    def file(self) -> bool:
+        """Whether its value stands for a file."""
+        return self.type in ("pdb", "file")
+
+    def applies(self, settings: Settings) -> bool:
+        """Whether its condition is met by `settings`, in which defaults are filled in."""
+        return self.when is None or settings.get(self.when[0]) in self.when[1]
+
+    def record(self) -> dict[str, Any]:
+        """The parameter object of the contract: absent fields are absent, not null."""
+        record: dict[str, Any] = {"name": self.name, "required": self.required}
+        if self.type is not None:
+            record["type"] = self.type
+        if self.default is not None:
+            record["default"] = self.default
+        if self.description is not None:
+            record["description"] = self.description
+        if self.options is not None:
+            record["options"] = list(self.options)
+        return record
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool of the catalogue.
+
+    Attributes:
+        name: the `type` of its jobs, and its module's name.
+        display_name, description, github, paper: see the contract's Tool.
+        parameters: in the order in which they are shown.
+        requires: the top-level modules that `run` imports from outside.
+        preload: the modules that a fork server imports beforehand.
+        extra: the extra of labext-jupyter that brings them.
+        check: takes settings, with or without their defaults, and returns one sentence about the
+            first limit that they break, or None. File values are the names or contents that were
+            sent; what is in an uploaded file is seen by `run` alone.
+    """
+
+    name: str
+    display_name: str
+    description: str
+    github: str
+    paper: str
+    parameters: tuple[Parameter, ...]
+    requires: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    extra: str = "sandbox"
+    check: Callable[[Settings], str | None] | None = None
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, if there is one."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+    def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
+        """The parameters that an organization with the permissions `gates` may see and send."""
+        return tuple(p for p in self.parameters if p.gate is None or p.gate in gates)
+
+    def with_defaults(self, settings: Settings) -> dict[str, Any]:
+        """Return `settings` with the default of every parameter that applies and was not sent."""
+        filled = dict(settings)
+        # A condition may ask for a value that is itself a default: first those without one.
+        for parameter in sorted(self.parameters, key=lambda p: p.when is not None):
+            if (
+                parameter.default is not None
+                and parameter.name not in filled
+                and parameter.applies(filled)
+            ):
+                filled[parameter.name] = parameter.default
+        return filled
+
+    def record(self, gates: Collection[str] = ()) -> dict[str, Any]:
+        """The tool as an element of `GET /tools`, for an organization with these `gates`."""
+        return {
+            "name": self.name,
+            "displayName": self.display_name,
+            "description": self.description,
+            "github": self.github,
+            "paper": self.paper,
+            "settings": [parameter.record() for parameter in self.visible(gates)],
+        }
+
+    def absent(self) -> list[str]:
+        """The modules it requires that are not installed; nothing is imported to find out."""
+        return [module for module in self.requires if find_spec(module) is None]
