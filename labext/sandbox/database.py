@@ -1,0 +1,98 @@
+"""One database for every local service: SQLAlchemy on SQLite (WAL), portable to PostgreSQL.
+
+SQLite has one writer at a time. A transaction that reads first and writes later can fail with
+'database is locked' however long it waits, so a writing transaction takes the lock at its start
+(BEGIN IMMEDIATE), and the writers of this process queue up for it instead of polling.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy.engine import Connection
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.orm import Session
+
+BUSY_SECONDS = 30
+"""How long a transaction waits for another process that writes."""
+
+
+class Database:
+    """An engine and its two kinds of session.
+
+    `with database.read() as session:` sees one consistent state and writes nothing;
+    `with database.write() as session:` commits at its end and rolls back on any exception.
+    Both may be used from any thread. Objects stay usable after the session has ended.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = _engine(url)
+        self._immediate = self.engine.execution_options(labext_writes=True)
+        self._writers = threading.Lock()
+        self._writing = threading.local()
+
+    @classmethod
+    def at(cls, path: Path) -> Database:
+        """The SQLite database in the file `path`; the file is made if it isn't there."""
+        return cls(f"sqlite:///{path}")
+
+    def create(self, *metadata: MetaData) -> None:
+        """Create the tables that aren't there yet."""
+        for tables in metadata:
+            tables.create_all(self._immediate)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session whose reads all see one state; nothing is written."""
+        with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session with the write lock: committed at the end, rolled back on an exception.
+
+        Raises:
+            RuntimeError: this thread is already inside a writing transaction.
+        """
+        if getattr(self._writing, "inside", False):
+            raise RuntimeError("A writing transaction is open in this thread already.")
+        with self._writers:
+            self._writing.inside = True
+            try:
+                with Session(self._immediate, expire_on_commit=False) as session, session.begin():
+                    yield session
+            finally:
+                self._writing.inside = False
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: DBAPIConnection, _record: Any) -> None:
+    # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("labext_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

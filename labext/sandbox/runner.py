@@ -1,0 +1,7 @@
+"""The process of one task."""
+
+from __future__ import annotations
+
+
+class ToolError(Exception):
+    """A task can't be done, for a reason that its user can understand: one line."""
