@@ -94,7 +94,7 @@ class Kind:
         name: unique among all services: `jobs.run`, `jobs.aggregate`.
         entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
             a process of its own whose working directory is `work`. It returns JSON, and short.
-            To fail it raises `labext.sandbox.runner.ToolError(reason)`, or anything else.
+            To fail it raises `labext.sandbox.runner.TaskError(reason)`, or anything else.
         on_start: before the process is started (the row becomes Running).
         on_end: once the process and everything it started is gone.
         on_requeue: a task that was running goes back into the queue (the row becomes In Queue).

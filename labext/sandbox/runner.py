@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class ToolError(Exception):
+class TaskError(Exception):
     """A task can't be done, for a reason that its user can understand: one line."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
+from labext.sandbox.runner import TaskError
+
 Settings = Mapping[str, Any]
 """A job's settings, as they come out of JSON."""
 
@@ -24,7 +26,7 @@ file, a path in an earlier job's output, or the content itself (job service cont
 rules 6 to 8)."""
 
 
-class ToolError(Exception):
+class ToolError(TaskError):
     """A job can't be done with these settings or files: one sentence, naming the parameter."""
 
 
