@@ -57,9 +57,20 @@ def mask(text: str) -> str:
 
 
 class MaskingFilter(logging.Filter):
-    """A logging filter that masks the finished message of every record."""
+    """A logging filter that masks the finished message, and the traceback, of every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Mask in place, and let the record pass."""
         record.msg, record.args = mask(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text = mask(logging.Formatter().formatException(record.exc_info))
+            record.exc_info = None
         return True
+
+
+def logger(name: str) -> logging.Logger:
+    """Return a logger whose records are masked; a filter does not pass down to children."""
+    named = logging.getLogger(name)
+    if not any(isinstance(each, MaskingFilter) for each in named.filters):
+        named.addFilter(MaskingFilter())
+    return named

@@ -1,0 +1,109 @@
+"""A service's answer, whole and in memory."""
+
+from __future__ import annotations
+
+import json as stdlib_json
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from labext.errors import ServiceError
+from labext.transport.failure import first_words, looks_like_html
+from labext.transport.operation import Operation
+
+_UNREAD: Any = object()
+
+
+class Reply:
+    """A successful answer.
+
+    Attributes:
+        status: the HTTP status; 404 only for a repeated removal, which has then succeeded.
+        headers: by any case of their names.
+        content: the body's bytes.
+        repeated: an earlier try of this request may have reached the service.
+    """
+
+    def __init__(
+        self,
+        op: Operation,
+        status: int,
+        headers: Mapping[str, str],
+        content: bytes,
+        *,
+        repeated: bool = False,
+        service: str = "service",
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.content = content
+        self.repeated = repeated
+        self._op = op
+        self._service = service
+        self._json = _UNREAD
+
+    def __repr__(self) -> str:
+        return f"Reply({self.status}, {len(self.content)} bytes)"
+
+    def text(self) -> str:
+        """Return the body as text, in UTF-8."""
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Return the body as what its JSON says, parsed once.
+
+        Raises:
+            ServiceError: the body is a web page, half a JSON, or empty.
+        """
+        if self._json is _UNREAD:
+            try:
+                self._json = parse(self.content)
+            except ValueError:
+                raise self._senseless("JSON") from None
+        return self._json
+
+    def broken(self) -> ServiceError | None:
+        """Return why this answer can't be what the service meant, or None if it may be.
+
+        A web page under 200 comes from something in between; JSON is parsed where it is declared,
+        by the operation or by the answer's own Content-Type.
+        """
+        if self.status == 204 or (self.status == 404 and self.repeated):
+            return None
+        kind = self.headers.get("Content-Type", "").lower()
+        if "html" in kind or looks_like_html(self.content[:200].decode("utf-8", "replace")):
+            return self._senseless("an answer of its own")
+        if self._op.answer == "json" or "json" in kind:
+            try:
+                self.json()
+            except ServiceError as error:
+                return error
+        return None
+
+    def _senseless(self, expected: str) -> ServiceError:
+        start = first_words(self.content[:4000].decode("utf-8", "replace"))
+        instead = f"“{start}”" if start else "nothing at all"
+        return ServiceError(
+            f"The {self._service} answered {instead} to '{self._op.name}', not {expected}.",
+            "Check the service's address, then try again.",
+            status=self.status,
+            method=self._op.method,
+            path=f"/{self._op.path.lstrip('/')}",
+            server=start,
+        )
+
+
+def parse(content: bytes) -> Any:
+    """Return what a JSON text says; `NaN` and `Infinity`, which Python writes, are read too.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return orjson.loads(content)
+    except ValueError:
+        try:
+            return stdlib_json.loads(content)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
