@@ -11,9 +11,16 @@ from pathlib import Path
 from typing import cast
 
 from labext.sandbox.jobs.tool import Score, Settings, Tool
-from labext.sandbox.jobs.tools import digest
+from labext.sandbox.jobs.tools import (
+    align_pair,
+    digest,
+    msa_tree,
+    normal_modes,
+    peptide_build,
+    rna_fold,
+)
 
-_MODULES = (digest,)
+_MODULES = (peptide_build, digest, align_pair, rna_fold, normal_modes, msa_tree)
 
 
 def every_tool() -> list[Tool]:

@@ -6,7 +6,6 @@ import csv
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +47,15 @@ def _read(settings: Settings) -> _Request:
 
 
 def _enzyme(name: str) -> Any:
-    # By name: the enzymes are made while the package is imported, unseen by a type checker.
-    every = import_module("Bio.Restriction").AllEnzymes
-    known = {str(enzyme).lower(): enzyme for enzyme in every}
+    from Bio.Restriction import AllEnzymes
+
+    known = {str(enzyme).lower(): enzyme for enzyme in AllEnzymes}
     enzyme = known.get(name.lower())
     if enzyme is None:
         roman = name.lower().translate(_ROMAN)
-        near = [roman] if roman in known else difflib.get_close_matches(name.lower(), known, n=1)
+        near = (
+            [roman] if roman in known else difflib.get_close_matches(name.lower(), sorted(known), 1)
+        )
         hint = f"; did you mean {known[near[0]]}?" if near else "."
         raise ToolError(f"enzymes: {_values.shown(name)} is not in REBASE{hint}")
     if not (enzyme.cut_once() or enzyme.cut_twice()):

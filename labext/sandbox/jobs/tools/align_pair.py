@@ -1,0 +1,180 @@
+"""Aligns two sequences with affine gap costs (Biopython's PairwiseAligner)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
+from labext.sandbox.jobs.tools import _letters, _values
+
+LONGEST = 5000
+MATRICES = {
+    "DNA": ("NUC.4.4",),
+    "protein": ("BLOSUM62", "BLOSUM45", "BLOSUM80", "PAM30", "PAM250"),
+}
+"""The first is taken where none is named."""
+
+_LETTERS = {"DNA": _letters.DNA + "N", "protein": _letters.PROTEIN + "BZX"}
+
+
+@dataclass(frozen=True)
+class _Request:
+    first: str
+    second: str
+    matrix: str
+    mode: str
+    gap_open: float
+    gap_extend: float
+
+
+def _read(settings: Settings) -> _Request:
+    values = TOOL.with_defaults(settings)
+    molecule = _values.choice(values, "molecule", tuple(MATRICES))
+    kind = "DNA base" if molecule == "DNA" else "amino acid"
+    first, second = (
+        _letters.sequence(values, name, _LETTERS[molecule], kind, shortest=1, longest=LONGEST)
+        for name in ("sequence1", "sequence2")
+    )
+    matrix = str(values.get("matrix", MATRICES[molecule][0]))
+    if matrix not in MATRICES[molecule]:
+        raise ToolError(
+            f"matrix: {_values.shown(matrix)} is not for {molecule}, which takes "
+            f"{', '.join(MATRICES[molecule])}."
+        )
+    gap_open = _values.number(values, "gapOpen", 0, 100)
+    gap_extend = _values.number(values, "gapExtend", 0, 100)
+    if gap_extend > gap_open:
+        raise ToolError(f"gapExtend: {gap_extend:g} is more than gapOpen, {gap_open:g}.")
+    mode = _values.choice(values, "mode", ("global", "local"))
+    return _Request(first, second, matrix, mode, gap_open, gap_extend)
+
+
+TOOL = Tool(
+    name="align_pair",
+    display_name="Pairwise alignment",
+    description=(
+        "Aligns two DNA or protein sequences, from end to end (Needleman-Wunsch) or where they are "
+        "most alike (Smith-Waterman), with affine gap costs after Gotoh. A gap of n letters costs "
+        "gapOpen + (n - 1) * gapExtend, also at the ends. Gives the alignment as text and FASTA."
+    ),
+    github="https://github.com/biopython/biopython",
+    paper="https://doi.org/10.1016/0022-2836(82)90398-9",
+    parameters=(
+        Parameter(
+            "sequence1",
+            required=True,
+            type="string",
+            description=f"The first sequence, at most {LONGEST:,} letters.",
+        ),
+        Parameter(
+            "sequence2",
+            required=True,
+            type="string",
+            description=f"The second sequence, at most {LONGEST:,} letters.",
+        ),
+        Parameter(
+            "molecule",
+            default="DNA",
+            options=tuple(MATRICES),
+            description="DNA: A, C, G, T, N; protein: the 20 amino acids, B, Z, X.",
+        ),
+        Parameter("mode", default="global", options=("global", "local")),
+        Parameter(
+            "matrix",
+            options=tuple(name for names in MATRICES.values() for name in names),
+            description="Substitution scores; NUC.4.4 for DNA, BLOSUM62 for protein if not sent.",
+        ),
+        Parameter(
+            "gapOpen",
+            type="number",
+            default=10.0,
+            description="What a gap's first letter costs, 0 to 100.",
+        ),
+        Parameter(
+            "gapExtend",
+            type="number",
+            default=0.5,
+            description="What each further letter of a gap costs, 0 to gapOpen.",
+        ),
+    ),
+    requires=("Bio",),
+    preload=("Bio.Align", "Bio.Align.substitution_matrices"),
+    check=_values.fault(_read),
+)
+
+
+def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
+    """Write `alignment.txt` and `alignment.fasta`.
+
+    The score: `identity` and `similarity` in percent of the alignment's columns, gaps included;
+    `gaps` is the number of columns with a gap. A local alignment of sequences that have nothing in
+    common has no column and scores 0.
+    """
+    del inputs
+    request = _read(settings)
+    first, second, score, starts = _align(request)
+    columns = list(zip(first, second, strict=True))
+    marks = _marks(columns, request.matrix)
+    same, alike = marks.count("|"), len(marks) - marks.count(" ")
+    (out / "alignment.fasta").write_text(
+        f">sequence1\n{_wrapped(first)}>sequence2\n{_wrapped(second)}", encoding="utf-8"
+    )
+    (out / "alignment.txt").write_text(
+        f"{request.mode} alignment, {request.matrix}, gapOpen {request.gap_open:g}, "
+        f"gapExtend {request.gap_extend:g}\nscore {score:g}, identity {same}/{len(columns)}\n\n"
+        + _blocks(first, marks, second, starts),
+        encoding="utf-8",
+    )
+    return {
+        "score": round(score, 3),
+        "identity": round(100 * same / len(columns), 2) if columns else 0.0,
+        "similarity": round(100 * alike / len(columns), 2) if columns else 0.0,
+        "gaps": sum("-" in column for column in columns),
+        "columns": len(columns),
+    }
+
+
+def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
+    """The two aligned strings, the score, and the place (from 1) of each one's first letter."""
+    from Bio.Align import PairwiseAligner, substitution_matrices
+
+    aligner = PairwiseAligner(mode=request.mode)
+    aligner.substitution_matrix = substitution_matrices.load(request.matrix)
+    aligner.open_gap_score = -request.gap_open
+    aligner.extend_gap_score = -request.gap_extend
+    best = next(iter(aligner.align(request.first, request.second)), None)
+    if best is None:
+        return "", "", 0.0, (1, 1)
+    starts = (int(best.coordinates[0][0]) + 1, int(best.coordinates[1][0]) + 1)
+    return str(best[0]), str(best[1]), float(best.score), starts
+
+
+def _marks(columns: list[tuple[str, str]], matrix: str) -> str:
+    """`|` for the same letter, `:` for a positive score, `.` for another pair, blank for a gap."""
+    from Bio.Align import substitution_matrices
+
+    scores = substitution_matrices.load(matrix)
+    return "".join(
+        " " if "-" in (a, b) else "|" if a == b else ":" if scores[a, b] > 0 else "."
+        for a, b in columns
+    )
+
+
+def _wrapped(letters: str) -> str:
+    return "".join(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
+
+
+def _blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:
+    """Rows of 60 columns, each sequence with the place of its first and last letter in the row."""
+    blocks, places = [], [starts[0] - 1, starts[1] - 1]
+    for i in range(0, len(marks), 60):
+        rows = []
+        for which, letters in enumerate((first, second)):
+            piece = letters[i : i + 60]
+            before, places[which] = places[which], places[which] + len(piece.replace("-", ""))
+            begin = min(before + 1, places[which])
+            rows.append(f"sequence{which + 1} {begin:>6} {piece} {places[which]}\n")
+        blocks.append(f"{rows[0]}{'':17}{marks[i : i + 60]}\n{rows[1]}")
+    return "\n".join(blocks)

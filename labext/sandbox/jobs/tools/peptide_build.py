@@ -1,0 +1,189 @@
+"""Builds an all-atom peptide from its sequence and backbone angles (PeptideBuilder)."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
+from labext.sandbox.jobs.tools import _letters, _values
+
+LONGEST = 1000
+ANGLES = {"helix": (-57.0, -47.0), "strand": (-139.0, 135.0)}
+"""Backbone angles phi and psi, in degrees, of the alpha helix and of the antiparallel beta strand
+(IUPAC-IUB Commission on Biochemical Nomenclature 1970, doi 10.1021/bi00820a001)."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    sequence: str
+    phi: Sequence[float]
+    psi: Sequence[float]
+
+
+def _read(settings: Settings) -> _Request:
+    values = TOOL.with_defaults(settings)
+    sequence = _letters.sequence(
+        values, "sequence", _letters.PROTEIN, "amino acid", shortest=2, longest=LONGEST
+    )
+    conformation = _values.choice(values, "conformation", (*ANGLES, "custom"))
+    if conformation != "custom":
+        for name in ("phi", "psi"):
+            if name in settings:
+                raise ToolError(f"{name}: it applies only where conformation is custom.")
+        phi, psi = ANGLES[conformation]
+        return _Request(sequence, [phi] * len(sequence), [psi] * len(sequence))
+    return _Request(
+        sequence, _angles(values, "phi", len(sequence)), _angles(values, "psi", len(sequence))
+    )
+
+
+def _angles(settings: Settings, name: str, residues: int) -> list[float]:
+    if settings.get(name) is None:
+        raise ToolError(f"{name}: it is required where conformation is custom.")
+    angles = _values.numbers(settings, name, -180, 180)
+    if len(angles) != residues:
+        raise ToolError(
+            f"{name}: it has {len(angles)} angles, where the sequence has {residues} residues."
+        )
+    return angles
+
+
+TOOL = Tool(
+    name="peptide_build",
+    display_name="Peptide builder",
+    description=(
+        "Builds a peptide with all its heavy atoms from its sequence, as an alpha helix, as a beta "
+        "strand or with backbone angles of your own, and gives a PDB file and the angles of each "
+        "residue. Bond lengths, bond angles and side chains have standard values; nothing is "
+        "relaxed, and side chains may touch."
+    ),
+    github="https://github.com/clauswilke/PeptideBuilder",
+    paper="https://doi.org/10.7717/peerj.80",
+    parameters=(
+        Parameter(
+            "sequence",
+            required=True,
+            type="string",
+            description=f"The 20 amino acids in one-letter code, 2 to {LONGEST:,} residues.",
+        ),
+        Parameter(
+            "conformation",
+            default="helix",
+            options=(*ANGLES, "custom"),
+            description="helix: phi -57, psi -47 degrees; strand: -139, 135; custom: phi and psi.",
+        ),
+        Parameter(
+            "phi",
+            when=("conformation", ("custom",)),
+            description=(
+                "Only with conformation=custom, and then required: degrees from -180 to 180, one a "
+                "residue (the first has nothing before it to turn against, and is not used)."
+            ),
+        ),
+        Parameter(
+            "psi",
+            when=("conformation", ("custom",)),
+            description=(
+                "Only with conformation=custom, and then required: degrees from -180 to 180, one a "
+                "residue (the last turns the end's two oxygens)."
+            ),
+        ),
+    ),
+    requires=("PeptideBuilder", "Bio"),
+    preload=("PeptideBuilder.PeptideBuilder", "Bio.PDB", "Bio.SeqUtils"),
+    check=_values.fault(_read),
+)
+
+
+def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
+    """Write `peptide.pdb` and `ramachandran.csv`.
+
+    The score: `weight` in daltons; `end_to_end` from the first to the last alpha carbon and
+    `radius_of_gyration` (heavy atoms, by mass) in ångström.
+    """
+    del inputs
+    request = _read(settings)
+
+    from Bio.PDB import PDBIO
+    from Bio.SeqUtils import molecular_weight
+
+    structure = _build(request)
+    writer = PDBIO()
+    writer.set_structure(structure)
+    writer.save(str(out / "peptide.pdb"))
+    residues = list(structure.get_residues())
+    _write_angles(residues, out / "ramachandran.csv")
+    return {
+        "residues": len(residues),
+        "atoms": sum(1 for _ in structure.get_atoms()),
+        "weight": round(float(molecular_weight(request.sequence, "protein")), 2),
+        "end_to_end": round(float(residues[-1]["CA"] - residues[0]["CA"]), 3),
+        "radius_of_gyration": round(_radius_of_gyration(structure), 3),
+    }
+
+
+def _build(request: _Request) -> Any:
+    from PeptideBuilder import Geometry
+    from PeptideBuilder import PeptideBuilder as builder
+
+    structure = builder.initialize_res(Geometry.geometry(request.sequence[0]))
+    before = zip(request.sequence[1:], request.phi[1:], request.psi, strict=False)
+    for letter, phi, psi in before:
+        geometry = Geometry.geometry(letter)
+        geometry.phi, geometry.psi_im1, geometry.omega = phi, psi, 180.0
+        structure = builder.add_residue(structure, geometry)
+    end = list(structure.get_residues())[-1]
+    standard = Geometry.geometry(request.sequence[-1])
+    # The oxygen lies opposite to where the next nitrogen would be.
+    oxygen = builder.calculateCoordinates(
+        end["N"],
+        end["CA"],
+        end["C"],
+        standard.C_O_length,
+        standard.CA_C_O_angle,
+        request.psi[-1] + 180.0,
+    )
+    end["O"].set_coord(oxygen)
+    structure = builder.add_terminal_OXT(structure)
+    if not all(math.isfinite(x) for atom in structure.get_atoms() for x in atom.coord):
+        raise ToolError("phi, psi: with these angles a residue can't be placed.")
+    return structure
+
+
+def _write_angles(residues: list[Any], path: Path) -> None:
+    """The angles as they are in the structure that was built, in degrees."""
+    from Bio.PDB.vectors import calc_dihedral
+
+    def angle(*atoms: Any) -> str:
+        return f"{math.degrees(calc_dihedral(*(atom.get_vector() for atom in atoms))):.2f}"
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["residue", "name", "phi", "psi", "omega"])
+        for place, this in enumerate(residues):
+            last = residues[place - 1] if place else None
+            following = residues[place + 1] if place + 1 < len(residues) else None
+            table.writerow(
+                [
+                    place + 1,
+                    this.get_resname(),
+                    angle(last["C"], this["N"], this["CA"], this["C"]) if last else "",
+                    angle(this["N"], this["CA"], this["C"], following["N"]) if following else "",
+                    angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
+                ]
+            )
+
+
+def _radius_of_gyration(structure: Any) -> float:
+    import numpy as np
+
+    atoms = list(structure.get_atoms())
+    places = np.array([atom.coord for atom in atoms], dtype=float)
+    masses = np.array([atom.mass for atom in atoms])
+    middle = np.average(places, axis=0, weights=masses)
+    return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))
