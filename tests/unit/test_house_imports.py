@@ -1,0 +1,88 @@
+"""Imports point one way, and only where they may."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HOMES = {
+    "labext": ROOT / "labext",
+    "labext_widgets": ROOT / "widgets" / "labext_widgets",
+    "labext_magics": ROOT / "magics" / "labext_magics",
+}
+ORDER = list(HOMES)
+CLIENT = ("labext.jobs", "labext.transport", "labext.frames", "labext.config", "labext.progress")
+POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
+HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "anywidget", "yaml", "keyring")
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for package, home in HOMES.items():
+        for path in home.rglob("*.py"):
+            parts = path.relative_to(home).with_suffix("").parts
+            yield ".".join([package, *(part for part in parts if part != "__init__")]), path
+
+
+def imported(name: str, path: Path) -> Iterator[tuple[str, ast.stmt]]:
+    """Every module that `path` names in an import, at any depth, with the statement."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1]
+            head = ".".join([*base, node.module or ""]).strip(".") if node.level else node.module
+            yield from ((f"{head}.{alias.name}", node) for alias in node.names)
+
+
+def within(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(package + ".") for package in packages)
+
+
+def functions_of(path: Path, statement: ast.stmt) -> str | None:
+    """The name of the function that holds a statement, by its line."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.lineno < statement.lineno <= (
+            node.end_lineno or 0
+        ):
+            return node.name
+    return None
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value)[-60:])
+def test_a_module_imports_only_what_it_may(name: str, path: Path) -> None:
+    above = ORDER[ORDER.index(name.split(".")[0]) + 1 :]
+    for target, statement in imported(name, path):
+        if within(target, *above):
+            assert name == "labext", f"{name} imports {target}, which is above it"
+            assert functions_of(path, statement) in {
+                "load_ipython_extension",
+                "unload_ipython_extension",
+            }
+        if within(name, *CLIENT):
+            assert not within(target, "labext.sandbox"), f"{name} is a client and imports {target}"
+        if within(name, "labext.sandbox"):
+            assert not within(target, "labext.jobs", "labext.transport", "labext.frames"), (
+                f"{name} is of the sandbox and imports {target}"
+            )
+        else:
+            assert target.split(".")[0] not in POSIX, f"{name} imports {target}: POSIX only"
+
+
+def test_loading_the_extension_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from IPython.core.interactiveshell import InteractiveShell;"
+        "shell = InteractiveShell.instance(); before = set(sys.modules);"
+        "shell.extension_manager.load_extension('labext');"
+        f"print([name for name in {HEAVY!r} if name in sys.modules and name not in before])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout.strip() == "[]"

@@ -1,0 +1,93 @@
+"""What is built is what is meant: the wheel, the source distribution, the top level."""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
+
+from labext import examples
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
+    *("labext", "magics", "widgets", "example_notebooks", "tests")
+}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    folder = tmp_path_factory.mktemp("wheel")
+    (built,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    return zipfile.ZipFile(built)
+
+
+def test_the_wheel_holds_three_packages_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        *("labext", "labext_magics", "labext_widgets")
+    }
+
+
+def test_the_wheel_holds_every_module(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    for home in ("labext", "magics/labext_magics", "widgets/labext_widgets"):
+        folder = ROOT / home
+        for path in [*folder.rglob("*.py"), folder / "py.typed"]:
+            assert f"{folder.name}/{path.relative_to(folder).as_posix()}" in names
+
+
+def test_the_notebooks_travel_in_the_wheel_with_their_data(wheel: zipfile.ZipFile) -> None:
+    inside = "labext/example_notebooks/"
+    ours = examples.files(ROOT / "example_notebooks")
+    assert "jobs.ipynb" in ours
+    assert "data/hairpins.csv" in ours
+    travelling = {name: wheel.read(name) for name in wheel.namelist() if name.startswith(inside)}
+    assert travelling == {inside + name: content for name, content in ours.items()}
+
+
+def test_the_wheel_holds_no_front_end_sources_twice_and_no_bytecode(wheel: zipfile.ZipFile) -> None:
+    for name in wheel.namelist():
+        assert "node_modules" not in name
+        assert not name.endswith((".pyc", ".map"))
+
+
+def test_the_source_distribution_builds_the_same_wheel(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    (built,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(built) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    (again,) = WheelBuilder(str(tree)).build(directory=str(tmp_path), versions=["standard"])
+    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(wheel.namelist())
+
+
+def test_the_top_level_is_fixed() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout: what lies about here is nobody's business")
+    tops = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    assert {top for top in tops if not top.startswith(".")} == TOP
+
+
+def test_every_dependency_declares_a_lower_bound() -> None:
+    extras = PROJECT["optional-dependencies"].values()
+    for line in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
+        assert ">=" in line or line.startswith("labext-jupyter["), line
+
+
+def test_the_extras_nest_as_they_should() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert "labext-jupyter[sandbox,tools,rna]" in extras["demo"]
+    assert "labext-jupyter[demo]" in extras["dev"]
+    for name in ("sandbox", "tools", "rna"):
+        assert not any(line.startswith("labext-jupyter") for line in extras[name])
