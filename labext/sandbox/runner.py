@@ -1,7 +1,139 @@
-"""The process of one task."""
+"""The process of one task: its place, its limits, its log, and the report it leaves.
+
+Runs in a child of the fork server (`run`), or in a fresh interpreter (`python -m
+labext.sandbox.runner SCRATCH`) where forking is not safe. Imports little: its tasks pay for it.
+
+A task's scratch folder holds `request.json` (from the supervisor: entry, work, payload),
+`process.json` (from here: pid and start, before the entry runs) and `report.json` (from here, at
+the end, whole or not at all). A process that dies leaves no report.
+"""
 
 from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+TASK_VARIABLE = "LABEXT_TASK"
+"""The environment variable by which what a task started is known: its scratch folder."""
+
+REASON_LENGTH = 500
+LARGEST_REPORT = 4 * 1024**2
+LARGEST_FILE = 4 * 1024**3
+"""Bytes that a task may write into one file."""
+
+_PR_SET_PDEATHSIG = 1
 
 
 class TaskError(Exception):
     """A task can't be done, for a reason that its user can understand: one line."""
+
+
+def run(scratch: Path, parent: int) -> int:
+    """Do the task in this process, which `parent` has just made; return the exit code."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    with contextlib.suppress(PermissionError):  # a spawned process leads its session already
+        os.setsid()
+    _die_with(parent)
+    _record(scratch)
+    request = json.loads((scratch / "request.json").read_bytes())
+    work = Path(request["work"])
+    _settle(scratch, work)
+    report = _report(request["entry"], work, request["payload"])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if report is None:
+        return 1
+    _write(scratch / "report.json", report)
+    return 0
+
+
+def _die_with(parent: int) -> None:
+    """Linux kills this process when `parent`, which watches over it, is killed."""
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before we asked
+        os._exit(1)
+
+
+def _record(scratch: Path) -> None:
+    import psutil
+
+    process = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+    _write(scratch / "process.json", json.dumps(process).encode())
+
+
+def _settle(scratch: Path, work: Path) -> None:
+    """Take the working folder, the log, the limits and the environment of a task."""
+    import resource
+
+    os.umask(0o077)
+    os.chdir(work)
+    log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(log)
+    os.close(nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    faulthandler.enable()
+    temporary = scratch / "tmp"
+    temporary.mkdir(exist_ok=True)
+    os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
+    os.nice(5)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = LARGEST_FILE if hard == resource.RLIM_INFINITY else min(hard, LARGEST_FILE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+
+
+def _report(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None:
+    """Call the entry; None where it ended the interpreter, so that the exit code speaks."""
+    import orjson
+
+    try:
+        module, _, function = entry.partition(":")
+        result = getattr(importlib.import_module(module), function)(work, payload)
+        option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+        report = orjson.dumps({"outcome": "done", "result": result}, option=option)
+        if len(report) > LARGEST_REPORT:
+            raise TaskError(f"The tool returned {len(report)} bytes, which is too much to keep.")
+        return report
+    except TaskError as error:
+        reason = str(error)
+        print(reason, file=sys.stderr)
+    except SystemExit:
+        traceback.print_exc()
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its job's reason
+        traceback.print_exc()
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    reason = " ".join(reason.split())[:REASON_LENGTH]
+    return json.dumps({"outcome": "failed", "reason": reason}).encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    part = path.with_name(f".{path.name}")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    # The class that a tool raises is the one of the imported module, not of this one.
+    from labext.sandbox import runner
+
+    os._exit(runner.run(Path(sys.argv[1]), os.getppid()))

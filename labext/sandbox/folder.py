@@ -1,0 +1,222 @@
+"""The data folder of a sandbox: its layout, its permissions, its secrets, its lock.
+
+Everything in it is readable by its owner only. A marker file tells that a folder is ours: nothing
+else is ever written into or deleted.
+
+    .labext-sandbox   the marker
+    host.lock         locked as long as the host lives; says which process it is
+    host.json         how it was started: rate, workers
+    host.log          what it said
+    connection.json   where the services are, with their keys; there while they answer
+    ports.json        each service's port, taken again at the next start
+    sandbox.sqlite    the database of all services
+    secrets/          keys, one a file
+    tasks/            scratch folders of what runs
+    SERVICE/          a service's own files
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from labext.errors import SetupError, StorageError
+from labext.redaction import keep_secret
+
+MARKER = ".labext-sandbox"
+
+
+class Folder:
+    """The data folder of a sandbox, by name; `prepare` makes it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser().absolute()
+        self.lock_file = self.path / "host.lock"
+        self.state = self.path / "host.json"
+        self.log = self.path / "host.log"
+        self.connection = self.path / "connection.json"
+        self.ports = self.path / "ports.json"
+        self.database = self.path / "sandbox.sqlite"
+        self.secrets = self.path / "secrets"
+        self.tasks = self.path / "tasks"
+
+    def is_ours(self) -> bool:
+        """Whether the folder is a sandbox's."""
+        return (self.path / MARKER).is_file()
+
+    def prepare(self) -> None:
+        """Make the folder, or see that it is ours and close it to others.
+
+        Raises:
+            SetupError: there is something else.
+            StorageError: it can't be made.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self.is_ours():
+                if any(self.path.iterdir()):
+                    raise SetupError(
+                        f"The folder {self.path} holds other things than a sandbox.",
+                        "Choose an empty or a new folder for the sandbox.",
+                    )
+                (self.path / MARKER).touch(mode=0o600)
+            self.path.chmod(0o700)
+            for folder in (self.secrets, self.tasks):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            if isinstance(error, SetupError):
+                raise
+            raise StorageError(
+                f"The sandbox's folder {self.path} can't be written: {error.strerror}.",
+                "Choose another folder for the sandbox, or make room.",
+            ) from error
+
+    def service(self, name: str) -> Path:
+        """A service's own folder; made if it isn't there."""
+        folder = self.path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def erase(self) -> None:
+        """Delete the folder with all that is in it, the marker last.
+
+        An erasure that was cut off can so be taken up again. The caller holds the lock.
+
+        Raises:
+            SetupError: it is not a sandbox's folder.
+        """
+        if not self.is_ours():
+            raise SetupError(
+                f"The folder {self.path} is not a sandbox's.",
+                "Name the folder that the sandbox was started with.",
+            )
+        last = {MARKER, self.lock_file.name}
+        for entry in self.path.iterdir():
+            if entry.name in last:
+                continue
+            remove(entry)
+        self.lock_file.unlink(missing_ok=True)
+        (self.path / MARKER).unlink()
+        if not self.path.is_symlink():
+            self.path.rmdir()
+
+
+class Lock:
+    """A file that is locked as long as the process that took it lives, however it ends.
+
+    The file says which process that is; that it says so means nothing unless it is locked.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def acquire(self, seconds: float = 0.0) -> bool:
+        """Take the lock within so many seconds; False if another process keeps it."""
+        until = time.monotonic() + seconds
+        while True:
+            if self._try():
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+
+    def release(self) -> None:
+        """Let another process have it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    let_go = release
+    """In a forked child: close its copy, which leaves the parent's lock as it is."""
+
+    def is_held(self) -> bool:
+        """Whether a living process has the lock."""
+        if self._descriptor is not None:
+            return True
+        if not self.path.exists():
+            return False
+        free = self._try(sign=False)
+        self.release()
+        return not free
+
+    def holder(self) -> dict[str, Any]:
+        """What the last holder wrote about itself: `pid` and `created`, or nothing."""
+        return read_json(self.path)
+
+    def _try(self, sign: bool = True) -> bool:
+        import fcntl
+
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # An erased folder's lock file is no lock: whoever comes next makes a new one.
+            if os.fstat(descriptor).st_ino != self.path.stat().st_ino:
+                raise BlockingIOError
+        except (BlockingIOError, FileNotFoundError):
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        if sign:
+            import psutil
+
+            me = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(me).encode(), 0)
+        return True
+
+
+def secret(path: Path) -> str:
+    """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(32))
+    value = path.read_text()
+    keep_secret(value)
+    return value
+
+
+def remove(path: Path) -> None:
+    """Delete a file or a folder with all that is in it, also folders that a tool has closed.
+
+    Raises:
+        OSError: something could not be deleted.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        for folder, _, _ in os.walk(path):
+            Path(folder).chmod(0o700)
+            for name in os.listdir(folder):
+                entry = Path(folder, name)
+                if entry.is_dir() and not entry.is_symlink():
+                    entry.chmod(0o700)
+        shutil.rmtree(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Put a JSON object into a file that only its owner reads, whole or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(value, file, indent=1)
+    part.replace(path)

@@ -1,0 +1,262 @@
+"""The process that starts the tasks' processes, watches over them and buries them.
+
+It has the tools' modules loaded already, has no threads, no socket but the one to its supervisor,
+and none of the server's signal handlers: a fork of it is a clean, quick start (`fork`, Linux).
+Where forking is not safe it starts fresh interpreters (`spawn`, macOS). It alone is the tasks'
+parent, so it sees every end at once, can kill a group without the danger that its number has been
+given to another, and when its supervisor dies, in whatever way, it kills all tasks and goes too.
+
+Messages are JSON objects, one a line. From the supervisor: first `{"preload", "method", "lock"}`,
+then `{"start": id, "scratch": path}` and `{"kill": id}`. To it: `{"started": id}` and
+`{"ended": id, "code", "seconds"}`, `code` as in subprocess: negative for a signal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from labext.sandbox import runner
+from labext.sandbox.folder import Lock
+from labext.sandbox.leftovers import belongs
+
+GONE_SECONDS = 5.0
+"""How long the end of a killed group is waited for; the kernel may hold one up."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass
+class _Task:
+    id: int
+    pid: int
+    scratch: Path
+    began: float
+    code: int | None = None
+    seconds: float = 0.0
+    ended: float = 0.0
+
+
+class ForkServer:
+    """The loop: messages in, ends of processes in, messages out."""
+
+    def __init__(self, supervisor: socket.socket) -> None:
+        self._supervisor = supervisor
+        self._received = b""
+        self._tasks: dict[int, _Task] = {}  # by pid
+        self._method = "fork"
+        self._wakeup, wakeup = socket.socketpair()
+        for end in (self._wakeup, wakeup):
+            end.setblocking(False)
+        self._wakeup_sender = wakeup
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(supervisor, selectors.EVENT_READ)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
+        signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+    def serve(self) -> None:
+        """Serve until the supervisor closes its end or dies; then kill every task."""
+        hello = self._messages(block=True)
+        if not hello:
+            return
+        self._method = hello[0]["method"]
+        lock = Lock(Path(hello[0]["lock"]))
+        if not lock.acquire(seconds=10.0):
+            raise SystemExit("Another fork server serves this sandbox.")
+        self._lock = lock
+        if self._method == "fork":
+            _preload(hello[0]["preload"])
+        self._obey(hello[1:])
+        while True:
+            ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]
+            if self._wakeup in ready:
+                self._wakeup.recv(4096)
+            if self._supervisor in ready:
+                messages = self._messages()
+                if messages is None:
+                    break
+                self._obey(messages)
+            self._reap()
+            self._bury()
+        self._kill_all()
+
+    def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
+        """What has come from the supervisor; None once it is gone."""
+        while True:
+            try:
+                chunk = self._supervisor.recv(65536)
+            except ConnectionError:
+                chunk = b""
+            if not chunk:
+                return None
+            *lines, self._received = (self._received + chunk).split(b"\n")
+            if lines or not block:
+                return [json.loads(line) for line in lines]
+
+    def _obey(self, messages: list[dict[str, Any]]) -> None:
+        for message in messages:
+            if "start" in message:
+                self._start(message["start"], Path(message["scratch"]))
+            else:
+                for task in self._tasks.values():
+                    if task.id == message["kill"] and task.code is None:
+                        _kill(task.pid)
+
+    def _start(self, task_id: int, scratch: Path) -> None:
+        began = time.monotonic()
+        if self._method == "fork":
+            sys.stdout.flush()
+            sys.stderr.flush()
+            parent = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                self._become(scratch, parent)
+        else:
+            command = [sys.executable, "-P", "-m", "labext.sandbox.runner", str(scratch)]
+            environment = os.environ | {runner.TASK_VARIABLE: str(scratch)}
+            pid = os.posix_spawn(sys.executable, command, environment)
+        self._tasks[pid] = _Task(task_id, pid, scratch, began)
+        self._tell({"started": task_id})
+
+    def _become(self, scratch: Path, parent: int) -> NoReturn:
+        """In the child: let go of what is the server's, do the task, and end."""
+        code = 1
+        try:
+            self._selector.close()
+            for end in (self._supervisor, self._wakeup, self._wakeup_sender):
+                end.close()
+            self._lock.let_go()
+            gc.enable()
+            code = runner.run(scratch, parent)
+        except BaseException:  # noqa: BLE001 - the last place that can tell
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        """Take the end of every process that has ended: tasks, and what they left to us."""
+        while True:
+            try:
+                # Looked at before it is reaped: as long as it isn't, its number can't be reused,
+                # and the group that is killed is its own.
+                if hasattr(os, "waitid"):
+                    look = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    if look is not None and look.si_pid in self._tasks:
+                        _kill(look.si_pid)
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            task = self._tasks.get(pid)
+            if task is not None and task.code is None:
+                task.code = os.waitstatus_to_exitcode(status)
+                task.ended = time.monotonic()
+                task.seconds = task.ended - task.began
+
+    def _bury(self) -> None:
+        """Report the tasks that have ended once nothing of them is left."""
+        for task in [task for task in self._tasks.values() if task.code is not None]:
+            empty = _kill_group(task.pid) and not self._kill_strays(task)
+            if empty or time.monotonic() - task.ended > GONE_SECONDS:
+                del self._tasks[task.pid]
+                self._tell({"ended": task.id, "code": task.code, "seconds": task.seconds})
+
+    def _kill_strays(self, task: _Task) -> bool:
+        """Kill what left the task's group, has come to us as an orphan, and was the task's."""
+        alone = len(self._tasks) == 1
+        strays = [
+            pid
+            for pid in _children()
+            if pid not in self._tasks and (alone or belongs(pid, task.scratch))
+        ]
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(strays)
+
+    def _timeout(self) -> float | None:
+        return 0.005 if any(task.code is not None for task in self._tasks.values()) else None
+
+    def _kill_all(self) -> None:
+        for task in self._tasks.values():
+            _kill(task.pid)
+        until = time.monotonic() + GONE_SECONDS
+        while self._tasks and time.monotonic() < until:
+            self._reap()
+            self._bury()
+            time.sleep(0.005)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
+            self._supervisor.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _preload(modules: list[str]) -> None:
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:  # noqa: BLE001 - the task that needs it will say so to its user
+            traceback.print_exc()
+    # What is loaded now is shared by all children: a collector that walked it would copy it.
+    gc.collect()
+    gc.freeze()
+
+
+def _kill(pid: int) -> None:
+    """Kill a task that has not been reaped, with its group."""
+    if not _kill_group(pid):
+        return
+    # Forked this moment, it leads no group yet.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _kill_group(group: int) -> bool:
+    """Kill what is left of a group; True where nothing was."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # macOS says the latter where all are dead
+        return True
+    return False
+
+
+def _children() -> list[int]:
+    """The pids of this process's children, where the system tells them cheaply (Linux)."""
+    try:
+        return [int(pid) for pid in Path("/proc/thread-self/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def main() -> None:
+    """Serve the supervisor at the other end of the socket whose number is the argument."""
+    number = int(sys.argv[1])
+    os.set_inheritable(number, False)
+    os.umask(0o077)
+    if sys.platform == "linux":
+        # Orphans of tasks become children of this process, which can end them.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    ForkServer(socket.socket(fileno=number)).serve()
+
+
+if __name__ == "__main__":
+    main()

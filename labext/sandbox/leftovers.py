@@ -1,0 +1,89 @@
+"""What is still alive of tasks whose supervisor was killed, and how to tell it from anything else.
+
+A number alone says nothing: it may have been given to another process since. A process is a task's
+if it started at the moment the task recorded, if it is in the group that this process leads, or if
+it carries the task's mark in its environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from labext.sandbox.runner import TASK_VARIABLE
+
+SAME_START = 1.0
+"""Seconds by which two readings of one process's start may differ."""
+
+
+def belongs(pid: int, scratch: Path) -> bool:
+    """Whether an orphan comes from the task: by its mark, or by where it works."""
+    try:
+        process = psutil.Process(pid)
+        if process.environ().get(TASK_VARIABLE) == str(scratch):
+            return True
+        work = json.loads((scratch / "request.json").read_bytes())["work"]
+        return Path(process.cwd()).is_relative_to(work)
+    except (psutil.Error, OSError, ValueError, KeyError):
+        return False
+
+
+def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
+    """Kill what is left of the tasks with these scratch folders; return how many it was."""
+    marks = {str(scratch): scratch for scratch in scratches}
+    leaders = dict(filter(None, map(_leader, marks.values())))
+    killed: set[int] = set()
+    until = time.monotonic() + seconds
+    while marks and time.monotonic() < until:
+        alive = [process for process in psutil.process_iter() if _is_left(process, leaders, marks)]
+        if not alive:
+            break
+        for process in alive:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                killed.add(process.pid)
+        psutil.wait_procs(alive, timeout=0.5)
+    return len(killed)
+
+
+def _leader(scratch: Path) -> tuple[int, tuple[float, Path]] | None:
+    """The task's own process, as it recorded itself: number, then start and scratch folder."""
+    try:
+        process = json.loads((scratch / "process.json").read_bytes())
+        return int(process["pid"]), (float(process["created"]), scratch)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_left(
+    process: psutil.Process, leaders: dict[int, tuple[float, Path]], marks: dict[str, Path]
+) -> bool:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE or process.uids().real != os.getuid():
+            return False
+        if process.environ().get(TASK_VARIABLE) in marks:
+            return True
+        group = os.getpgid(process.pid)
+        if group not in leaders:
+            return False
+        start, scratch = leaders[group]
+        return _is_led(group, start) or (
+            # The leader is dead, or never was this group's: what is left must work in its folder.
+            not psutil.pid_exists(group) and belongs(process.pid, scratch)
+        )
+    except (psutil.Error, OSError):
+        return False
+
+
+def _is_led(group: int, start: float) -> bool:
+    """Whether the process with the group's number is the one that was recorded."""
+    try:
+        return abs(float(psutil.Process(group).create_time()) - start) < SAME_START
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,290 @@
+"""Runs the queue's tasks, each in a process group of its own, and ends what it started.
+
+One thread. What it knows stands in the database and in the tasks' scratch folders, so that another
+supervisor can take up where this one was killed: what is left of the tasks that were running is
+killed, then they are queued again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.database import Database
+from labext.sandbox.folder import Lock, read_json, remove
+from labext.sandbox.launcher import Launcher, StartMethod
+from labext.sandbox.ledger import Begun, Ledger
+from labext.sandbox.leftovers import kill_leftovers
+from labext.sandbox.queue import Ending, Queue
+
+POLL_SECONDS = 1.0
+"""How often the table is looked at for what another process changed; this one tells by itself."""
+
+LONGEST_PAUSE = 60.0
+"""Seconds between two tries to record an end, when the first failed: the disk was full."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Run:
+    """A task that has a process, or had one and is not yet recorded as ended."""
+
+    task: Begun
+    scratch: Path
+    work: Path
+    deadline: float | None = None
+    killed: bool = False
+    ending: Ending | None = None
+    next_try: float = 0.0
+    pause: float = 1.0
+
+
+class Supervisor:
+    """Starts, limits and ends tasks.
+
+    Args:
+        work_dir: where the scratch folders are; its own.
+        workers: how many tasks run at once; by default one a core.
+        preload: modules that tasks need, loaded once.
+        method: `fork` or `spawn`; by default what is safe on this system.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        queue: Queue,
+        work_dir: Path,
+        *,
+        workers: int | None = None,
+        preload: Sequence[str] = (),
+        method: StartMethod | None = None,
+    ) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self._queue = queue
+        self._ledger = Ledger(database, queue)
+        self._work_dir = work_dir
+        self._preload = preload
+        self._method = method
+        self._launcher: Launcher | None = None
+        self._runs: dict[int, _Run] = {}
+        self._lost: list[int] = []
+        self._ticked = 0.0
+        self._stopping = False
+        self._wakeup, self._waker = socket.socketpair()
+        self._wakeup.setblocking(False)
+        self._waker.setblocking(False)
+        self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Take up what an earlier supervisor left, then run tasks from a thread of its own.
+
+        Raises:
+            RuntimeError: another supervisor works in this folder.
+        """
+        self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = Lock(self._lock_file)
+        # The fork server of a supervisor that was killed needs a moment to end its tasks.
+        if not lock.acquire(seconds=15.0):
+            raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
+        self._take_up(self._ledger.running())
+        lock.release()
+        self._launcher = Launcher(self._lock_file, self._preload, self._method)
+        self._queue.listen(self._wake)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Kill what runs, queue it again, and return once all of it is gone."""
+        self._stopping = True
+        self._wake()
+        self._thread.join()
+        self._wakeup.close()
+        self._waker.close()
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._work_dir / "forkserver.lock"
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):  # full: it wakes anyway; closed: it has stopped
+            self._waker.send(b".")
+
+    def _loop(self) -> None:
+        while not self._stopping:
+            try:
+                self._receive()
+                self._record_ends()
+                self._tick()
+                self._enforce()
+                self._start_tasks()
+            except Exception:  # a full disk, a service's fault: the rest goes on
+                log.exception("The supervisor tries again.")
+                time.sleep(POLL_SECONDS)
+        self._wind_up()
+
+    def _receive(self) -> None:
+        """Wait for the fork server, for a change of the queue, or for the next thing to do."""
+        if self._launcher is None:
+            self._take_up(self._lost)
+            self._lost = []
+            self._launcher = Launcher(self._lock_file, self._preload, self._method)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._launcher, selectors.EVENT_READ)
+            selector.register(self._wakeup, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in selector.select(self._timeout())]
+        if self._wakeup in ready:
+            self._wakeup.recv(65536)
+        if self._launcher in ready:
+            events = self._launcher.events()
+            if events is None:
+                self._lose_launcher(self._launcher)
+            for event in events or ():
+                self._note(event)
+
+    def _timeout(self) -> float:
+        now = time.monotonic()
+        deadlines = [run.deadline for run in self._runs.values() if not run.killed]
+        moments = [moment - now for moment in deadlines if moment is not None]
+        return max(0.0, min([POLL_SECONDS, *moments]))
+
+    def _note(self, event: dict[str, Any]) -> None:
+        run = self._runs.get(event["started" if "started" in event else "ended"])
+        if run is None:
+            return
+        if "ended" in event:
+            run.ending = _ending(run, event["code"], event["seconds"])
+        elif run.task.max_seconds is not None:
+            run.deadline = time.monotonic() + run.task.max_seconds
+
+    def _record_ends(self) -> None:
+        now = time.monotonic()
+        for run in [*self._runs.values()]:
+            if run.ending is None or now < run.next_try:
+                continue
+            try:
+                self._ledger.end(run.task.id, run.ending)
+            except Exception:  # see `_loop`; this one's end is tried again, later
+                log.exception("The end of %s could not be recorded.", run.task.key)
+                run.next_try = now + run.pause
+                run.pause = min(2 * run.pause, LONGEST_PAUSE)
+            else:
+                log.info("%s %s in %.2f s.", run.task.key, run.ending.outcome, run.ending.seconds)
+                self._forget(run)
+
+    def _forget(self, run: _Run) -> None:
+        del self._runs[run.task.id]
+        with contextlib.suppress(OSError):
+            remove(run.scratch)
+
+    def _tick(self) -> None:
+        if self._runs and time.monotonic() >= self._ticked + 1.0:
+            self._ticked = time.monotonic()
+            self._ledger.tick()
+
+    def _enforce(self) -> None:
+        """Kill what was told to stop or is over its time."""
+        alive = [run for run in self._runs.values() if run.ending is None and not run.killed]
+        cancelled = self._ledger.cancelled() if alive else set()
+        now = time.monotonic()
+        for run in alive:
+            late = run.deadline is not None and now >= run.deadline
+            if (late or run.task.id in cancelled) and self._launcher is not None:
+                run.killed = True
+                self._launcher.kill(run.task.id)
+
+    def _start_tasks(self) -> None:
+        while self._launcher is not None and not self._stopping:
+            alive = [run.task.kind.name for run in self._runs.values() if run.ending is None]
+            if len(alive) >= self.workers:
+                return
+            task_id = self._ledger.next(Counter(alive))
+            if task_id is None:
+                return
+            begun = self._ledger.begin(task_id)
+            if begun is None:
+                self._queue.ended()
+                continue
+            scratch = self._work_dir / str(begun.id)
+            run = self._runs[begun.id] = _Run(begun, scratch, begun.work or scratch / "work")
+            try:
+                _prepare(run)
+            except (OSError, ValueError) as error:
+                run.ending = Ending("failed", f"The job's folder could not be prepared: {error}")
+                self._wake()
+            else:
+                self._launcher.start(begun.id, scratch)
+
+    def _lose_launcher(self, launcher: Launcher) -> None:
+        """The fork server was killed, and its tasks with it: take note of what to take up."""
+        log.error("The process that starts the jobs was killed.")
+        launcher.close()
+        self._launcher = None
+        self._lost = [run.task.id for run in self._runs.values() if run.ending is None]
+        for task_id in self._lost:
+            del self._runs[task_id]
+        time.sleep(POLL_SECONDS)
+
+    def _take_up(self, tasks: Sequence[int]) -> None:
+        """Kill what is left of tasks that nobody watches any more, and queue them again."""
+        count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
+        if tasks:
+            log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
+        self._ledger.requeue(tasks, killed=True)
+        keep = {str(task_id) for task_id in [*self._runs]} | {self._lock_file.name}
+        for scratch in self._work_dir.iterdir():
+            if scratch.name not in keep:
+                remove(scratch)
+
+    def _wind_up(self) -> None:
+        """Record what has ended by itself, kill what runs, and queue it again."""
+        try:
+            self._wake()
+            self._receive()
+        except Exception:
+            log.exception("What ended last may start again.")
+        if self._launcher is not None:
+            self._launcher.close()
+        try:
+            self._record_ends()
+            self._ledger.requeue([*self._runs, *self._lost], killed=False)
+        except Exception:  # what could not be recorded starts again next time
+            log.exception("Not every task could be queued again.")
+
+
+def _prepare(run: _Run) -> None:
+    """Make the folders that the task's process finds, and its request."""
+    for folder in (run.scratch, run.work):
+        remove(folder)
+        folder.mkdir(mode=0o700, parents=True)
+    request = {"entry": run.task.kind.entry, "work": str(run.work), "payload": run.task.payload}
+    (run.scratch / "request.json").write_text(json.dumps(request))
+
+
+def _ending(run: _Run, code: int, seconds: float) -> Ending:
+    report = read_json(run.scratch / "report.json")
+    if code == 0 and report.get("outcome") == "done":
+        return Ending("done", result=report["result"], seconds=seconds)
+    if run.killed and code == -signal.SIGKILL:
+        reason = f"The time limit of {run.task.max_seconds:g} seconds was reached."
+        return Ending("stopped", reason, seconds=seconds)
+    return Ending("failed", report.get("reason") or _death(code), seconds=seconds)
+
+
+def _death(code: int) -> str:
+    if code >= 0:
+        return f"The tool's process ended with exit code {code} and without a result."
+    with contextlib.suppress(ValueError):
+        return f"The tool's process ended with signal {-code} ({signal.Signals(-code).name})."
+    return f"The tool's process ended with signal {-code}."
