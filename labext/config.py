@@ -45,6 +45,7 @@ OPTIONS: Mapping[Service, tuple[str, ...]] = {
 _KEYRING = "labext"
 
 _chosen: dict[Service, str] = {}
+_used: dict[Service, Connection] = {}
 _held: dict[tuple[Service, str | None, str], str] = {}
 _sandbox_dir: Path | None = None
 
@@ -79,6 +80,8 @@ def connection(service: Service, profile: str | None = None) -> Connection:
     """
     _checked(service)
     name = profile or _chosen.get(service)
+    if name is None and service in _used:
+        return _used[service]
     if name is None and (base_url := _environment(service, "base_url")):
         return _from_environment(service, base_url)
     if name is None and service in _read_profiles().get("default", {}):
@@ -104,6 +107,13 @@ def choose_profile(service: Service | None, name: str | None) -> None:
             _chosen.pop(each, None)
         else:
             _chosen[each] = name
+        _used.pop(each, None)
+
+
+def use(found: Connection) -> None:
+    """Use an address and its secrets for this session, until something else is chosen."""
+    choose_profile(found.service, None)
+    _used[found.service] = found
 
 
 def chosen(service: Service) -> str | None:
@@ -163,6 +173,7 @@ def forget_secret(service: Service, profile: str | None, name: str) -> None:
 def forget_session() -> None:
     """Forget what this session chose and was told: profiles, the sandbox's folder, secrets."""
     _chosen.clear()
+    _used.clear()
     _held.clear()
     choose_sandbox(None)
 
