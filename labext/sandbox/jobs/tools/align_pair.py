@@ -117,7 +117,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     first, second, score, starts = _align(request)
     columns = list(zip(first, second, strict=True))
     marks = _marks(columns, request.matrix)
-    same, alike = marks.count("|"), len(marks) - marks.count(" ")
+    same = marks.count("|")
+    alike = same + marks.count(":")
     (out / "alignment.fasta").write_text(
         f">sequence1\n{_wrapped(first)}>sequence2\n{_wrapped(second)}", encoding="utf-8"
     )
