@@ -22,6 +22,9 @@ from requests.utils import get_environ_proxies
 from labext.errors import SetupError
 from labext.redaction import logger
 
+Timeout = tuple[float, float | None]
+"""Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
+
 _BLOCK = 256 * 1024
 """Bytes sent at once from a file; the 16 KiB of http.client cost a third of the speed."""
 

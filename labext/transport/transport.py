@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
 import requests
@@ -15,19 +16,17 @@ from requests.auth import AuthBase
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
 from labext.redaction import logger
 from labext.transport.call import Call, Params, new_call
+from labext.transport.download import fetch
+from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import Explain, Failure, error_of, server_words
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
 from labext.transport.operation import Operation, Repeat
 from labext.transport.pacing import Pacer, Rate, retry_after
-from labext.transport.redirects import exchange
 from labext.transport.reply import Reply
 from labext.transport.retries import GATEWAY, REJECTED, TRANSIENT, Again, retrying
-from labext.transport.session import new_session, trust
+from labext.transport.session import Timeout, new_session, trust
 
 _T = TypeVar("_T")
-
-Timeout = tuple[float, float | None]
-"""Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
 
 _log = logger("labext.transport")
 
@@ -36,8 +35,6 @@ _FIRST_CONTACT = 3
 
 _IDLE = 1.0
 """Seconds after which a kept connection is not trusted with what must not be sent twice."""
-
-_ERROR_BODY = 64 * 1024
 
 
 class Transport:
@@ -196,6 +193,29 @@ class Transport:
         with got:
             yield got
 
+    def download(
+        self,
+        url: str,
+        target: Path,
+        *,
+        fresh: Callable[[], str] | None = None,
+        on_bytes: Callable[[int, int | None], None] | None = None,
+    ) -> Path:
+        """Download a presigned address to `target`, as `labext.transport.download.fetch` does."""
+        return fetch(
+            url,
+            target,
+            fresh=fresh,
+            on_bytes=on_bytes,
+            verify=self._verify,
+            timeout=self._timeout,
+            attempts=self._attempts,
+            patience=self._patience,
+            service=self.service,
+            clock=self._clock,
+            sleep=self._sleep,
+        )
+
     def _tried(self, once: Callable[[], _T]) -> _T:
         policy = retrying(self._attempts, self._patience, clock=self._clock, sleep=self._sleep)
         try:
@@ -257,9 +277,10 @@ class Transport:
             return response.content
         except NETWORK_ERRORS as failure:
             missing = lost(failure, call.url, self.service)
-        raise self._unfinished(call, missing.error)
+        raise self._after_loss(call, missing)
 
     def _after_loss(self, call: Call, missing: Lost) -> Exception:
+        missing.error.method, missing.error.path = call.op.method, call.path
         if missing.stage is Stage.NEVER:
             return missing.error
         if missing.stage is Stage.UNSENT:
@@ -268,7 +289,6 @@ class Transport:
 
     def _unfinished(self, call: Call, error: LabextError) -> Exception:
         """Return what follows from an answer that never came whole."""
-        error.method, error.path = call.op.method, call.path
         if not call.repeatable:
             return self._unknown(call, error)
         call.seen = True
@@ -288,7 +308,8 @@ class Transport:
     def _failed(self, call: Call, response: requests.Response) -> Exception:
         """Return what follows from an answer of 400 and above: an error, or another try."""
         status, after = response.status_code, retry_after(response.headers)
-        words = server_words(_beginning(response), response.headers.get("Content-Type", ""))
+        with response:
+            words = server_words(beginning(response), response.headers.get("Content-Type", ""))
         error = error_of(
             Failure(status, call.op.method, call.path, words, call.op), self.service, self._explain
         )
@@ -328,15 +349,6 @@ class Transport:
 def _settled(call: Call, error: Exception) -> bool:
     """Tell whether a removal's repeat finds nothing more to remove: then it has succeeded."""
     return call.op.repeat is Repeat.DELETE and call.seen and isinstance(error, NotFoundError)
-
-
-def _beginning(response: requests.Response) -> bytes:
-    """Return the start of an error's body; the status alone will do if it can't be read."""
-    with response:
-        try:
-            return bytes(response.raw.read(_ERROR_BODY, decode_content=True) or b"")
-        except NETWORK_ERRORS:
-            return b""
 
 
 def _of_network(failure: Exception) -> bool:

@@ -9,9 +9,11 @@ from requests.utils import rewind_body
 
 from labext.errors import ServiceError
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
-from labext.transport.session import origin, proxies_for
+from labext.transport.session import Timeout, origin, proxies_for
 
 _MOST = 5
+
+_BEGINNING = 64 * 1024
 
 _CARRIED = ("Accept", "Accept-Encoding", "Range", "If-Range", "User-Agent")
 """The headers that go along to another origin; a key may stand in any other."""
@@ -20,7 +22,7 @@ _CARRIED = ("Accept", "Accept-Encoding", "Range", "If-Range", "User-Agent")
 def exchange(
     session: requests.Session,
     request: requests.Request,
-    timeout: tuple[float, float | None],
+    timeout: Timeout,
     verify: bool | str,
     service: str,
     *,
@@ -57,6 +59,14 @@ def exchange(
     except NETWORK_ERRORS as failure:
         return lost(failure, url, service)
     return _refused(service, "in a circle", url, got.status_code)
+
+
+def beginning(response: requests.Response) -> bytes:
+    """Return the start of a body, for an error's words; nothing if it can't be read."""
+    try:
+        return bytes(response.raw.read(_BEGINNING, decode_content=True) or b"")
+    except NETWORK_ERRORS:
+        return b""
 
 
 def _refusal(

@@ -1,0 +1,224 @@
+"""Downloads: streamed, taken up where they were cut, and under their name only when whole."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import requests
+
+from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.transport.exchange import beginning, exchange
+from labext.transport.failure import first_words, server_words
+from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
+from labext.transport.pacing import retry_after
+from labext.transport.partial import Partial
+from labext.transport.retries import REJECTED, TRANSIENT, Again, retrying
+from labext.transport.session import Timeout, new_session, trust
+
+CHUNK = 1024 * 1024
+
+_MOST_CUTS = 500
+
+_EXPIRED = frozenset({400, 401, 403, 404, 410})
+"""What stores answer to a presigned address that is no longer good."""
+
+
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    fresh: Callable[[], str] | None = None,
+    on_bytes: Callable[[int, int | None], None] | None = None,
+    verify: bool | str = True,
+    timeout: Timeout = (5, 60),
+    attempts: int = 5,
+    patience: float = 60.0,
+    service: str = "service",
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Download a presigned address to `target`, and return that.
+
+    No key is sent. After a cut it goes on with Range and If-Range where the server can, else from
+    the start; what an earlier call left as `.<name>.part` is taken up likewise.
+
+    Args:
+        url: the presigned address.
+        target: the file to write; its folder is made.
+        fresh: gives a new address when this one has expired.
+        on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
+        verify: True, or the path of a CA bundle.
+        timeout: seconds to connect, and between two bytes.
+        attempts: tries in a row that bring nothing new.
+        patience: seconds after which such a row ends.
+        service: what it is called in errors.
+        clock: seconds, ever rising.
+        sleep: waits for seconds.
+
+    Raises:
+        AccessError: the address has expired, and there is no `fresh`.
+        NotFoundError: there is nothing at the address.
+        StorageError: the disk is full, or the folder can't be written.
+        ServiceError: the download failed.
+    """
+    download = _Download(url, fresh, on_bytes, trust(verify), timeout, service)
+    with new_session() as session, Partial(target) as part:
+        for _ in range(_MOST_CUTS):
+            policy = retrying(attempts, patience, clock=clock, sleep=sleep)
+            error: LabextError
+            try:
+                if policy(lambda: download.go_on(session, part)):
+                    part.finish()
+                    return target
+                continue
+            except Again as again:
+                error = again.error
+            raise error
+        raise ServiceError(f"The download of {target.name} was cut {_MOST_CUTS} times.")
+
+
+class _Download:
+    """What stays the same from one try to the next, but for the address."""
+
+    def __init__(
+        self,
+        url: str,
+        fresh: Callable[[], str] | None,
+        on_bytes: Callable[[int, int | None], None] | None,
+        verify: bool | str,
+        timeout: Timeout,
+        service: str,
+    ) -> None:
+        self._url = url
+        self._fresh = fresh
+        self._on_bytes = on_bytes
+        self._verify = verify
+        self._timeout = timeout
+        self._service = service
+        self._furthest = 0
+
+    def go_on(self, session: requests.Session, part: Partial) -> bool:
+        """Try once; tell whether the file is whole.
+
+        Raises:
+            Again: this try brought nothing new. A try that did, and was cut, returns False.
+        """
+        headers = {"Accept-Encoding": "identity"}
+        if part.size and part.validator:
+            headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
+        request = requests.Request("GET", self._url, headers=headers)
+        got = exchange(session, request, self._timeout, self._verify, self._service, away=True)
+        if isinstance(got, Lost):
+            raise got.error if got.stage is Stage.NEVER else Again(got.error)
+        with got:
+            if not self._begins(got, part):
+                return True
+            return self._rest(got, part)
+
+    def _begins(self, got: requests.Response, part: Partial) -> bool:
+        """Judge the answer's beginning; False if there is nothing left to fetch."""
+        if got.status_code == 206:
+            start, total = _content_range(got)
+            if start == part.size and total in {part.total, None}:
+                return True
+            self._start_over(part, "sent another part than was asked for")
+        if got.status_code == 416:
+            if part.total is not None and part.size == part.total:
+                return False
+            self._start_over(part, "has less than it had")
+        if got.status_code != 200:
+            raise self._refused(got)
+        kind = got.headers.get("Content-Type", "")
+        if "html" in kind.lower() and part.target.suffix.lower() not in {".html", ".htm"}:
+            words = server_words(beginning(got), kind)
+            raise Again(
+                ServiceError(
+                    f"The {self._service} answered {words} in place of {part.target.name}.",
+                    "Check the connection to the service, then try again.",
+                    status=200,
+                    method="GET",
+                )
+            )
+        part.restart(_validator(got), _length(got))
+        return True
+
+    def _rest(self, got: requests.Response, part: Partial) -> bool:
+        cut: Lost | None = None
+        while True:
+            try:
+                chunk = got.raw.read(CHUNK, decode_content=_is_encoded(got))
+            except NETWORK_ERRORS as failure:
+                cut = lost(failure, self._url, self._service)
+                break
+            if not chunk:
+                break
+            part.write(chunk)
+            if self._on_bytes:
+                self._on_bytes(part.size, part.total)
+        if cut is None and (part.total is None or part.size == part.total):
+            return True
+        if part.size > self._furthest:
+            self._furthest = part.size
+            return False
+        raise Again(cut.error if cut else self._wrong_length(part))
+
+    def _refused(self, got: requests.Response) -> Exception:
+        status = got.status_code
+        kind = got.headers.get("Content-Type", "")
+        words = server_words(beginning(got), kind)
+        error = self._error(status, words)
+        if status in _EXPIRED and self._fresh is not None:
+            self._url = self._fresh()
+            return Again(error, after=0.0, at_most=3)
+        if status in REJECTED | TRANSIENT:
+            return Again(error, retry_after(got.headers))
+        return error
+
+    def _error(self, status: int, words: str) -> LabextError:
+        said = f": {first_words(words, 200)}" if words else ""
+        kind: type[LabextError] = ServiceError
+        what, step = f"The {self._service} answered {status} to a download{said}.", None
+        if status == 404:
+            kind, step = NotFoundError, "Check the name."
+        elif status in _EXPIRED:
+            kind, step = AccessError, "Ask for the result again: it gets a new address."
+            what = f"The address of the download is not, or no longer, good ({status}{said})."
+        return kind(what, step, status=status, method="GET", server=words)
+
+    def _start_over(self, part: Partial, why: str) -> None:
+        part.restart(None, None)
+        raise Again(ServiceError(f"The {self._service} {why}."), after=0.0)
+
+    def _wrong_length(self, part: Partial) -> ServiceError:
+        return ServiceError(
+            f"{part.target.name} ended after {part.size} of {part.total} bytes.",
+            "Try again; look at the service if it stays.",
+        )
+
+
+def _validator(got: requests.Response) -> str | None:
+    """Return what If-Range may hold: a strong ETag, or else the date; None without ranges."""
+    if _is_encoded(got) or got.headers.get("Accept-Ranges", "").lower() == "none":
+        return None
+    etag = got.headers.get("ETag", "")
+    return etag if etag.startswith('"') else got.headers.get("Last-Modified")
+
+
+def _length(got: requests.Response) -> int | None:
+    length = got.headers.get("Content-Length", "")
+    return int(length) if length.isascii() and length.isdigit() and not _is_encoded(got) else None
+
+
+def _is_encoded(got: requests.Response) -> bool:
+    return got.headers.get("Content-Encoding", "identity").lower() != "identity"
+
+
+def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
+    """Return where a part begins, and the length of the whole."""
+    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", got.headers.get("Content-Range", "").strip())
+    if found is None:
+        return None, None
+    return int(found[1]), None if found[2] == "*" else int(found[2])
