@@ -1,0 +1,151 @@
+"""Watches that go on in a thread after the cell has returned, each with its buttons."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from labext.errors import LabextError
+from labext.progress import Progress
+from labext_widgets.front import FrontEnd
+from labext_widgets.picture import Control, Picture
+from labext_widgets.terminal import Line
+from labext_widgets.watching import how_to_go_on
+
+_log = logging.getLogger("labext.widgets")
+_running: set[Background] = set()
+
+STOP_WATCHING, STOP = "stop watching", "stop"
+
+
+class Background:
+    """One watch in a thread of its own; a thread may update a display, but never make one."""
+
+    def __init__(
+        self,
+        snapshots: Iterator[Progress],
+        stop: Callable[[], None] | None,
+        name: str | None,
+        again: str | None,
+    ) -> None:
+        self._snapshots = snapshots
+        self._stop = stop
+        self._words = (name, again)
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._surface: Picture | Line = Line(still=True)
+
+    def start(self, front: FrontEnd) -> None:
+        """Draw the first snapshot in the foreground, then go on in the thread."""
+        first = next(self._snapshots, None)
+        if first is None:
+            return
+        if front is FrontEnd.INTERACTIVE:
+            buttons = _buttons(first, self._stop is not None)
+            self._surface = Picture(buttons, on_message=self._asked, on_close=self._over.set)
+        self._surface.show(first)
+        self._thread = threading.Thread(
+            target=self._run, args=[first], name=f"labext-watch-{first.subject}", daemon=True
+        )
+        _running.add(self)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop watching; what is watched goes on."""
+        self._over.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the thread has ended, but not for longer than a request may take."""
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+
+    def _run(self, first: Progress) -> None:
+        last = first
+        note = ""
+        try:
+            while not self._over.is_set() and (seen := next(self._snapshots, None)) is not None:
+                last = seen
+                self._surface.show(last)
+        except LabextError as error:
+            note = f"No longer watched: {error}"
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("The watch of %s failed", last.subject)
+            note = f"No longer watched: {type(error).__name__}: {error}"
+        finally:
+            if isinstance(self._snapshots, Generator):
+                self._snapshots.close()
+            _running.discard(self)
+        if not note and last.outcome is None:
+            note = " ".join(how_to_go_on(last, *self._words))
+        self._surface.finish(last, note)
+
+    def _asked(self, what: Any) -> None:
+        """A click. The kernel's own thread runs this, so it only sets things going."""
+        if what == STOP_WATCHING:
+            self._over.set()
+        elif what == STOP and self._stop is not None:
+            threading.Thread(target=self._stop_it, name="labext-stop", daemon=True).start()
+
+    def _stop_it(self) -> None:
+        assert self._stop is not None
+        assert isinstance(self._surface, Picture)
+        self._surface.say("", asked="Stopping…")
+        try:
+            self._stop()
+        except LabextError as error:
+            self._surface.say(f"Not stopped: {error}")
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("Stopping failed")
+            self._surface.say(f"Not stopped: {type(error).__name__}: {error}")
+        else:
+            self._surface.say("Stop was asked for; waiting to see it.", controls=False)
+
+
+def start(
+    snapshots: Iterator[Progress],
+    front: FrontEnd,
+    stop: Callable[[], None] | None,
+    name: str | None,
+    again: str | None,
+) -> None:
+    """Watch in the background."""
+    Background(snapshots, stop, name, again).start(front)
+
+
+def running() -> int:
+    """Return how many watches go on in the background."""
+    return len(_running)
+
+
+def end_all(seconds: float = 2.0) -> None:
+    """End every watch, and wait a little for the threads."""
+    ending = list(_running)
+    for each in ending:
+        each.end()
+    for each in ending:
+        each.join(seconds)
+
+
+def _buttons(first: Progress, can_stop: bool) -> list[Control]:
+    subject, kind = first.subject, first.kind
+    buttons = [
+        Control(
+            do=STOP_WATCHING,
+            label="Stop watching",
+            description=f"Stop watching {subject}; the {kind} goes on",
+            question="",
+        )
+    ]
+    if can_stop:
+        question = f"Stop the {kind} {subject}? What is complete is kept; the rest ends."
+        buttons.append(
+            Control(
+                do=STOP,
+                label=f"Stop {kind}",
+                description=f"Stop {kind} {subject}",
+                question=question,
+            )
+        )
+    return buttons

@@ -1,0 +1,242 @@
+"""A `Progress` as a picture in HTML and as one line of text.
+
+The picture is the same in the live view and in the saved notebook. Names, states and reasons come
+from a service: they are shown, never obeyed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from labext.progress import Outcome, Progress
+from labext_widgets.markup import FAINT, MUTED, colour, div, escape, plain, span
+
+LONG = 30.0
+"""Seconds without a change after which the picture says so."""
+
+_GOOD, _BUSY = ("success-color1", "#388e3c"), ("brand-color1", "#1976d2")
+_WARN, _BAD = ("warn-color1", "#f57c00"), ("error-color1", "#d32f2f")
+_NEUTRAL = ("ui-font-color3", "#8a8a8a")
+_WAITING = ("border-color1", "#bdbdbd")
+
+_STATES = {
+    "Complete": _GOOD,
+    "Failed": _BAD,
+    "Stopped": _WARN,
+    "Deleted": _WARN,
+    "Running": _BUSY,
+    "Pending": _WAITING,
+    "In Queue": _WAITING,
+}
+"""The states of the job service in the order of the bar; unknown ones stand before those that wait.
+
+Source: job service contract, States and transitions.
+"""
+
+_PHASES = {
+    "batch": ("Running", "Aggregating", "Complete"),
+    "job": ("In Queue", "Running", "Complete"),
+}
+_FAILED_AFTER = {"AggregationFailed": ("Running",)}
+_MANY = 8
+
+
+class _Share(NamedTuple):
+    state: str
+    count: int
+    colour: tuple[str, str]
+
+
+def html(progress: Progress, note: str = "", seen: str = "") -> str:
+    """Return the picture: name, phases, a bar by state, a reason and a note where there is one.
+
+    Args:
+        progress: what to draw.
+        note: one more sentence, about the watching and not about what is watched.
+        seen: when this was seen; for a picture that may be looked at much later.
+    """
+    rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
+    if _stands_still(progress):
+        rows.append(div(f"Nothing has changed for {clock(progress.unchanged)}.", MUTED))
+    if progress.reason:
+        rows.append(_reason(progress))
+    if note:
+        rows.append(div(escape(note), "margin-top:4px"))
+    if seen and progress.outcome is None:
+        rows.append(div(f"As seen {escape(seen)}.", MUTED))
+    style = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6"
+    return div("".join(rows), f"{style};font-variant-numeric:tabular-nums")
+
+
+def text(progress: Progress, note: str = "") -> str:
+    """Return one line: `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`."""
+    said = [plain(progress.phase), *_tally(progress)]
+    line = f"{plain(progress.subject)}: {', '.join(said)}"
+    if progress.reason:
+        line += f": {plain(progress.reason)}"
+    line += f" ({plain(progress.kind)}, watched {clock(progress.elapsed)}"
+    if _stands_still(progress):
+        line += f", nothing has changed for {clock(progress.unchanged)}"
+    return f"{line}){note and ' ' + plain(note)}"
+
+
+def announcement(progress: Progress) -> str:
+    """Return what a screen reader is told, which changes with the phase alone."""
+    said = f"{plain(progress.subject)}: {plain(progress.phase)}"
+    return f"{said}, {plain(progress.reason)}" if progress.reason else said
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as `0:07`, `12:07` or `1:12:07`."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _title(progress: Progress) -> str:
+    name = span(escape(progress.subject), "font-weight:600;overflow-wrap:break-word;min-width:0")
+    kind = escape(progress.kind)
+    if _has_parts(progress) and _total(progress):
+        kind += f" of {_total(progress)}"
+    watched = f"watched {clock(progress.elapsed)}"
+    return div(
+        f"{name} {span(kind, MUTED)} {span(watched, f'margin-left:auto;{MUTED}')}",
+        "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px",
+    )
+
+
+def _phases(progress: Progress) -> str:
+    """The phases apart: those behind, the one it is in, those to come."""
+    return div(
+        " ".join(_phase(*each) for each in _marks(progress)),
+        "display:flex;flex-wrap:wrap;gap:0 16px",
+    )
+
+
+def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
+    """(mark, phase, colour, whether it is in this one), in order."""
+    phase, outcome = progress.phase, progress.outcome
+    steps = _PHASES.get(progress.kind, ())
+    if outcome in (Outcome.FAILED, Outcome.STOPPED):
+        behind = _FAILED_AFTER.get(phase, ())
+        now = ("✕", phase, _BAD) if outcome is Outcome.FAILED else ("■", phase, _WARN)
+        return [*(("✓", each, _GOOD, False) for each in behind), (*now, True)]
+    if phase not in steps:
+        known = outcome is Outcome.COMPLETE
+        return [("✓" if known else "●", phase, _GOOD if known else _NEUTRAL, True)]
+    at = steps.index(phase)
+    if outcome is Outcome.COMPLETE:
+        return [("✓", each, _GOOD, i == at) for i, each in enumerate(steps)]
+    return [
+        ("✓", each, _GOOD, False)
+        if i < at
+        else ("●", each, _BUSY, True)
+        if i == at
+        else ("○", each, _NEUTRAL, False)
+        for i, each in enumerate(steps)
+    ]
+
+
+def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
+    words = f"{span(mark, colour('color', *tint))} {escape(phase)}"
+    now = f'<span class="labext-now" style="font-weight:600">{words}</span>'
+    return now if here else span(words, MUTED)
+
+
+def _bar(progress: Progress) -> str:
+    """A bar stacked by state; of a single job, one piece in the colour of its state."""
+    shares, total = _shares(progress), _total(progress)
+    if not _has_parts(progress):
+        shares, total = [_Share(progress.phase, 1, _whole(progress))], 1
+    total = max(total, 1)
+    pieces = "".join(
+        div(
+            "",
+            f"flex:0 1 {100 * each.count / total:.2f}%;min-width:2px;"
+            f"{colour('background-color', *each.colour)}",
+        )
+        for each in shares
+    )
+    height = "8px" if _has_parts(progress) else "4px"
+    shape = f"display:flex;gap:1px;height:{height};border-radius:4px;overflow:hidden"
+    return div(
+        pieces,
+        f"{shape};margin:6px 0;{FAINT}",
+        f'class="labext-bar" role="progressbar" aria-label="{escape(progress.subject)}" '
+        f'aria-valuemin="0" aria-valuemax="{total}" aria-valuenow="{_done(progress)}" '
+        f'aria-valuetext="{escape(", ".join([progress.phase, *_tally(progress)]))}"',
+    )
+
+
+def _legend(progress: Progress) -> str:
+    if not _has_parts(progress):
+        return ""
+    entries = [
+        span(
+            f"{span('■', colour('color', *each.colour))} {each.count} {escape(each.state)}",
+            "overflow-wrap:break-word;min-width:0",
+        )
+        for each in _shares(progress)
+    ]
+    return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
+
+
+def _reason(progress: Progress) -> str:
+    tint = _WARN if progress.outcome is Outcome.STOPPED else _BAD
+    line = f"{tint[1]};border-left-color:var(--jp-{tint[0]},{tint[1]})"
+    return div(
+        escape(progress.reason),
+        f"margin:4px 0;padding:2px 8px;border-left:3px solid {line};overflow-wrap:break-word",
+    )
+
+
+def _shares(progress: Progress) -> list[_Share]:
+    """The counts that are above none, in the bar's order; more than eight are drawn together."""
+    order = {state: rank for rank, state in enumerate(_STATES)}
+    unknown = order["Pending"] - 0.5
+    counted = [(s, n) for s, n in progress.states.items() if n > 0]
+    counted.sort(key=lambda each: order.get(each[0], unknown))
+    shares = [_Share(s, n, _STATES.get(s, _NEUTRAL)) for s, n in counted]
+    if len(shares) <= _MANY:
+        return shares
+    rest = sum(each.count for each in shares[_MANY - 1 :])
+    return [*shares[: _MANY - 1], _Share("in other states", rest, _NEUTRAL)]
+
+
+def _tally(progress: Progress) -> list[str]:
+    if not _has_parts(progress) or not _total(progress):
+        return []
+    rest = [f"{each.count} {plain(each.state)}" for each in _shares(progress)]
+    return [
+        f"{_done(progress)} of {_total(progress)} complete",
+        *(each for each in rest if not each.endswith(" Complete")),
+    ]
+
+
+def _whole(progress: Progress) -> tuple[str, str]:
+    ended: Mapping[Outcome | None, tuple[str, str]] = {
+        Outcome.COMPLETE: _GOOD,
+        Outcome.FAILED: _BAD,
+        Outcome.STOPPED: _WARN,
+    }
+    return ended.get(progress.outcome) or _STATES.get(progress.phase, _NEUTRAL)
+
+
+def _has_parts(progress: Progress) -> bool:
+    return progress.kind == "batch" or _total(progress) > 1
+
+
+def _done(progress: Progress) -> int:
+    if _has_parts(progress):
+        return max(progress.done, 0)
+    return int(progress.outcome is Outcome.COMPLETE)
+
+
+def _total(progress: Progress) -> int:
+    """How many parts there are, never less than are counted."""
+    return max(progress.total or 0, sum(n for n in progress.states.values() if n > 0))
+
+
+def _stands_still(progress: Progress) -> bool:
+    return progress.outcome is None and progress.unchanged >= LONG

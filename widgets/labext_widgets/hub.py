@@ -1,0 +1,89 @@
+"""The one widget of a kernel that mounts every live view, and the state of each view.
+
+The hub carries the JavaScript, once a kernel; it is never displayed. A view is a plain widget model
+without a front end of its own: a name, the class of its placeholder, a state. The hub's front end
+(`js/hub.js`) looks the views up by their ids and mounts them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+
+_log = logging.getLogger("labext.widgets")
+_lock = threading.RLock()
+_hub: Hub | None = None
+
+
+class View(ipywidgets.Widget):  # type: ignore[misc]
+    """What one live view knows."""
+
+    view = traitlets.Unicode().tag(sync=True)
+    target = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+
+    def __repr__(self) -> str:
+        """Without the address, so that a saved notebook does not change for nothing."""
+        return f"View({self.view!r})"
+
+
+class Hub(anywidget.AnyWidget):  # type: ignore[misc]
+    """The ids of the views that are open, and the front end that mounts them."""
+
+    _esm = Path(__file__).parent / "static" / "hub.js"
+    views = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __repr__(self) -> str:
+        """Without the address."""
+        return "Hub()"
+
+
+def mount(
+    target: str,
+    view: str,
+    state: dict[str, Any],
+    on_message: Callable[[Any, list[Any]], None] | None = None,
+) -> View:
+    """Open a view for the placeholder with the class `target`."""
+    global _hub
+    opened = View(view=view, target=target, state=state)
+    opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message))
+    with _lock:
+        if _hub is None:
+            _hub = Hub(views=[opened.model_id])
+        else:
+            _hub.views = [*_hub.views, opened.model_id]
+    return opened
+
+
+def unmount(view: View) -> None:
+    """Close a view; the front end shows the picture again."""
+    with _lock:
+        if _hub is not None:
+            _hub.views = [each for each in _hub.views if each != view.model_id]
+        view.close()
+
+
+def close() -> None:
+    """Close the hub. Views are closed by whoever opened them."""
+    global _hub
+    with _lock:
+        if _hub is not None:
+            _hub.close()
+            _hub = None
+
+
+def _receive(
+    content: Any, buffers: list[Any], on_message: Callable[[Any, list[Any]], None] | None
+) -> None:
+    if isinstance(content, dict) and content.get("kind") == "error":
+        _log.error("A live view failed in the browser: %s", content.get("message"))
+    elif on_message is not None:
+        on_message(content, buffers)

@@ -1,0 +1,56 @@
+"""Small pieces of HTML that read well everywhere: live, saved, untrusted, exported.
+
+A saved notebook that is not trusted goes through JupyterLab's sanitizer, which drops `<style>`,
+scripts, `aria-…` and every declaration with a `var()`. So a colour is written twice, first plain
+and then by JupyterLab's variable: where both survive, the theme wins. Text takes the colour of
+its surroundings and is dimmed by opacity alone, so that it is readable in light and dark.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+from labext.redaction import mask
+
+UNTYPESET = "tex2jax_ignore mathjax_ignore"
+"""Classes that keep MathJax away: a `$` in a name or a reason is a dollar, not a formula."""
+
+MUTED = "opacity:0.7"
+FAINT = "background-color:rgba(128,128,128,0.25)"
+
+_BREAKS = {"Cc", "Zl", "Zp"}
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: object, limit: int = 600) -> str:
+    """Return `text` on one line of at most `limit` characters.
+
+    Secrets are masked, and nothing stays that steers a terminal or turns the direction of reading.
+    """
+    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    shown = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in shown)
+    line = mask(" ".join(shown.split()))
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def escape(text: object, limit: int = 600) -> str:
+    """Return `text` as HTML that shows it and does nothing else."""
+    return html.escape(plain(text, limit))
+
+
+def colour(what: str, variable: str, otherwise: str) -> str:
+    """Return the declarations that give `what` the theme's colour, or `otherwise` without one."""
+    return f"{what}:{otherwise};{what}:var(--jp-{variable},{otherwise})"
+
+
+def span(inner: str, style: str = "") -> str:
+    """Return `inner`, which is HTML already, in a styled span."""
+    return f'<span style="{style}">{inner}</span>' if style else f"<span>{inner}</span>"
+
+
+def div(inner: str, style: str = "", attributes: str = "") -> str:
+    """Return `inner`, which is HTML already, in a styled div."""
+    styled = f' style="{style}"' if style else ""
+    return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"

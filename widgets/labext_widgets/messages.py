@@ -1,0 +1,20 @@
+"""One line that says what was done."""
+
+from __future__ import annotations
+
+from labext_widgets.front import FrontEnd, front_end
+from labext_widgets.markup import UNTYPESET, escape, plain
+
+LIMIT = 2000
+"""Characters; what is longer is cut."""
+
+
+def message(text: str) -> None:
+    """Show one line: printed in a terminal, else as plain HTML and text."""
+    if front_end() is FrontEnd.TERMINAL:
+        print(plain(text, LIMIT))
+        return
+    from IPython.display import display
+
+    html = f'<div class="labext {UNTYPESET}" style="font-size:13px">{escape(text, LIMIT)}</div>'
+    display({"text/html": html, "text/plain": plain(text, LIMIT)}, raw=True)

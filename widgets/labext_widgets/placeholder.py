@@ -1,0 +1,138 @@
+"""The one pattern of every widget: plain output with a live view mounted into it.
+
+What a cell shows is text/html and text/plain only: a `<div class="labext-…">` with a static
+picture in it, right in a saved notebook without a kernel. While there is a kernel and a front end
+with widgets, a headless hub (`labext_widgets.hub`) finds the div by its class and puts a live view
+beside the picture. Where that can't be, the picture is what is seen, and it keeps up.
+
+A placeholder must be made in the foreground, in the cell whose output it is. Updates may come from
+any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from labext_widgets.front import cell_id, deleted_cells, ipython
+from labext_widgets.markup import UNTYPESET
+
+if TYPE_CHECKING:
+    from labext_widgets.hub import View
+
+_log = logging.getLogger("labext.widgets")
+_open: dict[str, Placeholder] = {}
+_watching_cells: list[Any] = []
+
+
+class Placeholder:
+    """An output that can be updated, and that can have a live view.
+
+    Args:
+        html: the picture. Inline styles only: what the sanitizer of untrusted notebooks keeps.
+        text: the same as plain text.
+        on_close: called once when the cell runs again, is deleted, or the extension is unloaded.
+    """
+
+    def __init__(self, html: str, text: str, *, on_close: Callable[[], None] | None = None) -> None:
+        from IPython.display import display
+
+        self.name = f"labext-{secrets.token_hex(6)}"
+        self.cell = cell_id()
+        self._on_close = on_close
+        self._view: View | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        _open[self.name] = self
+        _watch_cells()
+        display(self._bundle(html, text), raw=True, display_id=self.name)
+
+    def update(self, html: str, text: str) -> None:
+        """Change the picture, and with it what is saved in the notebook."""
+        from IPython.display import update_display
+
+        with self._lock:
+            if not self._closed:
+                update_display(self._bundle(html, text), raw=True, display_id=self.name)
+
+    def live(
+        self,
+        view: str,
+        state: Mapping[str, Any],
+        on_message: Callable[[Any, list[Any]], None] | None = None,
+    ) -> bool:
+        """Mount the live view that the front end knows as `view`; say whether it can be.
+
+        Args:
+            view: a name that `js/views.js` registers.
+            state: what the view draws; JSON, and bytes at any depth.
+            on_message: called with content and buffers when the view sends something.
+        """
+        try:
+            from labext_widgets import hub
+
+            self._view = hub.mount(self.name, view, dict(state), on_message)
+        except (ImportError, OSError, RuntimeError, AttributeError) as error:
+            _log.warning("No live view, the picture alone is shown: %s", error)
+        return self._view is not None
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Give the live view a new state; without a live view this does nothing."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.state = dict(state)
+
+    def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
+        """Send the live view a message."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.send(content, buffers)
+
+    def close(self) -> None:
+        """End the live view; the picture stays as it is."""
+        with self._lock:
+            if self._closed:
+                return
+        _open.pop(self.name, None)
+        if self._on_close is not None:
+            self._on_close()
+        with self._lock:
+            self._closed = True
+            view, self._view = self._view, None
+        if view is not None:
+            from labext_widgets import hub
+
+            hub.unmount(view)
+
+    def _bundle(self, html: str, text: str) -> dict[str, str]:
+        wrapped = f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
+        return {"text/html": wrapped, "text/plain": text}
+
+
+def close_all() -> None:
+    """Close every placeholder and forget the cells."""
+    for placeholder in list(_open.values()):
+        placeholder.close()
+    while _watching_cells:
+        events = _watching_cells.pop()
+        with contextlib.suppress(ValueError):
+            events.unregister("pre_run_cell", _before_cell)
+
+
+def _watch_cells() -> None:
+    """From now on close what a cell has shown when that cell runs again, or is gone."""
+    events = getattr(ipython(), "events", None)
+    if events is not None and events not in _watching_cells:
+        events.register("pre_run_cell", _before_cell)
+        _watching_cells.append(events)
+
+
+def _before_cell(info: Any) -> None:
+    gone = {getattr(info, "cell_id", None) or cell_id(), *deleted_cells()} - {None}
+    for placeholder in list(_open.values()):
+        if placeholder.cell in gone:
+            placeholder.close()

@@ -1,0 +1,58 @@
+"""A watch in a terminal: one line that is drawn again, or where that can't be, first and last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TextIO
+
+from labext.progress import Progress
+from labext_widgets import drawing
+
+_CLEAR = "\x1b[K"
+
+
+class Line:
+    """Draws on one line of a terminal; elsewhere prints the first and the last line alone.
+
+    Args:
+        stream: where to; standard output when not given.
+        still: print first and last alone in a terminal too: while somebody types there.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, still: bool = False) -> None:
+        self._stream = stream or sys.stdout
+        self._redraws = not still and _is_terminal(self._stream)
+        self._drawn: str | None = None
+
+    def show(self, progress: Progress) -> None:
+        """Draw the line if it says something new."""
+        line = drawing.text(progress)
+        if self._redraws:
+            width = shutil.get_terminal_size().columns - 1
+            self._draw(line if len(line) <= width else f"{line[: width - 1]}…")
+        elif self._drawn is None:
+            self._print(line)
+
+    def finish(self, progress: Progress, note: str = "") -> None:
+        """Draw the last line whole, and leave it there."""
+        line = drawing.text(progress, note)
+        if self._redraws:
+            self._stream.write(f"\r{_CLEAR}")
+        self._print(line)
+
+    def _draw(self, line: str) -> None:
+        if line != self._drawn:
+            self._stream.write(f"\r{line}{_CLEAR}")
+            self._stream.flush()
+            self._drawn = line
+
+    def _print(self, line: str) -> None:
+        self._stream.write(f"{line}\n")
+        self._stream.flush()
+        self._drawn = line
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,80 @@
+"""Watch something that runs: in the foreground until it ends, or in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from labext.errors import WatchInterrupted
+from labext.progress import Progress
+from labext_widgets.front import FrontEnd, front_end
+from labext_widgets.markup import plain
+from labext_widgets.picture import FirstAndLast, Picture, Surface
+from labext_widgets.terminal import Line
+
+
+def watch(
+    snapshots: Iterator[Progress],
+    *,
+    background: bool = False,
+    stop: Callable[[], None] | None = None,
+    name: str | None = None,
+    again: str | None = None,
+) -> Progress | None:
+    """Draw snapshots until they end, and return the last one.
+
+    Args:
+        snapshots: what a watcher reports; the first is taken in the foreground always, so that a
+            wrong name is an error of the cell.
+        background: return None at once and go on from a thread. A notebook that a program executes
+            can't show that: there it is watched in the foreground.
+        stop: stops what is watched; asked for by a button, which asks back.
+        name: what is watched; else the first snapshot's subject.
+        again: the line that takes the watch up again; else `%jobs watch NAME`.
+
+    Raises:
+        WatchInterrupted: the kernel was interrupted; what was watched goes on.
+    """
+    front = front_end()
+    if background and front is not FrontEnd.EXECUTED:
+        from labext_widgets.background import start
+
+        start(snapshots, front, stop, name, again)
+        return None
+    return _foreground(snapshots, surface_for(front), name, again)
+
+
+def surface_for(front: FrontEnd) -> Surface:
+    """Return what a watch in the foreground is drawn on."""
+    if front is FrontEnd.TERMINAL:
+        return Line()
+    return Picture() if front is FrontEnd.INTERACTIVE else FirstAndLast()
+
+
+def how_to_go_on(seen: Progress | None, name: str | None, again: str | None) -> tuple[str, str]:
+    """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
+    subject = plain(name or (seen.subject if seen else "what was watched"))
+    kind = plain(seen.kind if seen else "job")
+    line = again or f"%jobs watch {subject}"
+    return f"Watching stopped; the {kind} goes on.", f"`{line}` takes it up again."
+
+
+def _foreground(
+    snapshots: Iterator[Progress], surface: Surface, name: str | None, again: str | None
+) -> Progress | None:
+    last: Progress | None = None
+    try:
+        for snapshot in snapshots:
+            last = snapshot
+            surface.show(last)
+    except KeyboardInterrupt:
+        what, next_step = how_to_go_on(last, name, again)
+        if last is not None:
+            surface.finish(last, f"{what} {next_step}")
+        raise WatchInterrupted(what, next_step) from None
+    except BaseException as error:
+        if last is not None:
+            surface.finish(last, f"No longer watched: {error}")
+        raise
+    if last is not None:
+        surface.finish(last, "" if last.outcome else " ".join(how_to_go_on(last, name, again)))
+    return last
