@@ -6,6 +6,7 @@ profiles of whoever runs the tests are touched.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Generator
@@ -25,10 +26,11 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
         """Copy the folder, point labext's own folders beside it, start the kernel there."""
         self.room = Path(tempfile.mkdtemp(prefix="labext-nbval-"))
         self.environment = pytest.MonkeyPatch()
+        for name in [name for name in os.environ if name.startswith("LABEXT_")]:
+            self.environment.delenv(name)
         for name in ("SANDBOX", "STATE", "CONFIG"):
             self.environment.setenv(f"LABEXT_{name}_DIR", str(self.room / name.lower()))
-        for service in ("LAB", "JOBS", "NB"):
-            self.environment.delenv(f"LABEXT_{service}_BASE_URL", raising=False)
+        self.environment.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         original = self.path
         folder = self.room / "notebooks"
         shutil.copytree(original.parent, folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))

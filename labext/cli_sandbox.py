@@ -1,0 +1,95 @@
+"""`labext sandbox start|stop|status|reset`: the sandbox from a shell.
+
+`--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from labext.errors import InputError
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command with its verbs to the command line."""
+    sandbox = commands.add_parser("sandbox", help="the local services")
+    verbs = sandbox.add_subparsers(title="verbs", required=True, metavar="VERB")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
+    shared.add_argument("--json", action="store_true", help="as JSON, keys included")
+    start = verbs.add_parser("start", parents=[shared], help="start it, unless it runs")
+    start.add_argument("--rate", choices=["named", "off"], help="the services' rate limits")
+    start.set_defaults(run=_start)
+    stop = verbs.add_parser("stop", parents=[shared], help="stop it; its data are kept")
+    stop.set_defaults(run=_stop)
+    status = verbs.add_parser("status", parents=[shared], help="whether it runs, and where")
+    status.set_defaults(run=_status)
+    reset = verbs.add_parser("reset", parents=[shared], help="stop it and delete its data")
+    reset.add_argument("--yes", action="store_true", help="do it")
+    reset.set_defaults(run=_reset)
+
+
+def _start(options: argparse.Namespace) -> None:
+    from labext.sandbox import Sandbox
+
+    sandbox = Sandbox(options.data_dir, rate=options.rate)
+    status = sandbox.start()
+    if options.json:
+        _print_json(sandbox.connection())
+        return
+    for service, address in status.addresses.items():
+        print(f"The {service} service answers at {address}.")
+    print(f"The data are in {status.data_dir}.")
+
+
+def _stop(options: argparse.Namespace) -> None:
+    from labext.sandbox import Sandbox
+
+    sandbox = Sandbox(options.data_dir)
+    stopped = sandbox.stop()
+    if options.json:
+        _print_json({"stopped": stopped, "data_dir": str(sandbox.data_dir)})
+    elif stopped:
+        print(f"The sandbox is stopped; its data are kept in {sandbox.data_dir}.")
+    else:
+        print(f"The sandbox in {sandbox.data_dir} was not running.")
+
+
+def _status(options: argparse.Namespace) -> None:
+    from labext.sandbox import Sandbox
+
+    sandbox = Sandbox(options.data_dir)
+    status = sandbox.status()
+    if options.json:
+        connection = sandbox.connection() if status.running else {}
+        _print_json({"state": status.state, "data_dir": str(status.data_dir), **connection})
+        return
+    print(f"The sandbox in {status.data_dir} is {status.state}.")
+    for service, address in status.addresses.items():
+        print(f"The {service} service answers at {address}.")
+
+
+def _reset(options: argparse.Namespace) -> None:
+    from labext.sandbox import Sandbox
+
+    sandbox = Sandbox(options.data_dir)
+    if not options.yes:
+        raise InputError(
+            f"This would stop the sandbox and delete {sandbox.data_dir} with every job, result, "
+            "uploaded file and key in it.",
+            "Add `--yes` to do it.",
+        )
+    erased = sandbox.reset()
+    if options.json:
+        _print_json({"erased": erased, "data_dir": str(sandbox.data_dir)})
+    elif erased:
+        print(f"The sandbox is reset; {sandbox.data_dir} is gone.")
+    else:
+        print(f"There was no sandbox in {sandbox.data_dir}.")
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, indent=2))

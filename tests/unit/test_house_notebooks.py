@@ -1,0 +1,57 @@
+"""The committed notebooks are executed, and hold nothing of the machine that executed them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "example_notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+OF_A_MACHINE = re.compile(
+    r"/(home|root|tmp|work|Users|private|var)/|labext_[A-Za-z0-9_-]{20,}|api_key"
+)
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.name)
+def notebook(request: pytest.FixtureRequest) -> Any:
+    return nbformat.read(request.param, as_version=4)
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
+def test_it_is_valid_and_executed_from_top_to_bottom(notebook: Any) -> None:
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+
+
+def test_no_output_is_an_error_or_needs_a_kernel(notebook: Any) -> None:
+    for output in outputs(notebook):
+        assert output.output_type != "error"
+        assert set(output.get("data", {})) <= {"text/plain", "text/html"}
+    assert "widgets" not in notebook.metadata
+
+
+def test_no_output_tells_of_the_machine(notebook: Any) -> None:
+    for output in outputs(notebook):
+        texts = [output.get("text", ""), *output.get("data", {}).values()]
+        for text in texts:
+            assert OF_A_MACHINE.search(text) is None, text[:300]
+
+
+def test_no_cell_is_left_out_of_the_comparison(notebook: Any) -> None:
+    for cell in notebook.cells:
+        assert "NBVAL" not in cell.source
+        assert not [tag for tag in cell.metadata.get("tags", []) if "nbval" in tag]
+
+
+def test_what_the_notebook_reads_is_beside_it(notebook: Any) -> None:
+    for cell in notebook.cells:
+        for name in re.findall(r"data/[\w.-]+", cell.source):
+            assert (FOLDER / name).is_file(), name

@@ -1,0 +1,67 @@
+"""What the README says is so: its commands, its lines, its code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from labext import cli
+from labext_magics import jobs, lab
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SETUP = 'python3 -m venv .venv && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
+TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
+MAGICS = {"jobs": jobs.MAGIC, "lab": lab.MAGIC}
+
+
+def test_the_two_commands_stand_there_as_they_are_run() -> None:
+    assert [line.strip() for line in README.splitlines() if "python3 -m venv" in line] == [
+        *(SETUP, TESTS)
+    ]
+
+
+def test_ci_runs_the_test_command_as_it_stands_there() -> None:
+    assert TESTS in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert TESTS in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab) [a-z][^`\n]*", README))
+def test_every_magic_line_is_known(text: str) -> None:
+    name, words = re.match(r"%%?(\w+) (.*)", text).groups()  # type: ignore[union-attr]
+    tokens = words.split()
+    command = MAGICS[name].find(tokens)
+    assert command is not None, f"%{name} {words}"
+    for option in re.findall(r"--[a-z-]+", words):
+        assert option == "--help" or command.option(option), f"%{name} {words}: {option}"
+
+
+def test_every_command_line_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = re.findall(r"`labext ([^`]+)`", README)
+    assert lines
+    for line in lines:
+        cli.parser().parse_args(line.split())
+
+
+def test_python_blocks_are_python() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        ast.parse(block)
+
+
+def test_every_extra_is_in_the_table() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in project["optional-dependencies"]:
+        assert f"| `{extra}` |" in README
+
+
+def test_the_changelog_ends_it_and_has_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changelog = README.split("\n## ")[-1]
+    assert changelog.startswith("Changelog")
+    assert f"### {project['version']}\n" in changelog
