@@ -30,6 +30,8 @@ from labext.errors import SetupError, StorageError
 from labext.redaction import keep_secret
 
 MARKER = ".labext-sandbox"
+LOCKED = 3
+"""The exit code of a host that found another one in its folder."""
 
 
 class Folder:
@@ -49,6 +51,18 @@ class Folder:
     def is_ours(self) -> bool:
         """Whether the folder is a sandbox's."""
         return (self.path / MARKER).is_file()
+
+    def check_ours(self) -> None:
+        """See that the folder is a sandbox's.
+
+        Raises:
+            SetupError: it is not.
+        """
+        if not self.is_ours():
+            raise SetupError(
+                f"The folder {self.path} is not a sandbox's.",
+                "Name the folder that the sandbox was started with.",
+            )
 
     def prepare(self) -> None:
         """Make the folder, or see that it is ours and close it to others.
@@ -91,11 +105,7 @@ class Folder:
         Raises:
             SetupError: it is not a sandbox's folder.
         """
-        if not self.is_ours():
-            raise SetupError(
-                f"The folder {self.path} is not a sandbox's.",
-                "Name the folder that the sandbox was started with.",
-            )
+        self.check_ours()
         last = {MARKER, self.lock_file.name}
         for entry in self.path.iterdir():
             if entry.name in last:

@@ -1,0 +1,325 @@
+"""Start, stop and look at a sandbox: the side that notebooks and the command line use.
+
+The host is a process of its own, which outlives whoever started it. Whether it runs is told by the
+lock that it holds, never by a number in a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from labext.config import sandbox_dir
+from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
+from labext.redaction import keep_secret
+from labext.sandbox import daemon
+from labext.sandbox.folder import LOCKED, Folder, Lock, read_json
+
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+INSTALL = 'pip install "labext-jupyter[sandbox]"'
+
+_PACKAGES = ("fastapi", "itsdangerous", "psutil", "sqlalchemy", "starlette", "uvicorn")
+
+
+@dataclass(frozen=True)
+class SandboxStatus:
+    """What a sandbox is doing.
+
+    Attributes:
+        state: `running`, `starting` or `stopped`.
+        data_dir: where its data is.
+        pid: its process; None when stopped.
+        addresses: the base address of each service, when running.
+        rate: `named` or `off`; None when stopped.
+        workers: how many jobs run at once; None is one a core.
+        started: when, in UTC.
+    """
+
+    state: Literal["running", "starting", "stopped"]
+    data_dir: Path
+    pid: int | None = None
+    addresses: dict[str, str] = field(default_factory=dict)
+    rate: str | None = None
+    workers: int | None = None
+    started: datetime | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether its services answer."""
+        return self.state == "running"
+
+
+@dataclass(frozen=True)
+class JobsConnection:
+    """Where the local job service is."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+
+
+class Sandbox:
+    """The local services with their data in one folder.
+
+    Args:
+        data_dir: the folder; by default the one that this session or the platform has for it.
+        rate: `named` keeps the services' rate limits, `off` has none. None takes a sandbox that
+            runs as it is, and starts one with `named`.
+        workers: how many jobs run at once; None as for `rate`, and starts with one a core.
+        services: `module:name` of the services, instead of all.
+
+    As a context manager it starts the sandbox, and stops it at the end unless it ran before.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        rate: Literal["named", "off"] | None = None,
+        workers: int | None = None,
+        services: Sequence[str] | None = None,
+    ) -> None:
+        self._folder = Folder(sandbox_dir() if data_dir is None else data_dir)
+        self._options = {"rate": rate, "workers": workers}
+        self._services = services
+        self._lock = Lock(self._folder.lock_file)
+        self._started_here = False
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its data is."""
+        return self._folder.path
+
+    @property
+    def jobs(self) -> JobsConnection:
+        """Address and key of the job service.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        return JobsConnection(**self.connection()["jobs"])
+
+    def start(self) -> SandboxStatus:
+        """Start it, unless it runs, and return once its services answer.
+
+        Two who start it at once get the same one.
+
+        Raises:
+            SetupError: a package is missing, the system can't run it, the folder isn't ours.
+            ConflictError: it runs with other options than those that were asked for.
+            ServiceError: it did not start; the message has the last line of its log.
+            StorageError: the folder can't be written.
+        """
+        _check_system()
+        self._started_here = False
+        until = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if time.monotonic() > until:
+                raise ServiceError(
+                    f"The sandbox in {self.data_dir} runs, but does not answer.",
+                    f"Look at {self._folder.log}, or stop it with `%lab sandbox stop`.",
+                )
+            if self._runs():
+                time.sleep(0.02)
+            else:
+                self._started_here = self._start_host(until)
+        if not self._started_here:
+            self._check_options()
+        return self.status()
+
+    def stop(self) -> bool:
+        """Stop it and return once it is gone; False where it did not run.
+
+        Jobs that run are ended, and start again with the sandbox.
+
+        Raises:
+            ServiceError: it can't be stopped.
+        """
+        if not self._runs():
+            return False
+        holder = self._holder()
+        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 5.0)):
+            _send(holder, number)
+            if _poll(lambda: not self._runs() and not _is_alive(holder), seconds):
+                self._folder.connection.unlink(missing_ok=True)
+                return True
+        raise ServiceError(
+            f"The sandbox in {self.data_dir} did not stop.",
+            f"End the process {holder.get('pid')} yourself.",
+        )
+
+    def status(self) -> SandboxStatus:
+        """What it is doing, also after a crash."""
+        daemon.reap()
+        if not self._runs():
+            return SandboxStatus("stopped", self.data_dir)
+        connection = self._connection()
+        state = read_json(self._folder.state)
+        started = state.get("started")
+        return SandboxStatus(
+            "running" if connection else "starting",
+            self.data_dir,
+            pid=self._lock.holder().get("pid"),
+            addresses={
+                name: entry["base_url"]
+                for name, entry in connection.items()
+                if isinstance(entry, dict)
+            },
+            rate=state.get("rate"),
+            workers=state.get("workers"),
+            started=None if started is None else datetime.fromtimestamp(started, UTC),
+        )
+
+    def reset(self) -> bool:
+        """Stop it and delete all its data, jobs and results; False where there was none.
+
+        Raises:
+            SetupError: the folder is not a sandbox's.
+            ServiceError: it can't be stopped.
+        """
+        if not self.data_dir.exists():
+            return False
+        self._folder.check_ours()
+        self.stop()
+        if not self._lock.acquire(seconds=STOP_SECONDS):
+            raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
+        try:
+            self._folder.erase()
+        finally:
+            self._lock.release()
+        return True
+
+    def connection(self) -> dict[str, Any]:
+        """Where its services are, with their keys: what connection.json says.
+
+        Raises:
+            NotReadyError: it does not run.
+        """
+        connection = self._connection() if self._runs() else {}
+        if not connection:
+            raise NotReadyError(
+                f"The sandbox in {self.data_dir} is not running.", "Run `%lab sandbox start`."
+            )
+        for entry in connection.values():
+            if isinstance(entry, dict):
+                keep_secret(entry.get("api_key"))
+        return connection
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._started_here:
+            self.stop()
+
+    def _runs(self) -> bool:
+        return sys.platform != "win32" and self._lock.is_held()
+
+    def _answers(self) -> bool:
+        return self._runs() and bool(self._connection())
+
+    def _connection(self) -> dict[str, Any]:
+        """connection.json, if the host that lives now has written it."""
+        connection = read_json(self._folder.connection)
+        return connection if connection.get("pid") == self._lock.holder().get("pid") else {}
+
+    def _holder(self) -> dict[str, Any]:
+        """Which process the host is; it says so a moment after it has taken the lock."""
+        _poll(lambda: bool(self._lock.holder()), 1.0)
+        return self._lock.holder()
+
+    def _start_host(self, until: float) -> bool:
+        """Start a host and see it through; False where another one was first."""
+        self._folder.prepare()
+        log = self._folder.log
+        offset = log.stat().st_size if log.exists() else 0
+        process = daemon.spawn(self._folder, self._arguments())
+        while process.poll() is None:
+            if self._connection().get("pid") == process.pid:
+                daemon.leave(process)
+                return True
+            if time.monotonic() > until:
+                process.kill()
+                process.wait()
+                break
+            time.sleep(0.01)
+        if process.returncode == LOCKED:
+            return False
+        words = daemon.last_words(log, offset) or f"it ended with code {process.returncode}"
+        raise ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
+
+    def _arguments(self) -> list[str]:
+        given = {f"--{name}": value for name, value in self._options.items() if value is not None}
+        arguments = [str(part) for option in given.items() for part in option]
+        for service in self._services or ():
+            arguments += ["--service", service]
+        return arguments
+
+    def _check_options(self) -> None:
+        state = read_json(self._folder.state)
+        for name, wanted in self._options.items():
+            if wanted is not None and wanted != state.get(name):
+                raise ConflictError(
+                    f"The sandbox runs with {name} {state.get(name) or 'by default'}, "
+                    f"not {wanted}.",
+                    "Stop it first with `%lab sandbox stop`, then start it so.",
+                )
+
+
+def _check_system() -> None:
+    if sys.platform == "win32":
+        raise SetupError(
+            "The sandbox needs Linux or macOS.",
+            "Connect to a service elsewhere with `%jobs connect URL`, or use the Linux subsystem.",
+        )
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SetupError(
+            f"The sandbox needs packages that are not installed: {', '.join(missing)}.",
+            f"Run `{INSTALL}`.",
+        )
+
+
+def _send(holder: dict[str, Any], number: signal.Signals) -> None:
+    if _is_alive(holder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder["pid"], number)
+
+
+def _is_alive(holder: dict[str, Any]) -> bool:
+    """Whether the process that wrote itself down lives, and not another with its number."""
+    import psutil
+
+    daemon.reap()
+    try:
+        process = psutil.Process(holder["pid"])
+        same = abs(process.create_time() - holder["created"]) < 1.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, KeyError, TypeError):
+        return False
+
+
+def _poll(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until the condition holds; False if it still doesn't after so many seconds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True

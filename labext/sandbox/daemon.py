@@ -1,0 +1,77 @@
+"""Start a host as a process of its own, which outlives the one that starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import labext
+from labext.redaction import mask
+from labext.sandbox.folder import Folder
+from labext.sandbox.launcher import clean_environment
+
+LARGEST_LOG = 5 * 1024**2
+
+_children: set[int] = set()
+
+
+def spawn(folder: Folder, options: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the host of `folder`: in a session of its own, with no file open but its log."""
+    with contextlib.suppress(FileNotFoundError):
+        if folder.log.stat().st_size > LARGEST_LOG:
+            folder.log.replace(folder.log.with_name(f"{folder.log.name}.1"))
+    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "labext.sandbox.host", str(folder.path), *options],
+            env=clean_environment() | _import_path(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder.path,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def leave(process: subprocess.Popen[bytes]) -> None:
+    """Let a process run on; `reap` buries it should it end before this one does."""
+    _children.add(process.pid)
+    process.returncode = 0  # or its finalizer would warn that it still runs
+
+
+def reap() -> None:
+    """Bury the hosts that this process has started and that have ended."""
+    for pid in [*_children]:
+        try:
+            ended, _status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _children.discard(pid)
+
+
+def last_words(log: Path, offset: int) -> str:
+    """The last line that was written to a log since it was `offset` bytes long."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(min(offset, file.tell()), file.tell() - 8192))
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return mask(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def _import_path() -> dict[str, str]:
+    """What lets the host import the labext that this process imported, if it isn't installed."""
+    root = str(Path(labext.__file__).parents[1])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if Path(root).name in ("site-packages", "dist-packages") or root in paths:
+        return {}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, *paths]))}

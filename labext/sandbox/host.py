@@ -1,0 +1,236 @@
+"""The process that serves a sandbox: `python -m labext.sandbox.host DATA_DIR …`.
+
+One for a data folder, which it keeps locked as long as it lives. It serves every service on a
+loopback port of its own, runs the supervisor, and writes connection.json once all of them answer.
+SIGTERM ends it cleanly: tasks that run are killed and start again next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from labext.redaction import mask
+from labext.sandbox.database import Database
+from labext.sandbox.folder import LOCKED, Folder, Lock, read_json, secret, write_json
+from labext.sandbox.queue import Base, Queue
+from labext.sandbox.service import RateLimits, Service, Site
+from labext.sandbox.signing import Signer
+from labext.sandbox.supervisor import Supervisor
+from labext.sandbox.web import guarded
+
+SERVICES = ("labext.sandbox.jobs.app:service",)
+"""Every service, in the order lab, jobs, nb."""
+
+ADDRESS = "127.0.0.1"
+FIRST_PORTS = range(20_000, 30_000)
+"""Where a port is chosen: below those that systems give to outgoing connections, so that it is
+still free at the next start."""
+
+log = logging.getLogger("labext.sandbox")
+
+
+class Host:
+    """The services of one sandbox, while they are served."""
+
+    def __init__(
+        self, folder: Folder, services: Sequence[str], rate: RateLimits, workers: int | None
+    ) -> None:
+        self._folder = folder
+        self._services = [_load(name) for name in services]
+        self._database = Database.at(folder.database)
+        self._queue = Queue()
+        self._signer = Signer(secret(folder.secrets / "signing"))
+        self._rate: RateLimits = rate
+        self._supervisor = Supervisor(
+            self._database,
+            self._queue,
+            folder.tasks,
+            workers=workers,
+            preload=[module for service in self._services for module in service.preload],
+        )
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        stopped = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        with contextlib.ExitStack() as stack:
+            sockets = {
+                service.name: stack.enter_context(_socket(self._folder, service.name))
+                for service in self._services
+            }
+            sites = {name: self._site(name, taken) for name, taken in sockets.items()}
+            stack.callback(self._database.close)
+            self._set_up(sites)
+            stack.callback(self._supervisor.stop)
+            self._supervisor.start()
+            servers = [
+                (_Server(_config(service.app(sites[service.name]))), sockets[service.name])
+                for service in self._services
+            ]
+            async with _serving(servers, stopped):
+                stack.callback(self._folder.connection.unlink, missing_ok=True)
+                self._announce(sites)
+                await stopped.wait()
+                log.info("The sandbox stops.")
+                self._folder.connection.unlink(missing_ok=True)
+
+    def _site(self, name: str, taken: socket.socket) -> Site:
+        return Site(
+            folder=self._folder.service(name),
+            secrets=self._folder.secrets,
+            database=self._database,
+            queue=self._queue,
+            signer=self._signer,
+            origin=f"http://{ADDRESS}:{taken.getsockname()[1]}",
+            rate=self._rate,
+        )
+
+    def _set_up(self, sites: dict[str, Site]) -> None:
+        self._database.create(Base.metadata, *(service.metadata for service in self._services))
+        for service in self._services:
+            for kind in service.kinds(sites[service.name]):
+                self._queue.add(kind)
+            service.seed(sites[service.name])
+
+    def _announce(self, sites: dict[str, Site]) -> None:
+        connection: dict[str, Any] = {
+            service.name: dict(service.connection(sites[service.name]))
+            for service in self._services
+        }
+        connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
+        write_json(self._folder.connection, connection)
+        log.info("The sandbox answers at %s.", ", ".join(site.origin for site in sites.values()))
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to the host, which has several."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _serving(
+    servers: Sequence[tuple[_Server, socket.socket]], stopped: asyncio.Event
+) -> AsyncIterator[None]:
+    """Serve while the block runs; enter it once all answer."""
+    tasks = [asyncio.create_task(server.serve(sockets=[taken])) for server, taken in servers]
+    for task in tasks:
+        task.add_done_callback(lambda _task: stopped.set())
+    try:
+        while not all(server.started for server, _ in servers):
+            if any(task.done() for task in tasks):
+                raise RuntimeError("A service did not start.")
+            await asyncio.sleep(0.005)
+        yield
+    finally:
+        for server, _ in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+
+
+def _config(app: Any) -> uvicorn.Config:
+    # No access log: presigned addresses are as good as keys.
+    return uvicorn.Config(
+        guarded(app),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=2,
+    )
+
+
+def _socket(folder: Folder, name: str) -> socket.socket:
+    """A listening socket on the service's port of last time; on another only if that is taken."""
+    ports = read_json(folder.ports)
+    choices = [ports.get(name), *(secrets.choice(FIRST_PORTS) for _ in range(20)), 0]
+    for port in choices:
+        if not isinstance(port, int):
+            continue
+        taken = socket.socket()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind((ADDRESS, port))
+            taken.listen(2048)
+        except OSError:
+            taken.close()
+            continue
+        write_json(folder.ports, ports | {name: taken.getsockname()[1]})
+        return taken
+    raise OSError(f"No port is free on {ADDRESS}.")
+
+
+def _load(name: str) -> Service:
+    module, _, attribute = name.partition(":")
+    service: Service = getattr(importlib.import_module(module), attribute)
+    return service
+
+
+class _MaskedFormatter(logging.Formatter):
+    """Masks the whole text, the traceback too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_MaskedFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="labext.sandbox.host", description=__doc__)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--rate", choices=["named", "off"], default="named")
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--service", action="append", help="module:name, instead of all services")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve the sandbox in the folder that is named; return the exit code."""
+    options = _arguments(arguments)
+    os.umask(0o077)
+    folder = Folder(options.data_dir)
+    folder.prepare()
+    lock = Lock(folder.lock_file)
+    # A look at whether it is taken takes it for a moment: wait that moment.
+    if not lock.acquire(seconds=1.0):
+        return LOCKED
+    _log_to_stderr()
+    services = options.service or SERVICES
+    state = {"rate": options.rate, "workers": options.workers, "services": [*services]}
+    folder.connection.unlink(missing_ok=True)
+    write_json(folder.state, state | {"pid": os.getpid(), "started": time.time()})
+    try:
+        asyncio.run(Host(folder, services, options.rate, options.workers).serve())
+    except Exception:
+        log.exception("The sandbox could not be served.")
+        return 1
+    finally:
+        lock.release()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
