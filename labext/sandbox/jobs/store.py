@@ -1,0 +1,173 @@
+"""The job service's tables: organizations, accounts, jobs and uploaded files.
+
+`Settings` and `Score` are kept as the JSON text they are served as, and times as the ISO 8601 text
+they are served as (UTC, milliseconds, sorting as text), so that a list is read and handed out.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    func,
+    select,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
+"""The values of `JobStatus` (real services, jobs). `Stopped` covers failure, time limit, a stop by
+hand and the budget; `Reason` says which."""
+
+AGGREGATING, AGGREGATION_FAILED = "Aggregating", "AggregationFailed"
+"""`batchStatus` is Running, Aggregating, Complete, AggregationFailed or Stopped."""
+
+LIVING = (IN_QUEUE, RUNNING)
+
+BATCH = "batch"
+"""The `Type` of a batch's parent."""
+
+
+class Base(DeclarativeBase):
+    """The job service's tables."""
+
+
+class Organization(Base):
+    """Accounts that belong together; its owners see the jobs of all of them."""
+
+    __tablename__ = "jobs_organizations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+
+
+class Account(Base):
+    """Whoever has a key.
+
+    Attributes:
+        owner: whether it may see its organization's jobs.
+        key_hash: SHA-256 of its key, in hexadecimal; the key itself is not kept.
+        gates: the gated parameters' permissions that its organization has given it.
+        storage_quota: bytes that its uploaded files and its batches' archives may have together.
+    """
+
+    __tablename__ = "jobs_accounts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    organization_id: Mapped[int] = mapped_column(ForeignKey("jobs_organizations.id"), index=True)
+    email: Mapped[str] = mapped_column(String(200), unique=True)
+    owner: Mapped[bool] = mapped_column(default=False)
+    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    gates: Mapped[list[str]] = mapped_column(JSON, default=list)
+    storage_quota: Mapped[int] = mapped_column(BigInteger)
+
+
+class Job(Base):
+    """A job, or a batch's parent.
+
+    Attributes:
+        parent_id: the batch it belongs to.
+        name: unique within the account; a batch's job is `<batch>-<job>`.
+        type: its tool, or `batch`.
+        tool: its tool; on a parent, the tool of all its jobs.
+        batch_status, aggregation_error: on parents only.
+        reason: why it was stopped.
+        budget: the weighted hours that a batch's jobs may use together.
+        bytes: of a batch's archive.
+    """
+
+    __tablename__ = "jobs_jobs"
+    __table_args__ = (
+        UniqueConstraint("account_id", "name"),
+        Index("jobs_jobs_page", "account_id", "parent_id", "id"),
+        Index("jobs_jobs_tally", "account_id", "parent_id", "status"),
+        Index("jobs_jobs_batch", "parent_id", "status"),
+        # A number is never used again, so a presigned address never reads another job's results.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id"))
+    parent_id: Mapped[int | None] = mapped_column(ForeignKey("jobs_jobs.id"))
+    name: Mapped[str] = mapped_column(String(100))
+    type: Mapped[str] = mapped_column(String(100))
+    tool: Mapped[str] = mapped_column(String(100))
+    status: Mapped[str] = mapped_column(String(20), default=IN_QUEUE)
+    created: Mapped[str] = mapped_column(String(24))
+    started: Mapped[str | None] = mapped_column(String(24))
+    completed: Mapped[str | None] = mapped_column(String(24))
+    settings: Mapped[str] = mapped_column(Text)
+    score: Mapped[str | None] = mapped_column(Text)
+    weighted_hours: Mapped[float | None]
+    batch_status: Mapped[str | None] = mapped_column(String(20))
+    aggregation_error: Mapped[str | None] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Text)
+    project_tag: Mapped[str | None] = mapped_column(String(200))
+    budget: Mapped[float | None]
+    bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+
+    account: Mapped[Account] = relationship()
+    parent: Mapped[Job | None] = relationship(remote_side=[id])
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is a batch's parent."""
+        return self.batch_status is not None
+
+    @property
+    def state(self) -> str:
+        """What tells whether it is finished: a parent's `batchStatus`, else the `JobStatus`."""
+        return self.batch_status or self.status
+
+
+class UploadedFile(Base):
+    """An account's file; its bytes are in the file of its number (see `folders`)."""
+
+    __tablename__ = "jobs_files"
+    __table_args__ = (
+        UniqueConstraint("account_id", "folder", "name"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id"))
+    folder: Mapped[str] = mapped_column(String(255), default="")
+    name: Mapped[str] = mapped_column(String(255))
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Limit(Base):
+    """A limit that whoever runs the service may change; `limits` has the names."""
+
+    __tablename__ = "jobs_limits"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)
+
+
+def now() -> str:
+    """The moment, as the service writes times: `2026-03-01T12:00:00.000Z`."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def job_named(session: Session, account_id: int, name: str) -> Job | None:
+    """The account's job or batch of that name."""
+    return session.scalars(
+        select(Job).where(Job.account_id == account_id, Job.name == name)
+    ).one_or_none()
+
+
+def storage_used(session: Session, account_id: int) -> int:
+    """Bytes of the account's uploaded files and of its batches' archives."""
+    files = select(func.coalesce(func.sum(UploadedFile.bytes), 0)).where(
+        UploadedFile.account_id == account_id
+    )
+    archives = select(func.coalesce(func.sum(Job.bytes), 0)).where(Job.account_id == account_id)
+    return int(session.scalar(files) or 0) + int(session.scalar(archives) or 0)
