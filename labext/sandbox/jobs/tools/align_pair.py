@@ -12,7 +12,7 @@ from labext.sandbox.jobs.tools import _letters, _values
 LONGEST = 5000
 MATRICES = {
     "DNA": ("NUC.4.4",),
-    "protein": ("BLOSUM62", "BLOSUM45", "BLOSUM80", "PAM30", "PAM250"),
+    "protein": ("BLOSUM62", "BLOSUM45", "BLOSUM50", "BLOSUM80", "PAM30", "PAM250"),
 }
 """The first is taken where none is named."""
 

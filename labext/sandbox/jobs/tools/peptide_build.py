@@ -157,10 +157,10 @@ def _build(request: _Request) -> Any:
 
 def _write_angles(residues: list[Any], path: Path) -> None:
     """The angles as they are in the structure that was built, in degrees."""
-    from Bio.PDB.vectors import calc_dihedral
 
     def angle(*atoms: Any) -> str:
-        return f"{math.degrees(calc_dihedral(*(atom.get_vector() for atom in atoms))):.2f}"
+        # Adding 0 turns -0.00 into 0.00.
+        return f"{round(_dihedral(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -177,6 +177,17 @@ def _write_angles(residues: list[Any], path: Path) -> None:
                     angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
                 ]
             )
+
+
+def _dihedral(first: Any, second: Any, third: Any, fourth: Any) -> float:
+    """The angle in degrees, -180 to 180, seen along the bond from `second` to `third`."""
+    import numpy as np
+
+    before, along, after = second - first, third - second, fourth - third
+    left, right = np.cross(before, along), np.cross(along, after)
+    return math.degrees(
+        math.atan2(np.linalg.norm(along) * np.dot(before, right), np.dot(left, right))
+    )
 
 
 def _radius_of_gyration(structure: Any) -> float:

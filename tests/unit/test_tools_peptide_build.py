@@ -1,0 +1,188 @@
+"""Peptides against textbook geometry."""
+
+from __future__ import annotations
+
+import csv
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs import catalogue
+
+pytest.importorskip("PeptideBuilder", reason="PeptideBuilder is in the sandbox extra")
+
+TOOL = catalogue.every_tool()[0]
+LETTERS = "ACDEFGHIKLMNPQRSTVWY"
+HEAVY_ATOMS = dict(
+    zip(LETTERS, [5, 6, 8, 9, 11, 4, 10, 8, 9, 8, 8, 8, 7, 9, 11, 6, 7, 7, 14, 12], strict=True)
+)
+
+
+def build(out: Path, **sent):
+    assert TOOL.check(sent) is None
+    score = catalogue.run("peptide_build", sent, {}, out)
+    atoms: dict[tuple[int, str], np.ndarray] = {}
+    for line in (out / "peptide.pdb").read_text().splitlines():
+        if line.startswith("ATOM"):
+            key = (int(line[22:26]), line[12:16].strip())
+            atoms[key] = np.array([float(line[i : i + 8]) for i in (30, 38, 46)])
+    with (out / "ramachandran.csv").open(newline="") as file:
+        return score, atoms, list(csv.DictReader(file))
+
+
+def dihedral(a, b, c, d) -> float:
+    across = (b - a, c - b, d - c)
+    first, second = np.cross(across[0], across[1]), np.cross(across[1], across[2])
+    turn = np.linalg.norm(across[1]) * np.dot(across[0], second)
+    return math.degrees(math.atan2(turn, np.dot(first, second)))
+
+
+def test_all_twenty_residues_have_all_their_heavy_atoms(tmp_path):
+    score, atoms, rows = build(tmp_path, sequence=LETTERS)
+    for place, letter in enumerate(LETTERS, 1):
+        count = sum(residue == place for residue, _ in atoms)
+        assert count == HEAVY_ATOMS[letter] + (place == len(LETTERS)), letter
+    assert score["residues"] == len(rows) == 20
+    assert score["atoms"] == len(atoms) == sum(HEAVY_ATOMS.values()) + 1
+    assert score["weight"] == pytest.approx(2395.7, abs=0.1)
+
+
+def test_weight_is_that_of_the_residues_and_a_water(tmp_path):
+    assert build(tmp_path, sequence="GG")[0]["weight"] == pytest.approx(132.12, abs=0.01)
+
+
+def test_a_helix_rises_one_and_a_half_angstrom_and_turns_a_hundred_degrees_a_residue(tmp_path):
+    score, atoms, _ = build(tmp_path, sequence="A" * 31, conformation="helix")
+    alpha = np.array([atoms[i, "CA"] for i in range(1, 32)])
+    # 18 residues make 5 turns of an alpha helix
+    axis = alpha[18] - alpha[0]
+    assert np.linalg.norm(axis) / 18 == pytest.approx(1.5, abs=0.06)
+    axis /= np.linalg.norm(axis)
+    # the second differences of places on a helix point to its axis
+    inward = [alpha[i - 1] - 2 * alpha[i] + alpha[i + 1] for i in range(1, 30)]
+    flat = [step - np.dot(step, axis) * axis for step in inward]
+    turns = [
+        math.degrees(math.acos(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)))
+        for a, b in pairwise(flat)
+    ]
+    assert np.mean(turns) == pytest.approx(100, abs=3)
+    # right-handed
+    assert all(np.dot(np.cross(a, b), axis) > 0 for a, b in pairwise(flat))
+    assert score["end_to_end"] == pytest.approx(np.linalg.norm(alpha[-1] - alpha[0]), abs=0.01)
+
+
+def test_a_helix_has_its_hydrogen_bonds(tmp_path):
+    _, atoms, _ = build(tmp_path, sequence="A" * 12, conformation="helix")
+    distances = [np.linalg.norm(atoms[i, "O"] - atoms[i + 4, "N"]) for i in range(1, 9)]
+    assert max(distances) < 3.3
+    assert min(distances) > 2.5
+
+
+def test_a_strand_is_stretched(tmp_path):
+    _, atoms, _ = build(tmp_path, sequence="V" * 21, conformation="strand")
+    rise = np.linalg.norm(atoms[21, "CA"] - atoms[1, "CA"]) / 20
+    assert 3.2 < rise < 3.5
+
+
+def test_amino_acids_are_left_handed_and_bonds_are_of_their_length(tmp_path):
+    _, atoms, _ = build(tmp_path, sequence=LETTERS)
+    for i, letter in enumerate(LETTERS, 1):
+        n, ca, c = (atoms[i, name] for name in ("N", "CA", "C"))
+        assert np.linalg.norm(ca - n) == pytest.approx(1.46, abs=0.02)
+        assert np.linalg.norm(c - ca) == pytest.approx(1.52, abs=0.02)
+        if letter != "G":
+            # the CORN rule: seen with the hydrogen in front, CO, R, N run clockwise
+            volume = np.dot(np.cross(n - ca, c - ca), atoms[i, "CB"] - ca)
+            assert volume > 0, letter
+        if i < 20:
+            assert np.linalg.norm(atoms[i + 1, "N"] - c) == pytest.approx(1.33, abs=0.02)
+
+
+def test_radius_of_gyration_by_masses(tmp_path):
+    score, atoms, _ = build(tmp_path, sequence="MKTAYIAK")
+    masses = {"C": 12.011, "N": 14.007, "O": 15.999, "S": 32.06}
+    weights = np.array([masses[name[0]] for _, name in atoms])
+    places = np.array(list(atoms.values()))
+    middle = (places * weights[:, None]).sum(axis=0) / weights.sum()
+    squared = ((places - middle) ** 2).sum(axis=1)
+    expected = math.sqrt((squared * weights).sum() / weights.sum())
+    assert score["radius_of_gyration"] == pytest.approx(expected, abs=0.01)
+
+
+angles = st.lists(st.tuples(st.floats(-180, 180), st.floats(-180, 180)), min_size=2, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs=angles, data=st.data())
+def test_the_structure_has_the_angles_that_were_asked_for(tmp_path_factory, pairs, data):
+    out = tmp_path_factory.mktemp("peptide")
+    letters = data.draw(st.text(LETTERS, min_size=len(pairs), max_size=len(pairs)))
+    phi, psi = (list(column) for column in zip(*pairs, strict=True))
+    _, atoms, rows = build(out, sequence=letters, conformation="custom", phi=phi, psi=psi)
+    assert all(np.isfinite(place).all() for place in atoms.values())
+    for i, row in enumerate(rows, 1):
+        if i > 1:
+            ends = atoms[i - 1, "C"], atoms[i, "N"], atoms[i, "CA"], atoms[i, "C"]
+            for found in (dihedral(*ends), float(row["phi"])):
+                assert math.cos(math.radians(found - phi[i - 1])) > 0.9999
+            assert abs(float(row["omega"])) > 179
+        following = (i + 1, "N") if i < len(rows) else (i, "O")
+        ends = atoms[i, "N"], atoms[i, "CA"], atoms[i, "C"], atoms[following]
+        asked = psi[i - 1] + (180 if i == len(rows) else 0)
+        assert math.cos(math.radians(dihedral(*ends) - asked)) > 0.9999
+
+
+def test_lists_may_be_typed_as_text(tmp_path):
+    _, _, rows = build(
+        tmp_path, sequence="AAA", conformation="custom", phi="-60, -61 -62", psi="10,20,30"
+    )
+    assert [row["phi"] for row in rows] == ["", "-61.00", "-62.00"]
+    assert [row["psi"] for row in rows] == ["10.00", "20.00", ""]
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        (
+            {"sequence": "ACB"},
+            "sequence: 'B' at 3 is no amino acid (the letters are ACDEFGHIKLMNPQRSTVWY).",
+        ),
+        ({"sequence": "A"}, "sequence: it has 1 letters, where 2 to 1000 are taken."),
+        ({"sequence": "A" * 1001}, "sequence: it has 1001 letters, where 2 to 1000 are taken."),
+        (
+            {"sequence": "AA", "conformation": "coil"},
+            "conformation: 'coil' is none of helix, strand, custom.",
+        ),
+        (
+            {"sequence": "AA", "conformation": "custom"},
+            "phi: it is required where conformation is custom.",
+        ),
+        (
+            {"sequence": "AA", "conformation": "custom", "phi": [1, 2]},
+            "psi: it is required where conformation is custom.",
+        ),
+        (
+            {"sequence": "AA", "phi": [1, 2]},
+            "phi: it applies only where conformation is custom.",
+        ),
+        (
+            {"sequence": "AAA", "conformation": "custom", "phi": [1, 2], "psi": [1, 2, 3]},
+            "phi: it has 2 angles, where the sequence has 3 residues.",
+        ),
+        (
+            {"sequence": "AA", "conformation": "custom", "phi": [1, 181], "psi": [1, 2]},
+            "phi, item 2: 181 is outside -180 to 180.",
+        ),
+        (
+            {"sequence": "AA", "conformation": "custom", "phi": "1,x", "psi": [1, 2]},
+            "phi, item 2: a number is expected, not 'x'.",
+        ),
+    ],
+)
+def test_faults(sent, fault):
+    assert TOOL.check(sent) == fault
