@@ -165,7 +165,8 @@ def _socket(folder: Folder, name: str) -> socket.socket:
     for port in choices:
         if not isinstance(port, int):
             continue
-        taken = socket.socket()
+        # asyncio switches Nagle's delay (40 ms an answer) off only where the protocol is named.
+        taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             taken.bind((ADDRESS, port))
