@@ -1,0 +1,127 @@
+"""What the tasks of the tests do, in their processes."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.runner import TaskError
+
+Payload = dict[str, Any]
+
+
+def answer(work: Path, payload: Payload) -> dict[str, Any]:
+    """Return the payload."""
+    return payload
+
+
+def wait(work: Path, payload: Payload) -> dict[str, Any]:
+    """Sleep, after saying so."""
+    (work / "pid").write_text(str(os.getpid()))
+    (work / "started").touch()
+    time.sleep(payload["seconds"])
+    return {"slept": payload["seconds"]}
+
+
+def span(work: Path, payload: Payload) -> dict[str, Any]:
+    """Return when this ran."""
+    began = time.monotonic()
+    time.sleep(payload["seconds"])
+    return {"began": began, "ended": time.monotonic()}
+
+
+def surroundings(work: Path, payload: Payload) -> dict[str, Any]:
+    """Return what a task's process finds."""
+    descriptors = {}
+    for number in range(1024):
+        try:
+            descriptors[number] = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            continue
+    (work / "made").write_text("x")
+    return {
+        "cwd": os.getcwd(),
+        "work": str(work),
+        "leads": os.getpid() == os.getpgid(0) == os.getsid(0),
+        "mode": (work / "made").stat().st_mode & 0o777,
+        "core": resource.getrlimit(resource.RLIMIT_CORE)[0],
+        "nice": os.nice(0),
+        "descriptors": descriptors,
+        "signals": [
+            signal.getsignal(number) is signal.SIG_DFL
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+        ],
+        "main": getattr(sys.modules["__main__"], "__file__", ""),
+        "environment": dict(os.environ),
+        "modules": [name for name in ("fastapi", "uvicorn", "pytest") if name in sys.modules],
+    }
+
+
+environment = surroundings
+
+
+def descend(work: Path, payload: Payload) -> dict[str, Any]:
+    """Start a child, a grandchild and one that leaves the group; then wait, or not."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
+    child = (
+        "import subprocess, sys, time, pathlib;"
+        f"p = subprocess.Popen({sleep!r}); pathlib.Path('grandchild').write_text(str(p.pid));"
+        "time.sleep(300)"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", child]),
+        subprocess.Popen(sleep, start_new_session=True),
+    ]
+    while not (work / "grandchild").exists() or not (work / "grandchild").read_text():
+        time.sleep(0.01)
+    pids = [process.pid for process in processes] + [int((work / "grandchild").read_text())]
+    (work / "pids.part").write_text(" ".join(map(str, [os.getpid(), *pids])))
+    (work / "pids.part").rename(work / "pids")
+    time.sleep(payload.get("seconds", 300))
+    return {}
+
+
+def fail(work: Path, payload: Payload) -> dict[str, Any]:
+    """Raise what the payload names."""
+    if payload["error"] == "TaskError":
+        raise TaskError("sequence: X is\nno base.")
+    raise {"ValueError": ValueError, "KeyError": KeyError}[payload["error"]]("of no use")
+
+
+def die(work: Path, payload: Payload) -> dict[str, Any]:
+    """End the process without a word."""
+    match payload["how"]:
+        case "exit":
+            os._exit(payload["code"])
+        case "sys.exit":
+            sys.exit(payload["code"])
+        case "signal":
+            os.kill(os.getpid(), payload["number"])
+            time.sleep(60)
+    return {}
+
+
+def print_much(work: Path, payload: Payload) -> dict[str, Any]:
+    """Print, from here and from a child."""
+    print("from the task", flush=True)
+    subprocess.run([sys.executable, "-c", "print('from its child')"], check=True)
+    for _ in range(payload["lines"]):
+        print("x" * 1000)
+    print("at the end", file=sys.stderr)
+    return {}
+
+
+def print_secret(work: Path, payload: Payload) -> dict[str, Any]:
+    """Nothing to see."""
+    return {}
+
+
+def return_odd(work: Path, payload: Payload) -> Any:
+    """Return what is no JSON, or far too much of it."""
+    return {"object": object()} if payload["what"] == "object" else {"text": "x" * 10_000_000}

@@ -1,0 +1,122 @@
+"""A small service for tests of the host: a counter, and tasks with rows of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, HTTPException, Request
+from sqlalchemy import JSON, MetaData, String, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from labext.sandbox import folder, web
+from labext.sandbox.queue import Ending, Kind, Task
+from labext.sandbox.service import Site
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Row(Base):
+    __tablename__ = "test_rows"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    state: Mapped[str] = mapped_column(String(20), default="waiting")
+    reason: Mapped[str] = mapped_column(default="")
+    starts: Mapped[int] = mapped_column(default=0)
+    result: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+
+
+class TestService:
+    name = "jobs"
+    metadata: MetaData = Base.metadata
+    preload = ("labext_test_entries",)
+
+    def kinds(self, site: Site) -> list[Kind]:
+        def change(session: Session, task: Task, **values: Any) -> None:
+            row = session.get(Row, task.key)
+            if row is not None:
+                for name, value in values.items():
+                    setattr(row, name, value)
+
+        def start(session: Session, task: Task) -> None:
+            row = session.get_one(Row, task.key)
+            row.state, row.starts = "running", row.starts + 1
+
+        def end(session: Session, task: Task, ending: Ending) -> None:
+            change(session, task, state=ending.outcome, reason=ending.reason, result=ending.result)
+
+        def requeue(session: Session, task: Task) -> None:
+            change(session, task, state="waiting")
+
+        names = ("wait", "descend", "answer", "print_secret", "environment")
+        return [
+            Kind(
+                name,
+                f"labext_test_entries:{name}",
+                on_start=start,
+                on_end=end,
+                on_requeue=requeue,
+                work=lambda task: site.folder / "work" / task.key,
+            )
+            for name in names
+        ]
+
+    def seed(self, site: Site) -> None:
+        folder.secret(site.secrets / "jobs_api_key")
+
+    def connection(self, site: Site) -> dict[str, str]:
+        key = folder.secret(site.secrets / "jobs_api_key")
+        return {"base_url": f"{site.origin}/api/", "api_key": key}
+
+    def app(self, site: Site) -> FastAPI:
+        app = FastAPI()
+        web.handle_errors(app, lambda _status, message: {"error": message})
+
+        @app.post("/api/tasks/{kind}/{name}")
+        def put(kind: str, name: str, payload: dict[str, Any]) -> str:
+            with site.database.write() as session:
+                session.add(Row(name=name))
+                site.queue.put(session, kind, name, payload, max_seconds=payload.get("limit"))
+            return name
+
+        @app.get("/api/tasks")
+        def tasks() -> dict[str, Any]:
+            with site.database.read() as session:
+                return {
+                    row.name: {
+                        "state": row.state,
+                        "starts": row.starts,
+                        "reason": row.reason,
+                        "result": row.result,
+                    }
+                    for row in session.scalars(select(Row))
+                }
+
+        @app.delete("/api/tasks/{name}")
+        def cancel(name: str) -> bool:
+            with site.database.write() as session:
+                found = site.queue.cancel(session, name, "stopped by hand")
+            return found and site.queue.wait(site.database, name, 5)
+
+        @app.post("/api/length")
+        async def length(request: Request) -> int:
+            return len(await request.body())
+
+        @app.get("/api/site")
+        def where() -> dict[str, str]:
+            return {"rate": site.rate, "folder": str(site.folder), "origin": site.origin}
+
+        @app.get("/api/fault")
+        def fault() -> None:
+            raise RuntimeError(f"token={Path('/').name}abcdefgh12345678")
+
+        @app.get("/api/refused")
+        def refused() -> None:
+            raise HTTPException(418, "No.")
+
+        return app
+
+
+service = TestService()

@@ -1,0 +1,267 @@
+"""The queue's table and hooks, without any process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from labext.sandbox.database import Database
+from labext.sandbox.ledger import MOST_KILLS, Ledger
+from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
+
+
+class Noted:
+    """A kind whose hooks note what they are told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.endings: dict[str, Ending] = {}
+
+    def kind(self, name: str = "kind", limit: int | None = None) -> Kind:
+        def end(session: Session, task: Task, ending: Ending) -> None:
+            self.endings[task.key] = ending
+            self.told.append(("end", task.key))
+
+        return Kind(
+            name,
+            "nowhere:nothing",
+            on_start=lambda _session, task: self.told.append(("start", task.key)),
+            on_end=end,
+            on_requeue=lambda _session, task: self.told.append(("requeue", task.key)),
+            on_tick=lambda _session, tasks: self.told.extend(("tick", t.key) for t in tasks),
+            limit=limit,
+        )
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database.at(tmp_path / "some.sqlite")
+    database.create(Base.metadata)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def noted() -> Noted:
+    return Noted()
+
+
+@pytest.fixture
+def queue(noted: Noted) -> Queue:
+    return Queue([noted.kind(), noted.kind("rare", limit=1)])
+
+
+@pytest.fixture
+def ledger(database: Database, queue: Queue) -> Ledger:
+    return Ledger(database, queue)
+
+
+def _put(
+    database: Database, queue: Queue, *keys: str, kind: str = "kind", priority: int = 0
+) -> list[int]:
+    with database.write() as session:
+        tasks = [queue.put(session, kind, key, {"key": key}, priority=priority) for key in keys]
+    return [task.id for task in tasks]
+
+
+def _order(ledger: Ledger) -> list[str]:
+    order = []
+    while (task_id := ledger.next(Counter())) is not None:
+        begun = ledger.begin(task_id)
+        assert begun is not None
+        order.append(begun.key)
+    return order
+
+
+def test_higher_priority_first_then_in_the_order_they_were_put(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    _put(database, queue, "a", "b")
+    _put(database, queue, "urgent1", "urgent2", priority=5)
+    _put(database, queue, "last", priority=-1)
+    _put(database, queue, "c")
+    assert _order(ledger) == ["urgent1", "urgent2", "a", "b", "c", "last"]
+
+
+def test_a_kind_with_a_limit_lets_the_others_pass(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
+    [common] = _put(database, queue, "common")
+    assert ledger.next(Counter({"rare": 1})) == common
+    assert ledger.next(Counter({"kind": 50})) != common
+
+
+def test_a_transaction_that_fails_puts_nothing(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    told: list[int] = []
+    queue.listen(lambda: told.append(1))
+
+    def fail() -> None:
+        with database.write() as session:
+            queue.put(session, "kind", "a", {})
+            session.flush()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert ledger.next(Counter()) is None
+    assert not told
+
+
+def test_listeners_are_told_once_and_after_the_commit(database: Database, queue: Queue) -> None:
+    seen: list[int] = []
+
+    def look() -> None:
+        with database.read() as session:
+            seen.append(queue.counts(session)["queued"])
+
+    queue.listen(look)
+    _put(database, queue, "a", "b", "c")
+    assert seen == [3]
+
+
+def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    [first] = _put(database, queue, "a")
+    with pytest.raises(IntegrityError):
+        _put(database, queue, "a")
+    ledger.begin(first)
+    ledger.end(first, Ending("done"))
+    [second] = _put(database, queue, "a")
+    assert second > first
+
+
+def test_an_unknown_kind_is_refused(database: Database, queue: Queue) -> None:
+    with pytest.raises(KeyError):
+        _put(database, queue, "a", kind="unheard")
+    with pytest.raises(ValueError, match="already"):
+        queue.add(Kind("kind", "x:y"))
+
+
+def test_cancelling_what_waits_ends_it_there_and_then(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    _put(database, queue, "a")
+    with database.write() as session:
+        assert queue.cancel(session, "a", "no longer wanted")
+        assert queue.find(session, "a") is None
+        assert not queue.cancel(session, "a", "again")
+    assert noted.endings["a"] == Ending("stopped", "no longer wanted")
+    assert ledger.next(Counter()) is None
+    assert queue.wait(database, "a", 0.0)
+
+
+def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    ledger.begin(task)
+    with database.write() as session:
+        assert queue.cancel(session, "a", "first")
+        assert queue.cancel(session, "a", "second")
+    assert not queue.wait(database, "a", 0.05)
+    assert ledger.cancelled() == {task}
+    ledger.end(task, Ending("done", result={"x": 1}, seconds=2.0))
+    assert noted.endings["a"] == Ending("stopped", "first", seconds=2.0)
+    assert queue.wait(database, "a", 0.0)
+
+
+def test_a_hook_that_cancels_at_the_start_ends_the_task_without_a_process(
+    database: Database, noted: Noted
+) -> None:
+    kind = noted.kind()
+    queue = Queue()
+    queue.add(
+        Kind(
+            "kind",
+            "x:y",
+            on_start=lambda session, task: [queue.cancel(session, task.key, "budget"), None][1],
+            on_end=kind.on_end,
+        )
+    )
+    [task] = _put(database, queue, "a")
+    assert Ledger(database, queue).begin(task) is None
+    assert noted.endings["a"] == Ending("stopped", "budget")
+
+
+def test_a_hook_that_raises_at_the_start_ends_its_task_alone(
+    database: Database, noted: Noted
+) -> None:
+    def start(session: Session, task: Task) -> None:
+        if task.key == "bad":
+            raise LookupError("no such row")
+
+    queue = Queue([Kind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    bad, good = _put(database, queue, "bad", "good")
+    ledger = Ledger(database, queue)
+    assert ledger.begin(bad) is None
+    assert noted.endings["bad"].outcome == "failed"
+    assert "no such row" in noted.endings["bad"].reason
+    assert ledger.next(Counter()) == good
+
+
+def test_a_task_whose_end_fails_too_does_not_block_the_others(database: Database) -> None:
+    def refuse(session: Session, task: Task, ending: Ending | None = None) -> None:
+        if task.key == "bad":
+            raise LookupError
+
+    queue = Queue([Kind("kind", "x:y", on_start=refuse, on_end=refuse)])
+    bad, good = _put(database, queue, "bad", "good")
+    ledger = Ledger(database, queue)
+    with pytest.raises(LookupError):
+        ledger.begin(bad)
+    assert ledger.next(Counter()) == good
+
+
+def test_a_killed_service_queues_again_and_gives_up_at_last(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    for _ in range(MOST_KILLS - 1):
+        assert ledger.begin(task) is not None
+        ledger.requeue(ledger.running(), killed=True)
+        assert ledger.next(Counter()) == task
+    ledger.begin(task)
+    ledger.requeue([task], killed=True)
+    assert noted.endings["a"].outcome == "failed"
+    assert "3 times" in noted.endings["a"].reason
+    assert noted.told.count(("requeue", "a")) == MOST_KILLS - 1
+
+
+def test_a_clean_stop_counts_for_nothing(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    for _ in range(2 * MOST_KILLS):
+        assert ledger.begin(task) is not None
+        ledger.requeue([task], killed=False)
+    assert "a" not in noted.endings
+
+
+def test_what_was_told_to_stop_is_not_queued_again(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    ledger.begin(task)
+    with database.write() as session:
+        queue.cancel(session, "a", "stopped by hand")
+    ledger.requeue([task], killed=True)
+    assert noted.endings["a"] == Ending("stopped", "stopped by hand")
+
+
+def test_a_tick_sees_the_running_tasks_and_may_stop_them(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    first, _ = _put(database, queue, "a", "b")
+    ledger.begin(first)
+    ledger.tick()
+    assert noted.told[-1] == ("tick", "a")
+    assert ("tick", "b") not in noted.told
