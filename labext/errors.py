@@ -43,6 +43,10 @@ class LabextError(Exception):
         self.server = None if server is None else mask(server)
         super().__init__(f"{self.what} {self.next_step}".rstrip())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let an error cross to another process with all it knows."""
+        return type(self), (self.what, self.next_step), self.__dict__
+
     def _render_traceback_(self) -> list[str]:
         """One coloured line for IPython in place of a traceback."""
         return [f"\x1b[31m{type(self).__name__}:\x1b[0m {self.what} \x1b[1m{self.next_step}\x1b[0m"]

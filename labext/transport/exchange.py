@@ -79,7 +79,8 @@ def _refusal(
         return "out of HTTPS"
     if here != there and not (away and reading):
         return "to another address"
-    if not reading and status not in {307, 308}:
+    streamed = hasattr(request.body, "read") and not hasattr(request.body, "seek")
+    if not reading and (streamed or status not in {307, 308}):
         return "without what was sent"
     return None
 

@@ -1,0 +1,127 @@
+"""Event streams, read as they come (WHATWG HTML, server-sent events).
+
+Bytes may be cut anywhere, also within a character or between CR and LF. What stands after the last
+blank line of a stream is no event: it may be half of one.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from labext.errors import ServiceError
+from labext.transport.failure import first_words
+from labext.transport.reply import parse
+
+LONGEST = 16 * 1024 * 1024
+"""Characters of one event, at most: a stream without end would fill the memory."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: its name (`message` where the stream names none), data and last identifier."""
+
+    name: str
+    data: str
+    id: str = ""
+
+    def json(self) -> Any:
+        """Return what the data says as JSON.
+
+        Raises:
+            ServiceError: it is none.
+        """
+        try:
+            return parse(self.data.encode())
+        except ValueError:
+            said = first_words(self.data)
+        raise ServiceError(f"The service sent an event that is no JSON: “{said}”.")
+
+
+class EventReader:
+    """Makes events out of bytes, fed in pieces of any size."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._longest = longest
+        self._begun = False
+        self._after_cr = False
+        self._line: list[str] = []
+        self._held = 0
+        self._name = ""
+        self._data: list[str] = []
+        self._id = ""
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Give the events that are whole with these bytes.
+
+        Raises:
+            ServiceError: an event grows beyond all measure.
+        """
+        text = self._decode(chunk)
+        if not text:
+            return
+        if not self._begun:
+            self._begun = True
+            text = text.removeprefix("\ufeff")
+        if self._after_cr:
+            text = text.removeprefix("\n")
+            self._after_cr = False
+        self._after_cr = text.endswith("\r")
+        *whole, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        for part in whole:
+            self._grow(part)
+            line = "".join(self._line)
+            self._line.clear()
+            event = self._take(line)
+            if event is not None:
+                yield event
+        self._grow(rest)
+
+    def _grow(self, part: str) -> None:
+        self._held += len(part)
+        if self._held > self._longest:
+            raise ServiceError(f"The service sends an event of over {self._longest} characters.")
+        if part:
+            self._line.append(part)
+
+    def _take(self, line: str) -> Event | None:
+        if not line:
+            return self._dispatched()
+        name, _, value = line.partition(":")  # a line that begins with a colon is a comment
+        value = value.removeprefix(" ")
+        if name == "data":
+            self._data.append(value)
+        elif name == "event":
+            self._name = value
+        elif name == "id" and "\0" not in value:
+            self._id = value
+        return None
+
+    def _dispatched(self) -> Event | None:
+        name, data = self._name, self._data
+        self._name, self._data, self._held = "", [], 0
+        return Event(name or "message", "\n".join(data), self._id) if data else None
+
+
+def events(response: requests.Response) -> Iterator[Event]:
+    """Give the events of a streamed answer, each as soon as it is there.
+
+    Raises:
+        ServiceError: the answer is no event stream.
+    """
+    kind = response.headers.get("Content-Type", "")
+    if "text/event-stream" not in kind.lower():
+        start = first_words(response.raw.read(4096, decode_content=True).decode("utf-8", "replace"))
+        raise ServiceError(
+            f"The service answered “{start}” in place of an event stream.",
+            "Check the service's address, then try again.",
+            status=response.status_code,
+        )
+    reader = EventReader()
+    while chunk := response.raw.read1(65536, decode_content=True):
+        yield from reader.feed(chunk)
