@@ -1,0 +1,41 @@
+"""Where labext keeps things: configuration, journals, the sandbox's data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_sandbox: Path | None = None
+
+
+def config_dir() -> Path:
+    """Return the folder of the profiles; it need not exist yet."""
+    return _own("LABEXT_CONFIG_DIR") or _platform("user_config_path")
+
+
+def state_dir() -> Path:
+    """Return the folder for journals; it need not exist yet."""
+    return _own("LABEXT_STATE_DIR") or _platform("user_state_path")
+
+
+def sandbox_dir() -> Path:
+    """Return the data folder of the sandbox that this session uses; it need not exist yet."""
+    return _sandbox or _own("LABEXT_SANDBOX_DIR") or _platform("user_data_path") / "sandbox"
+
+
+def choose_sandbox(data_dir: Path | str | None) -> None:
+    """Use the sandbox in another data folder for this session; None goes back to the usual one."""
+    global _sandbox
+    _sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _own(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser().absolute() if value else None
+
+
+def _platform(kind: str) -> Path:
+    import platformdirs
+
+    folder: Path = getattr(platformdirs, kind)("labext", appauthor=False)
+    return folder

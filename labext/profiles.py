@@ -1,0 +1,106 @@
+"""The file of profiles: for each name, where its services are. It never holds a secret.
+
+[course.jobs]
+base_url = "https://jobs.example/api/"
+ca_bundle = "/etc/ssl/course.pem"
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from labext.errors import InputError, SetupError, StorageError
+from labext.folders import config_dir
+
+Profile = dict[str, Any]
+
+
+def path() -> Path:
+    """Return the file's path."""
+    return config_dir() / "profiles.toml"
+
+
+def read() -> dict[str, Profile]:
+    """Return every profile by its name; none if there is no file.
+
+    Raises:
+        SetupError: the file can't be read, or is no TOML.
+    """
+    try:
+        known = tomllib.loads(path().read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as failure:
+        why = str(failure)
+    else:
+        return {name: entry for name, entry in known.items() if isinstance(entry, dict)}
+    raise SetupError(
+        f"The profiles in {path()} can't be read ({why}).", "Correct that file, or remove it."
+    )
+
+
+def existing(name: str, *others: str) -> Profile:
+    """Return one profile.
+
+    Raises:
+        SetupError: there is none of that name; names a near one, or all, `others` too.
+    """
+    known = read()
+    if name in known:
+        return known[name]
+    names = [*known, *others]
+    near = get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names)}."
+    raise SetupError(f"There is no profile {name}.", hint)
+
+
+def write(known: Mapping[str, Profile]) -> None:
+    """Replace the file, whole or not at all.
+
+    Raises:
+        StorageError: the folder can't be written.
+    """
+    import tomli_w
+
+    file = path()
+    scratch = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(tomli_w.dumps(dict(known)), "utf-8")
+        scratch.replace(file)
+    except OSError as failure:
+        raise StorageError(
+            f"The profile can't be written to {file} ({failure.strerror}).",
+            "Make the folder writable, or set LABEXT_CONFIG_DIR to another one.",
+        ) from None
+
+
+def clean_url(base_url: str) -> str:
+    """Return an address as it is kept.
+
+    Raises:
+        InputError: it is no HTTP address, or holds a user, a password or a query.
+    """
+    url = base_url.strip()
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or " " in url:
+        raise InputError(
+            f"{base_url!r} is no address of a service.",
+            "Give one that begins with https:// (or http://), a host, and the path of its API.",
+        )
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InputError(
+            "The address holds a user, a password or a query.",
+            "Give the plain address; a key is asked for by `login`.",
+        )
+    return url
