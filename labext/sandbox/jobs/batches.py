@@ -26,6 +26,7 @@ from labext.sandbox.jobs.store import (
     Job,
     now,
     storage_used,
+    tally,
 )
 from labext.sandbox.queue import Ending, Task
 from labext.sandbox.service import Site
@@ -52,13 +53,13 @@ def settle(session: Session, site: Site, parent: Job) -> None:
     if parent.batch_status != RUNNING:
         return
     session.flush()
-    counts = _counts(session, parent)
-    if sum(counts.get(state, 0) for state in LIVING):
+    counts = tally(session, Job.parent_id == parent.id)
+    if sum(counts[state] for state in LIVING):
         if parent.budget is not None and spent(session, parent) >= parent.budget:
             stop_over_budget(session, site, parent)
         return
     parent.weighted_hours = spent(session, parent)
-    if counts.get(COMPLETE, 0):
+    if counts[COMPLETE]:
         parent.batch_status = AGGREGATING
         site.queue.put(session, AGGREGATE, aggregate_key(parent.id), _payload(session, parent))
     else:
@@ -121,13 +122,6 @@ def spent(session: Session, parent: Job) -> float:
         select(func.coalesce(func.sum(Job.weighted_hours), 0.0)).where(Job.parent_id == parent.id)
     )
     return float(hours or 0.0)
-
-
-def _counts(session: Session, parent: Job) -> dict[str, int]:
-    rows = session.execute(
-        select(Job.status, func.count()).where(Job.parent_id == parent.id).group_by(Job.status)
-    )
-    return {row[0]: row[1] for row in rows}
 
 
 def _why_none(session: Session, parent: Job) -> str:

@@ -19,8 +19,7 @@ from labext.sandbox.jobs.faults import absent, invalid
 from labext.sandbox.jobs.identity import check_organization, teammate
 from labext.sandbox.jobs.names import is_name, shown
 from labext.sandbox.jobs.results import archive_address
-from labext.sandbox.jobs.rows import FIELDS, record, row, tally, tally_of
-from labext.sandbox.jobs.store import COMPLETE, Account, Job, job_named
+from labext.sandbox.jobs.store import COMPLETE, Account, Job, job_named, row, tally
 from labext.sandbox.service import Site
 from labext.sandbox.signing import Forged
 
@@ -70,7 +69,8 @@ def _by_name(
     found = row(job)
     if job.is_batch and job.batch_status == COMPLETE:
         found["resultUrl"] = archive_address(session, site, job)
-    return found | {"statuses": tally_of(session, job)}
+    mine = Job.parent_id == job.id if job.is_batch else Job.id == job.id
+    return found | {"statuses": tally(session, mine)}
 
 
 def _find(session: Session, account: Account, name: str, organization: bool) -> Job:
@@ -125,24 +125,18 @@ def _page(
     where = list(selection.where)
     if after is not None:
         where.append(Job.id > after if selection.oldest_first else Job.id < after)
-    columns = [*FIELDS.values(), Job.id]
     order = Job.id if selection.oldest_first else Job.id.desc()
-    statement = select(*columns).where(*where).order_by(order).limit(limit + 1)
+    statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
     if selection.with_email:
         statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
     found = session.execute(statement).all()
-    more = len(found) > limit
-    rows = found[:limit]
-    width = len(FIELDS)
-    records = [record(values[:width]) for values in rows]
+    rows, more = found[:limit], len(found) > limit
+    start_key = ""
+    if more:
+        start_key = site.signer.seal([rows[-1].id, selection.scope], "jobs.startKey")
     if selection.with_email:
-        for one, values in zip(records, rows, strict=True):
-            one["Email"] = values[-1]
-    page = {
-        "jobs": records,
-        "startKey": (
-            site.signer.seal([rows[-1][width], selection.scope], "jobs.startKey") if more else ""
-        ),
-        "statuses": tally(session, *selection.where),
-    }
-    return orjson.dumps(page)
+        records: list[Any] = [{**orjson.loads(r.record), "Email": r.email} for r in rows]
+    else:
+        records = [orjson.Fragment(row.record) for row in rows]
+    statuses = tally(session, *selection.where)
+    return orjson.dumps({"jobs": records, "startKey": start_key, "statuses": statuses})

@@ -20,10 +20,11 @@ from labext.sandbox.jobs.batch_forms import BatchOrder, read_batch
 from labext.sandbox.jobs.catalogue import catalogue
 from labext.sandbox.jobs.faults import invalid
 from labext.sandbox.jobs.fields import Body
+from labext.sandbox.jobs.limits import limit
 from labext.sandbox.jobs.names import shown
 from labext.sandbox.jobs.references import Input, References, not_uploaded_sentence
 from labext.sandbox.jobs.settings import normalized, settings_fault
-from labext.sandbox.jobs.store import BATCH, RUNNING, Account, Job, now
+from labext.sandbox.jobs.store import BATCH, IN_QUEUE, RUNNING, Account, Job, now
 from labext.sandbox.jobs.tool import Tool
 from labext.sandbox.service import Site
 
@@ -145,6 +146,7 @@ def _parent(account: Account, tool: Tool, batch: BatchOrder) -> Job:
         name=batch.name,
         type=BATCH,
         tool=tool.name,
+        status=IN_QUEUE,
         created=now(),
         settings=_json(settings),
         batch_status=RUNNING,
@@ -173,6 +175,7 @@ def _store(
             name=order.name,
             type=tool.name,
             tool=tool.name,
+            status=IN_QUEUE,
             created=created,
             settings=_json(order.settings),
             project_tag=project,
@@ -181,10 +184,13 @@ def _store(
     ]
     session.add_all(jobs)
     session.flush()
+    seconds: float = limit(session, "job_seconds")
+    if max_seconds is not None:
+        seconds = min(seconds, max_seconds)
     try:
         for job, order in zip(jobs, orders, strict=True):
             _keep_inputs(site, job, order.inputs)
-            tasks.put_run(session, site, job, order.settings, max_seconds)
+            tasks.put_run(session, site, job, order.settings, seconds)
         session.flush()
     except BaseException:
         folders.remove_jobs(site, [job.id for job in jobs])

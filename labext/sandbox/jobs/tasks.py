@@ -16,7 +16,6 @@ import orjson
 from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs import batches, folders
-from labext.sandbox.jobs.limits import limit
 from labext.sandbox.jobs.store import COMPLETE, IN_QUEUE, LIVING, RUNNING, STOPPED, Job, now
 from labext.sandbox.queue import Ending, Kind, Task
 from labext.sandbox.service import Site
@@ -47,20 +46,15 @@ def kinds(site: Site) -> list[Kind]:
 
 
 def put_run(
-    session: Session,
-    site: Site,
-    job: Job,
-    settings: Mapping[str, Any],
-    max_seconds: float | None,
+    session: Session, site: Site, job: Job, settings: Mapping[str, Any], max_seconds: float
 ) -> None:
     """Queue a job; its row has its number by now."""
-    longest = limit(session, "job_seconds")
     site.queue.put(
         session,
         RUN,
         batches.run_key(job.id),
         {"job": job.id, "tool": job.tool, "settings": settings},
-        max_seconds=longest if max_seconds is None else min(longest, max_seconds),
+        max_seconds=max_seconds,
     )
 
 
