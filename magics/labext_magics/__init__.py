@@ -1,0 +1,80 @@
+"""The magics: `%lab` and `%jobs`.
+
+Registering them is cheap: a closure and a matcher each. What they do is imported when a line is run
+or completed for the first time.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext, SimpleMatcherResult
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["MAGICS", "register", "unregister"]
+
+MAGICS = ("lab", "jobs")
+
+
+def register(ip: InteractiveShell) -> None:
+    """Add the magics and their matchers to a shell, once."""
+    unregister(ip)
+    for name in MAGICS:
+        ip.register_magic_function(_lazy_magic(ip, name), "line_cell", name)
+        if ip.Completer is not None:
+            ip.Completer.custom_matchers.append(_lazy_matcher(ip, name))
+
+
+def unregister(ip: InteractiveShell) -> None:
+    """Take away whatever `register` and the magics have left: matchers, threads, widgets."""
+    for table in ip.magics_manager.magics.values():
+        for name in MAGICS:
+            if getattr(table.get(name), "labext_magic", None) == name:
+                del table[name]
+    if ip.Completer is not None:
+        matchers = ip.Completer.custom_matchers
+        matchers[:] = [m for m in matchers if not _is_ours(m)]
+    for module in ("labext_magics.session", "labext_widgets"):
+        if module in sys.modules:
+            sys.modules[module].unload()
+
+
+def _lazy_magic(ip: InteractiveShell, name: str) -> Any:
+    from IPython.core.magic import needs_local_scope, no_var_expand
+
+    def run(line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
+        from labext_magics import dispatch
+
+        return dispatch.run(ip, name, line, cell, local_ns)
+
+    def help_text() -> str:
+        from labext_magics import dispatch
+
+        return dispatch.help_text(name)
+
+    magic: Any = no_var_expand(needs_local_scope(run))
+    magic.__name__ = magic.__qualname__ = name
+    magic.__doc__ = f"`%{name}` lists its subcommands."
+    magic.getdoc = help_text  # what `%name?` shows
+    magic.labext_magic = name
+    return magic
+
+
+def _lazy_matcher(ip: InteractiveShell, name: str) -> Any:
+    from IPython.core.completer import context_matcher
+
+    def matcher(context: CompletionContext) -> SimpleMatcherResult:
+        if f"%{name}" not in context.full_text:
+            return {"completions": [], "suppress": False}
+        from labext_magics import completion
+
+        return completion.match(ip, name, context)
+
+    declared: Any = context_matcher(identifier=f"labext.{name}", priority=200)
+    return declared(matcher)
+
+
+def _is_ours(matcher: Any) -> bool:
+    return str(getattr(matcher, "matcher_identifier", "")).startswith("labext.")

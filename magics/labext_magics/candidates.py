@@ -1,0 +1,150 @@
+"""What may stand as the value of an argument or an option: known words, variables, live names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext_magics import kinds, session
+from labext_magics.grammar import Parameter
+from labext_magics.line import QUOTES, quote
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from labext.jobs import JobsClient
+
+NEWEST = 200
+"""How many of the newest jobs are offered."""
+
+EXPRESSION = Parameter("EXPRESSION", kinds.VARIABLE, "a variable inside {…}")
+
+Found = tuple[Sequence[str], str]
+
+
+class Candidates:
+    """Finds what may stand at one place of a line, knowing what is typed before it."""
+
+    def __init__(self, ip: InteractiveShell, typed: Sequence[tuple[str, str]]) -> None:
+        self._variables: Mapping[str, Any] = ip.user_ns
+        self._session = session.of(ip)
+        self._typed = dict(typed)
+        self._by_kind: Mapping[str, Callable[[str], Found]] = {
+            "jobs": lambda _: (self._live("jobs", _job_names), "job"),
+            "batches": lambda _: (self._live("batches", _batch_names), "job"),
+            "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
+            "files": lambda _: (self._live("files", lambda jobs: jobs.files()), "file"),
+            "folders": lambda _: (self._live("folders", _folders), "folder"),
+            "profiles": lambda _: (_profiles(), "profile"),
+            "paths": lambda typed: (_paths(typed), "path"),
+            "variables": lambda _: (self._rows(), "variable"),
+            "columns": lambda _: (self._columns(), "column"),
+            "settings": self._settings,
+            "mapping": self._mapping,
+        }
+
+    def of(self, parameter: Parameter, fragment: str) -> Iterator[Found]:
+        """Yield texts that the parameter may have as its value, and what they are in one word.
+
+        A fragment that begins with a quote gets texts that are quoted in the same way.
+        """
+        kind = parameter.kind
+        if parameter is EXPRESSION:
+            yield [name for name in self._variables if name[:1] != "_"], "variable"
+        elif kind is not None and kind.choices:
+            yield kind.choices, "value"
+        elif kind is not None and kind.live in self._by_kind:
+            mark = fragment[:1] if fragment[:1] in QUOTES else ""
+            texts, word = self._by_kind[kind.live](fragment.removeprefix(mark))
+            yield [f"{mark}{text}{mark}" if mark else quote(text) for text in texts], word
+
+    def _live(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+        """Return what the service has; the answer belongs to the profile that is chosen now."""
+        from labext.config import chosen
+
+        key = (chosen("jobs") or "", what)
+        return self._session.names.get(key, lambda: look(self._session.jobs()))
+
+    def _tools(self) -> Sequence[Mapping[str, Any]]:
+        return self._live("tools", lambda jobs: list(jobs.iter_tools()))
+
+    def _parameters(self) -> dict[str, Mapping[str, Any]]:
+        """Return the parameters of the tool that is named on the line, by name."""
+        named = self._typed.get("TOOL") or self._typed.get("type")
+        record = next((t for t in self._tools() if t.get("name") == named), {})
+        return {str(p.get("name")): p for p in record.get("settings") or () if p.get("name")}
+
+    def _settings(self, fragment: str) -> Found:
+        name, equals, _ = fragment.partition("=")
+        parameters = self._parameters()
+        if not equals:
+            return [f"{each}=" for each in parameters], "setting"
+        parameter = parameters.get(name, {})
+        values = [_written(option) for option in parameter.get("options") or ()]
+        if not values and isinstance(parameter.get("default"), bool):
+            values = ["true", "false"]
+        if not values and parameter.get("type") in ("file", "pdb"):
+            values = [str(file) for file in self._live("files", lambda jobs: jobs.files())]
+        return [f"{name}={value}" for value in values], "value"
+
+    def _mapping(self, fragment: str) -> Found:
+        name, equals, _ = fragment.partition("=")
+        if not equals:
+            return [f"{each}=" for each in self._parameters()], "setting"
+        return [f"{name}={column}" for column in self._columns()], "column"
+
+    def _rows(self) -> list[str]:
+        """Return the variables that hold rows: frames, and mappings of names to settings."""
+        pandas = sys.modules.get("pandas")
+        kinds_of_rows = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
+        named = ((n, v) for n, v in self._variables.items() if n[:1] != "_")
+        return [n for n, v in named if isinstance(v, kinds_of_rows)]
+
+    def _columns(self) -> list[str]:
+        frame = self._variables.get(self._typed.get("from", ""))
+        return [str(column) for column in getattr(frame, "columns", ())]
+
+
+def _job_names(jobs: JobsClient) -> list[str]:
+    return [str(row["JobName"]) for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST)]
+
+
+def _batch_names(jobs: JobsClient) -> list[str]:
+    rows = islice(jobs.iter_jobs(limit=NEWEST), NEWEST)
+    return [str(r["JobName"]) for r in rows if r.get("Type") == "batch" or r.get("batchStatus")]
+
+
+def _folders(jobs: JobsClient) -> list[str]:
+    files = set(jobs.files())
+    return [name for name in jobs.files(include_folders=True) if name not in files]
+
+
+def _profiles() -> list[str]:
+    from labext.config import profiles
+    from labext.errors import LabextError
+
+    try:
+        return profiles()
+    except LabextError:  # a profile file that can't be read: `connect` will say so
+        return []
+
+
+def _paths(typed: str) -> list[str]:
+    """Return the paths that begin with what is typed; a folder's ends with a slash."""
+    head, slash, start = typed.rpartition("/")
+    folder = Path(head + slash).expanduser() if head or slash else Path()
+    try:
+        entries = sorted(islice(folder.iterdir(), 1000))
+    except OSError:
+        return []
+    shown = (e for e in entries if e.name.startswith(start) and (start or e.name[:1] != "."))
+    return [f"{head}{slash}{e.name}{'/' if e.is_dir() else ''}" for e in shown]
+
+
+def _written(option: Any) -> str:
+    if isinstance(option, Mapping):
+        option = option.get("value", option.get("name"))
+    return str(option).lower() if isinstance(option, bool) else str(option)

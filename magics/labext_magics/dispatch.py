@@ -1,0 +1,72 @@
+"""From a line to its result: read it, do what it says, show or store what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from labext_magics import grammar, help, line, session
+from labext_magics.scope import Scope
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from labext.jobs import JobsClient
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a command has to work with besides its arguments.
+
+    Attributes:
+        session: the clients of this shell.
+        scope: the user's variables.
+        body: the cell's text below the line, if there is one.
+    """
+
+    session: session.Session
+    scope: Scope
+    body: str | None = None
+
+    @property
+    def jobs(self) -> JobsClient:
+        """The job service's client."""
+        return self.session.jobs()
+
+
+def magic_named(name: str) -> grammar.Magic:
+    """Return the declaration of a magic."""
+    magic: grammar.Magic = import_module(f"labext_magics.{name}").MAGIC
+    return magic
+
+
+def help_text(name: str, topic: str = "") -> str:
+    """Return the help on a magic or one of its commands."""
+    return help.text(magic_named(name), topic)
+
+
+def run(
+    ip: InteractiveShell, name: str, text: str, body: str | None, local: dict[str, Any] | None
+) -> Any:
+    """Do what a line says, and return what the cell shows.
+
+    `--out` stores the result under a name in place of showing it, and a `;` at the end of the line
+    hides it, as IPython's own magics do.
+    """
+    magic = magic_named(name)
+    read = line.read(text)
+    scope = Scope(ip.user_ns, local)
+    wanted = grammar.parse(magic, read, scope, has_body=bool(body and body.strip()))
+    if wanted.command is None:
+        print(help.text(magic, wanted.topic))
+        return None
+    out = wanted.values.pop("out", None)
+    open_session = session.of(ip)
+    try:
+        result = wanted.command.run(Call(open_session, scope, body), **wanted.values)
+    finally:
+        open_session.names.expire()
+    if out is not None:
+        scope.store(out, result)
+    return None if out is not None or read.silent else result

@@ -1,0 +1,247 @@
+"""The commands of a magic, declared; and a line read by that declaration.
+
+A line is first matched with the declaration and only then are its values made, so that an
+expression isn't evaluated for a line that is wrong anyway.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from labext.errors import InputError
+from labext_magics import secrets
+from labext_magics.kinds import Kind, Raw
+from labext_magics.line import Line, Token
+from labext_magics.scope import Scope, close
+
+HELP = ("--help", "-h")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument or option of a command.
+
+    Attributes:
+        name: as it is shown, without `--`.
+        kind: what it holds; None for an option that takes no value.
+        help: one phrase.
+        required: whether it must be there.
+        many: whether it may come more than once; its value is then a list.
+        dest: the handler's parameter, where it isn't called like the option.
+    """
+
+    name: str
+    kind: Kind | None
+    help: str
+    required: bool = False
+    many: bool = False
+    dest: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name of the handler's parameter."""
+        key = self.dest or self.name.lower().replace("-", "_")
+        return f"{key}_" if keyword.iskeyword(key) else key
+
+    @property
+    def empty(self) -> Any:
+        """What the handler gets when it isn't on the line."""
+        if self.kind is None:
+            return False
+        return [] if self.many else None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One subcommand: what may stand on its line, and what does its work.
+
+    Attributes:
+        name: one or more words, as in `sandbox start`.
+        summary: one sentence for the list of commands.
+        run: called with the `Call` and a keyword argument for each parameter.
+        body: what a cell's body may hold; empty if the command takes none.
+        guarded: arguments that look like a key are refused.
+        details, examples: more for its own help.
+    """
+
+    name: str
+    summary: str
+    run: Callable[..., Any]
+    arguments: Sequence[Parameter] = ()
+    options: Sequence[Parameter] = ()
+    body: str = ""
+    guarded: bool = False
+    details: str = ""
+    examples: Sequence[str] = ()
+
+    def option(self, name: str) -> Parameter | None:
+        """Return the option that is written `--name`."""
+        return next((o for o in self.options if f"--{o.name}" == name), None)
+
+
+@dataclass(frozen=True)
+class Magic:
+    """A magic and its commands."""
+
+    name: str
+    summary: str
+    commands: Sequence[Command]
+
+    def find(self, words: Sequence[str]) -> Command | None:
+        """Return the command with the most words that these begin with."""
+        found = [c for c in self.commands if c.name.split() == list(words[: len(c.name.split())])]
+        return max(found, key=lambda c: len(c.name), default=None)
+
+    def below(self, group: str) -> list[Command]:
+        """Return the commands that begin with this word and have another."""
+        return [c for c in self.commands if c.name.startswith(f"{group} ")]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a line asks for: help on a command or a group (`run` is None), or a command."""
+
+    topic: str
+    command: Command | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(magic: Magic, line: Line, scope: Scope, *, has_body: bool = False) -> Wanted:
+    """Read a line by the declaration of its magic.
+
+    Raises InputError, with the nearest word there is, for anything that doesn't fit.
+    """
+    words = [_shown(t) for t in line.tokens]
+    secrets.refuse_options(line.tokens)
+    command = magic.find(words)
+    if command is None:
+        return Wanted(_group(magic, words))
+    rest = line.tokens[len(command.name.split()) :]
+    options = takewhile(lambda t: t.quoted or t.text != "--", rest)
+    if any(t.is_option and t.text in HELP for t in options):
+        return Wanted(command.name)
+    title = f"%{magic.name} {command.name}"
+    if has_body and not command.body:
+        raise InputError(
+            f"`%{title}` takes no text below its line.", f"Use `{title}` in a cell of its own."
+        )
+    typed = _match(command, title, rest)
+    _check_required(command, title, typed)
+    values = {p.key: p.empty for p in (*command.arguments, *command.options)}
+    values |= {p.key: _value(p, raws, title, scope) for p, raws in typed.items()}
+    return Wanted(command.name, command, values)
+
+
+def _group(magic: Magic, words: list[str]) -> str:
+    """Return what help is wanted on where the words name no command."""
+    if not words or words[0] in HELP:
+        return ""
+    below = magic.below(words[0])
+    if below and (len(words) == 1 or words[1] in HELP):
+        return words[0]
+    word, prefix = (words[1], f"{words[0]} ") if below else (words[0], "")
+    known = [c.name.removeprefix(prefix).split()[0] for c in below or magic.commands]
+    near = close(word, known)
+    raise InputError(
+        f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
+        f"Did you mean `%{magic.name} {prefix}{near}`?"
+        if near
+        else f"`%{magic.name} {prefix}".rstrip() + "` alone lists them.",
+    )
+
+
+def _match(command: Command, title: str, tokens: Sequence[Token]) -> dict[Parameter, list[Raw]]:
+    """Assign each token to an argument or an option."""
+    typed: dict[Parameter, list[Raw]] = {}
+    left, places, only_values = iter(tokens), list(command.arguments), False
+    for token in left:
+        if token.text == "--" and token.is_option and token.expression is None:
+            only_values = True
+        elif token.is_option and not only_values:
+            option, raw = _option(command, title, token, left)
+            if option in typed and not option.many:
+                raise InputError(f"`--{option.name}` is there twice.", "Keep one of the two.")
+            typed.setdefault(option, []).append(raw)
+        elif places:
+            typed.setdefault(places[0], []).append(Raw(token.text, token.expression))
+            if not places[0].many:
+                places.pop(0)
+        else:
+            if command.guarded:
+                raise secrets.refusal("more than an address or a name")
+            raise InputError(
+                f"`{title}` has no place for `{_shown(token)}`.",
+                f"`{title} --help` shows what goes there; quote a text that has blanks.",
+            )
+    return typed
+
+
+def _option(
+    command: Command, title: str, token: Token, left: Iterator[Token]
+) -> tuple[Parameter, Raw]:
+    """Return the option that a token names, and its value, from the next token if need be."""
+    name, equals, text = token.text.partition("=")
+    option = command.option(name)
+    if option is None:
+        near = close(name, [f"--{o.name}" for o in command.options])
+        raise InputError(
+            f"`{title}` has no option `{name}`.",
+            f"Did you mean `{near}`?" if near else f"`{title} --help` lists its options.",
+        )
+    if option.kind is None:
+        if equals or token.expression is not None:
+            raise InputError(f"`{name}` takes no value.", f"Write `{name}` alone.")
+        return option, Raw("")
+    if equals:
+        return option, Raw(text, token.expression)
+    value = next(left, None)
+    if value is None or value.is_option:
+        raise InputError(
+            f"`{name}` needs a value: {option.kind.expects}.",
+            f"Write `{name} {option.kind.metavar}`; quote a value that begins with --.",
+        )
+    return option, Raw(value.text, value.expression)
+
+
+def _check_required(command: Command, title: str, typed: dict[Parameter, list[Raw]]) -> None:
+    missing = [p for p in command.arguments if p.required and p not in typed]
+    missing_options = [o for o in command.options if o.required and o not in typed]
+    if not missing and not missing_options:
+        return
+    names = [p.name.upper() for p in missing] + [f"--{o.name}" for o in missing_options]
+    first = (missing + missing_options)[0]
+    example = f"Example: `{command.examples[0]}`." if command.examples else None
+    raise InputError(
+        f"`{title}` needs {' and '.join(names)}" + (f": {first.help}." if len(names) == 1 else "."),
+        example or f"`{title} --help` shows how.",
+    )
+
+
+def _value(parameter: Parameter, raws: list[Raw], title: str, scope: Scope) -> Any:
+    if parameter.kind is None:
+        return True
+    values = [_read(parameter, parameter.kind, raw, title, scope) for raw in raws]
+    return values if parameter.many else values[0]
+
+
+def _read(parameter: Parameter, kind: Kind, raw: Raw, title: str, scope: Scope) -> Any:
+    try:
+        return kind.read(raw, scope)
+    except InputError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        option = not parameter.name.isupper()
+        name = f"--{parameter.name}" if option else parameter.name
+        near = close(raw.text, kind.choices)
+        raise InputError(
+            f"`{name}` takes {kind.expects}, not `{raw}`.",
+            f"Did you mean `{near}`?" if near else f"`{title} --help` shows how it is written.",
+        ) from error
+
+
+def _shown(token: Token) -> str:
+    return str(Raw(token.text, token.expression))

@@ -1,0 +1,163 @@
+"""What an argument or an option may hold, and how what was typed becomes that.
+
+A kind reads one raw value. It raises ValueError where the value doesn't fit: the grammar knows
+the option's name and makes the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labext_magics.scope import Scope, check_name
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A value as typed: its text, and the source of the expression that ends it."""
+
+    text: str
+    expression: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.expression is None else f"{self.text}{{{self.expression}}}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value may be.
+
+    Attributes:
+        metavar: its name in the help.
+        expects: what the error says was expected.
+        read: makes the value of what was typed.
+        live: which names completion offers, if it isn't one of `choices`.
+        choices: the words that are allowed, if there are only a few.
+    """
+
+    metavar: str
+    expects: str
+    read: Callable[[Raw, Scope], Any]
+    live: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The bare text of a setting, to be cast by the tool's schema.
+
+    Attributes:
+        text: what was typed.
+        meaning: what it is where the schema has no word on it.
+    """
+
+    text: str
+    meaning: Any
+
+
+def _object(raw: Raw, scope: Scope) -> Any:
+    """Return the text, or the value of the expression that stands alone."""
+    if raw.expression is None:
+        return raw.text
+    if raw.text:
+        raise ValueError(raw.text)
+    return scope.evaluate(raw.expression)
+
+
+def _text(raw: Raw, scope: Scope) -> str:
+    value = _object(raw, scope)
+    if isinstance(value, bool) or not isinstance(value, str | int | Path) or value == "":
+        raise ValueError(value)
+    return str(value)
+
+
+def _whole(raw: Raw, scope: Scope) -> int:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = int(value) if isinstance(value, str) else value
+    if int(number) != number or number < 1:
+        raise ValueError(value)
+    return int(number)
+
+
+def _positive(raw: Raw, scope: Scope) -> float:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = float(value)
+    if not 0 < number < float("inf"):
+        raise ValueError(value)
+    return number
+
+
+def _path(raw: Raw, scope: Scope) -> Path:
+    return Path(_text(raw, scope)).expanduser()
+
+
+def _variable(raw: Raw, scope: Scope) -> Any:
+    return scope.variable(raw.text) if raw.expression is None else _object(raw, scope)
+
+
+def _new_variable(raw: Raw, scope: Scope) -> str:
+    return check_name(_text(raw, scope))
+
+
+def _settings(raw: Raw, scope: Scope) -> dict[str, Any]:
+    """Read `name=text`, `name={expression}` or `{a whole dict}`."""
+    if not raw.text and raw.expression is not None:
+        value = scope.evaluate(raw.expression)
+        if not isinstance(value, Mapping):
+            raise ValueError(value)
+        return {str(name): setting for name, setting in value.items()}
+    name, equals, text = raw.text.partition("=")
+    if not name or not equals or (text and raw.expression is not None):
+        raise ValueError(raw.text)
+    if raw.expression is not None:
+        return {name: scope.evaluate(raw.expression)}
+    return {name: Typed(text, text)}
+
+
+def _columns(raw: Raw, scope: Scope) -> dict[str, str]:
+    """Read `setting=column`, or `{a whole dict}`."""
+    pairs = _settings(raw, scope)
+    columns = {k: v.text if isinstance(v, Typed) else v for k, v in pairs.items()}
+    if not all(columns.values()):
+        raise ValueError(raw.text)
+    return columns
+
+
+def text(metavar: str = "TEXT", live: str = "") -> Kind:
+    """Return the kind of a text; a number or a path out of an expression will do as well."""
+    return Kind(metavar, "a text", _text, live)
+
+
+def choice(*words: str) -> Kind:
+    """Return the kind of one of a few words."""
+
+    def read(raw: Raw, scope: Scope) -> str:
+        word = _text(raw, scope)
+        if word not in words:
+            raise ValueError(word)
+        return word
+
+    return Kind("|".join(words), " or ".join(words), read, choices=words)
+
+
+JOB = text("NAME", "jobs")
+BATCH = text("NAME", "batches")
+NEW_NAME = text("NAME")
+TOOL = text("TOOL", "tools")
+UPLOADED = text("FILE", "files")
+FOLDER = text("FOLDER", "folders")
+PROFILE = text("URL|PROFILE", "profiles")
+COLUMN = text("COLUMN", "columns")
+PATH = Kind("PATH", "a path", _path, "paths")
+WHOLE = Kind("N", "a whole number from 1", _whole)
+POSITIVE = Kind("NUMBER", "a number above 0", _positive)
+VARIABLE = Kind("VARIABLE", "the name of a variable, or {an expression}", _variable, "variables")
+NEW_VARIABLE = Kind("VARIABLE", "the name of a variable", _new_variable)
+SETTING = Kind("SETTING=VALUE", "SETTING=VALUE, or {a dict}", _settings, "settings")
+MAPPING = Kind("SETTING=COLUMN", "SETTING=COLUMN, or {a dict}", _columns, "mapping")

@@ -1,0 +1,80 @@
+"""Names that only the service knows, for completion: remembered, and refreshed behind the prompt.
+
+Pressing Tab never waits longer than `PATIENCE`: what is known by then is offered, and an answer
+that comes later is there for the next Tab.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from labext.errors import LabextError
+
+PATIENCE = 0.2
+"""The longest that a prompt waits, in seconds."""
+
+FRESH = 10.0
+"""How long an answer, or a failure, counts as fresh, in seconds."""
+
+
+class Names:
+    """A cache of lists of names, one a kind of thing, each filled by a function in a thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, ...], Sequence[Any]] = {}
+        self._looked: dict[tuple[str, ...], float] = {}
+        self._threads: dict[tuple[str, ...], threading.Thread] = {}
+        self._closed = False
+
+    def get(self, key: tuple[str, ...], look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+        """Return what is known under `key`; have `look` find it if that is too old.
+
+        `look` runs in a thread of its own, never two for one key at once. A service that fails or
+        isn't there gives no names, and isn't asked again for a while.
+        """
+        with self._lock:
+            thread = self._threads.get(key)
+            looked = self._looked.get(key)
+            stale = looked is None or self._clock() - looked > FRESH
+            if thread is None and stale and not self._closed:
+                thread = threading.Thread(
+                    target=self._look, args=(key, look), name=f"labext-names-{key[-1]}", daemon=True
+                )
+                self._threads[key] = thread
+                thread.start()
+        if thread is not None:
+            thread.join(PATIENCE)
+        with self._lock:
+            return self._known.get(key, ())
+
+    def expire(self) -> None:
+        """Let the next `get` look again: something may have changed."""
+        with self._lock:
+            self._looked.clear()
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Look for nothing more, and give what is being looked for a moment to end."""
+        with self._lock:
+            self._closed = True
+            threads = list(self._threads.values())
+        deadline = time.monotonic() + timeout
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _look(self, key: tuple[str, ...], look: Callable[[], Sequence[Any]]) -> None:
+        found: Sequence[Any] | None = None
+        try:
+            found = look()
+        except (LabextError, OSError):
+            pass  # no names then: completion is no place for a message
+        finally:
+            with self._lock:
+                if found is not None:
+                    self._known[key] = found
+                self._looked[key] = self._clock()
+                self._threads.pop(key, None)

@@ -1,0 +1,42 @@
+"""What a command says beside the frame it returns, and how it asks before it destroys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from labext.errors import InputError
+
+
+def say(text: str) -> None:
+    """Show one line above the result."""
+    from labext_widgets import message
+
+    message(text)
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 file`, `2 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return names as part of a sentence, the first few of many."""
+    all_names = list(names)
+    shown = ", ".join(all_names[:most])
+    rest = len(all_names) - most
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def confirmed(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
+    """Return whether to destroy now; False for a preview.
+
+    Raises InputError, naming what would go, unless one of the two was asked for.
+    """
+    if yes and preview:
+        raise InputError("--yes and --preview are both there.", "Keep one of the two.")
+    if not yes and not preview:
+        raise InputError(
+            f"This would {what}: {listed(would_go)}.",
+            "Add --yes to do it, or --preview to only see what would go.",
+        )
+    return yes

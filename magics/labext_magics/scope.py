@@ -1,0 +1,84 @@
+"""The user's variables, as a magic's line may name them.
+
+`{…}` is evaluated where the line stands: in a function it sees the function's own variables.
+JSON's words `true`, `false` and `null` are known, unless the user has given them another meaning.
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from labext.errors import InputError
+
+JSON_WORDS = {"true": True, "false": False, "null": None}
+
+
+class Scope:
+    """Where a line's expressions and variables are looked up, and where `--out` stores."""
+
+    def __init__(self, namespace: dict[str, Any], local: Mapping[str, Any] | None = None) -> None:
+        self._namespace = namespace
+        self._local = {} if local is None or local is namespace else local
+
+    def evaluate(self, source: str) -> Any:
+        """Return the value of one Python expression.
+
+        Raises InputError for whatever is wrong with it: the line has to change.
+        """
+        # one dictionary: comprehensions and lambdas look names up in the globals alone
+        names = {**JSON_WORDS, **self._namespace, **self._local}
+        try:
+            return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
+        except NameError as error:
+            raise self._unknown(error.name or str(error), f" in {{{source}}}") from error
+        except SyntaxError as error:
+            raise InputError(
+                f"{{{source}}} is not a Python expression: {error.msg}.",
+                "Write one expression between the braces.",
+            ) from error
+        except Exception as error:  # the user's expression may raise anything
+            raise InputError(
+                f"{{{source}}} failed: {type(error).__name__}: {error}.",
+                "Try the expression in a cell of its own.",
+            ) from error
+
+    def variable(self, name: str) -> Any:
+        """Return the variable of this name; InputError with a near match if there is none."""
+        for names in (self._local, self._namespace):
+            if name in names:
+                return names[name]
+        raise self._unknown(name)
+
+    def store(self, name: str, value: object) -> None:
+        """Give a value a name in the notebook."""
+        self._namespace[name] = value
+
+    def _unknown(self, name: str, where: str = "") -> InputError:
+        near = close(name, (n for n in {**self._namespace, **self._local} if n[:1] != "_"))
+        return InputError(
+            f"There is no variable `{name}`{where}.",
+            f"Did you mean `{near}`?" if near else "Run the cell that defines it first.",
+        )
+
+
+def check_name(name: str) -> str:
+    """Return the name of a variable to be; InputError if Python can't have it."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    raise InputError(
+        f"`{name}` can't be the name of a variable.", "Use letters, digits and underscores."
+    )
+
+
+def close(word: str, among: Iterable[str]) -> str | None:
+    """Return the nearest of some words: one that it begins, or one that is spelt alike."""
+    words = list(dict.fromkeys(among))
+    begun = [w for w in words if len(word) > 2 and w.lower().startswith(word.lower())]
+    if begun:
+        return min(begun, key=len)
+    lower = {w.lower(): w for w in reversed(words)}
+    near = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
+    return lower[near[0]] if near else None

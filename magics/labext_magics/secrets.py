@@ -1,0 +1,54 @@
+"""Keys have no place on a line: a line is kept in the notebook and in IPython's history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from labext.errors import InputError
+from labext.redaction import keep_secret, mask
+from labext_magics.line import Token
+
+_NAMES = re.compile(
+    r"--(?:x-)?(?:(?:api|access|auth|client|id|refresh|service)-?)?"
+    r"(?:key|token|secret|password|passwd)",
+    re.IGNORECASE,
+)
+_KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,}")
+
+
+def refuse_options(tokens: Sequence[Token]) -> None:
+    """Raise InputError for an option that would hold a secret, whatever the command."""
+    for place, token in enumerate(tokens):
+        name, _, value = token.text.partition("=")
+        if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
+            _keep(value or (tokens[place + 1].text if place + 1 < len(tokens) else ""))
+            raise refusal(f"`{name}`")
+
+
+def refuse_value(text: str) -> None:
+    """Raise InputError where an address or a name is, or holds, what looks like a key."""
+    parts = urlsplit(text) if "://" in text else None
+    if parts is not None and (parts.username or parts.password or parts.query):
+        _keep(parts.password or "")
+        raise refusal("an address with a user, a password or a query")
+    if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
+        _keep(text)
+        raise refusal("what looks like a key")
+
+
+def _keep(text: str) -> None:
+    """Mask it from now on; a short word would be masked where it is only a word."""
+    if len(text) >= 12:
+        keep_secret(text)
+
+
+def refusal(what: str) -> InputError:
+    """Return the error for a secret on a line; it never repeats the secret."""
+    return InputError(
+        f"This line has {what} on it, and a line is kept in the notebook and in the history: "
+        "it was not used.",
+        "Delete the line, renew the key if it was a real one, and run `%jobs connect` without it: "
+        "it takes the key from LABEXT_JOBS_API_KEY or the keyring, or asks for it.",
+    )

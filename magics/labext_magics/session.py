@@ -1,0 +1,70 @@
+"""What the magics keep between two lines: the client of each service, and names for completion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from labext_magics.live import Names
+
+if TYPE_CHECKING:
+    from labext.config import Connection
+    from labext.jobs import JobsClient
+
+
+class Session:
+    """The clients of one shell, made when first needed and again when the profile changes."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self._jobs: tuple[Connection, JobsClient] | None = None
+
+    def jobs(self) -> JobsClient:
+        """Return the client for the job service that is chosen now.
+
+        Raises:
+            SetupError: nothing says where the service is.
+        """
+        return self.connected()[1]
+
+    def connected(self) -> tuple[Connection, JobsClient]:
+        """Return the job service's client and how it is reached."""
+        from labext.config import connection
+
+        found = connection("jobs")
+        if self._jobs is None or self._jobs[0] != found:
+            self._jobs = found, client_for(found)
+        return self._jobs
+
+    def close(self) -> None:
+        """End the threads that look for names."""
+        self.names.close()
+
+
+def client_for(found: Connection) -> JobsClient:
+    """Return a client of the job service that is reached in this way."""
+    from labext.jobs import JobsClient
+
+    return JobsClient(
+        found.base_url,
+        found.secrets.get("api_key"),
+        verify=found.options.get("ca_bundle", True),
+    )
+
+
+_sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+
+
+def of(shell: Any) -> Session:
+    """Return a shell's session; a new one after `unload`."""
+    found: Session | None = _sessions.get(shell)
+    if found is None:
+        found = _sessions[shell] = Session()
+    return found
+
+
+def unload() -> None:
+    """Close every session and forget it."""
+    for session in list(_sessions.values()):
+        session.close()
+    _sessions.clear()

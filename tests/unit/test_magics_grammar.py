@@ -1,0 +1,262 @@
+"""A line against a declaration: what it becomes, and what is said where it doesn't fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import InputError
+from labext_magics import grammar, help, kinds
+from labext_magics.grammar import Command, Magic, Parameter, Wanted
+from labext_magics.kinds import Typed
+from labext_magics.line import read
+from labext_magics.scope import Scope
+
+
+def nothing(*_: object, **__: object) -> None:
+    """Stand in for a handler."""
+
+
+DEMO = Magic(
+    "demo",
+    "A magic for the tests.",
+    [
+        Command(
+            "run",
+            "Run a tool.",
+            nothing,
+            [Parameter("TOOL", kinds.TOOL, "the tool", required=True)],
+            [
+                Parameter("name", kinds.NEW_NAME, "its name"),
+                Parameter("set", kinds.SETTING, "a setting", many=True, dest="settings"),
+                Parameter("map", kinds.MAPPING, "a column", many=True),
+                Parameter("limit", kinds.WHOLE, "how many"),
+                Parameter("budget", kinds.POSITIVE, "how much"),
+                Parameter("from", kinds.VARIABLE, "rows"),
+                Parameter("to", kinds.PATH, "a folder"),
+                Parameter("rate", kinds.choice("named", "off"), "limits"),
+                Parameter("max-runtime", kinds.WHOLE, "seconds"),
+                Parameter("yes", None, "do it"),
+            ],
+            body="settings",
+            examples=["%demo run digest"],
+        ),
+        Command(
+            "remove",
+            "Remove things.",
+            nothing,
+            [Parameter("NAME", kinds.JOB, "a job", required=True, many=True)],
+        ),
+        Command(
+            "box start", "Start it.", nothing, options=[Parameter("data-dir", kinds.PATH, "where")]
+        ),
+        Command("box stop", "Stop it.", nothing),
+        Command(
+            "need",
+            "Needs much.",
+            nothing,
+            [Parameter("A", kinds.JOB, "first", required=True)],
+            [Parameter("b", kinds.JOB, "second", required=True)],
+        ),
+        Command("open", "Open.", nothing, [Parameter("W", kinds.PROFILE, "where")], guarded=True),
+    ],
+)
+
+
+def parse(line: str, *, has_body: bool = False, **variables: Any) -> Wanted:
+    return grammar.parse(DEMO, read(line), Scope(variables), has_body=has_body)
+
+
+def values(line: str, **variables: Any) -> dict[str, Any]:
+    return parse(line, **variables).values
+
+
+def refused(line: str, *, has_body: bool = False, **variables: Any) -> InputError:
+    with pytest.raises(InputError) as caught:
+        parse(line, has_body=has_body, **variables)
+    assert "\n" not in str(caught.value)
+    assert caught.value.next_step
+    return caught.value
+
+
+def test_what_is_not_there_has_its_empty_value() -> None:
+    assert values("run digest") == {
+        "tool": "digest",
+        "name": None,
+        "settings": [],
+        "map": [],
+        "limit": None,
+        "budget": None,
+        "from_": None,
+        "to": None,
+        "rate": None,
+        "max_runtime": None,
+        "yes": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run digest --name cut --yes",
+        "run --yes --name=cut digest",
+        'run --name="cut" --yes "digest"',
+    ],
+)
+def test_options_stand_anywhere_and_in_both_forms(line: str) -> None:
+    found = values(line)
+    assert (found["tool"], found["name"], found["yes"]) == ("digest", "cut", True)
+
+
+def test_values_have_types() -> None:
+    found = values("run x --limit 5 --budget 0.5 --to out/x --max-runtime=60 --rate off")
+    assert (found["limit"], found["budget"], found["to"]) == (5, 0.5, Path("out/x"))
+    assert (found["max_runtime"], found["rate"]) == (60, "off")
+
+
+def test_expressions_give_objects() -> None:
+    found = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
+    assert (found["tool"], found["limit"], found["name"], found["to"]) == (
+        "digest",
+        7,
+        "3",
+        Path("o"),
+    )
+
+
+def test_settings_repeat_and_keep_text_and_objects_apart() -> None:
+    line = 'run x --set a=1 --set b={[1, 2]} --set=c={"k": null} --set {more} --set d= --set e=x=y'
+    assert values(line, more={"z": 0})["settings"] == [
+        {"a": Typed("1", "1")},
+        {"b": [1, 2]},
+        {"c": {"k": None}},
+        {"z": 0},
+        {"d": Typed("", "")},
+        {"e": Typed("x=y", "x=y")},
+    ]
+
+
+def test_columns_and_variables() -> None:
+    frame = object()
+    found = values('run x --map "a=my column" --map {m} --from rows', m={"b": "c"}, rows=frame)
+    assert found["map"] == [{"a": "my column"}, {"b": "c"}]
+    assert found["from_"] is frame
+    assert values("run x --from {[r]}", r=1)["from_"] == [1]
+
+
+def test_many_arguments_and_the_end_of_options() -> None:
+    assert values("remove a b -- --c -h")["name"] == ["a", "b", "--c", "-h"]
+    assert values('remove "--c" -5 -x')["name"] == ["--c", "-5", "-x"]
+
+
+@pytest.mark.parametrize(
+    ("line", "topic"),
+    [
+        ("", ""),
+        ("--help", ""),
+        ("-h", ""),
+        ("run --help", "run"),
+        ("run digest --bogus 1 -h", "run"),
+        ("box", "box"),
+        ("box --help", "box"),
+        ("box start --help", "box start"),
+    ],
+)
+def test_help_is_asked_for_at_every_place(line: str, topic: str) -> None:
+    found = parse(line)
+    assert found.command is None
+    assert found.topic == topic
+    assert help.text(DEMO, found.topic)
+
+
+def test_help_names_every_command_and_option() -> None:
+    overview = help.text(DEMO)
+    assert all(command.name in overview for command in DEMO.commands)
+    told = help.text(DEMO, "run")
+    assert all(f"--{option.name}" in told for option in DEMO.commands[0].options)
+    assert told.startswith("%demo run TOOL [options]")
+    assert "%demo run digest" in told
+    assert max(map(len, told.splitlines())) <= help.WIDTH
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "step"),
+    [
+        ("rnu digest", "no subcommand `rnu`", "%demo run"),
+        ("zzz", "no subcommand `zzz`", "%demo` alone"),
+        ("box strat", "no subcommand `box strat`", "%demo box start"),
+        ("run x --nmae y", "no option `--nmae`", "`--name`"),
+        ("run x --max 5", "no option `--max`", "`--max-runtime`"),
+        ("run x --zzz", "no option `--zzz`", "--help"),
+        ("run x --name", "`--name` needs a value", "--name NAME"),
+        ("run x --name --yes", "`--name` needs a value", "--name NAME"),
+        ("run x --yes=true", "takes no value", "--yes"),
+        ("run x --name a --name b", "there twice", "one of the two"),
+        ("run x y", "no place for `y`", "--help"),
+        ("run", "needs TOOL: the tool", "%demo run digest"),
+        ("need", "needs A and --b", "--help"),
+        ("run x --limit -1", "a whole number from 1, not `-1`", "--help"),
+        ("run x --limit 0", "not `0`", "--help"),
+        ("run x --limit 1.5", "not `1.5`", "--help"),
+        ("run x --limit {True}", "not `{True}`", "--help"),
+        ("run x --limit {[]}", "not `{[]}`", "--help"),
+        ("run x --budget inf", "above 0, not `inf`", "--help"),
+        ("run x --budget nan", "not `nan`", "--help"),
+        ("run x --budget -2", "not `-2`", "--help"),
+        ("run x --name ''", "takes a text", "--help"),
+        ("run x --name a={1}", "not `a={1}`", "--help"),
+        ("run x --rate of", "named or off, not `of`", "`off`"),
+        ("run x --set a", "SETTING=VALUE", "--help"),
+        ("run x --set =1", "SETTING=VALUE", "--help"),
+        ("run x --set {5}", "not `{5}`", "--help"),
+        ("run x --map a=", "SETTING=COLUMN", "--help"),
+        ("run x --from fraem", "no variable `fraem`", "`frame`"),
+        ("run x --set a={fraem}", "no variable `fraem`", "`frame`"),
+        ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "cell of its own"),
+        ("run x --set a={1 +}", "not a Python expression", "between the braces"),
+        ("{zzz}", "no subcommand `{zzz}`", "alone"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_with_a_next_step(line: str, what: str, step: str) -> None:
+    error = refused(line, frame=1)
+    assert what in error.what
+    assert step in error.next_step
+
+
+def test_a_body_has_no_place_where_none_is_taken() -> None:
+    assert "takes no text below" in refused("remove a", has_body=True).what
+    assert parse("run x", has_body=True).command is not None
+
+
+def test_nothing_is_evaluated_for_a_line_that_is_wrong_anyway() -> None:
+    seen: list[int] = []
+    refused("run x --set a={seen.append(1)} --bogus", seen=seen)
+    assert not seen
+
+
+def test_an_expression_sees_a_functions_own_variables_and_json_words() -> None:
+    scope = Scope({"x": 1, "y": 2}, {"x": 10})
+    assert scope.evaluate("[x + y + z for z in (1,)]") == [13]
+    assert scope.evaluate("[true, false, null]") == [True, False, None]
+    assert Scope({"null": 0}).evaluate("null") == 0
+    assert Scope({}).evaluate("sorted([2, 1])") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run x --key 1234567890abcdefXYZ",
+        "run x --api-key=1234567890abcdefXYZ",
+        "run x --api_key 1234567890abcdefXYZ",
+        "list --x-api-key 1234567890abcdefXYZ",
+        "--token 1234567890abcdefXYZ",
+        "open https://h/api/ 1234567890abcdefXYZ",
+        "open --password=1234567890abcdefXYZ",
+    ],
+)
+def test_a_key_on_the_line_is_refused_and_not_repeated(line: str) -> None:
+    error = refused(line)
+    assert "history" in error.what
+    assert "1234567890abcdefXYZ" not in str(error) + repr(error.__dict__)

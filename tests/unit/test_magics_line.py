@@ -1,0 +1,163 @@
+"""The tokenizer: every line that DESIGN names, and every text there is."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext_magics.line import Token, quote, read, split
+
+
+def texts(line: str) -> list[str]:
+    return [token.text for token in read(line).tokens]
+
+
+def expressions(line: str) -> list[str | None]:
+    return [token.expression for token in read(line).tokens]
+
+
+@pytest.mark.parametrize(
+    ("line", "tokens"),
+    [
+        ("", []),
+        ("   ", []),
+        ("list --limit 5", ["list", "--limit", "5"]),
+        ("a\tb\n c\u00a0d", ["a", "b", "c", "d"]),
+        ("--set smiles=C/C=C\\C", ["--set", "smiles=C/C=C\\C"]),
+        (r"C\C=C\C", [r"C\C=C\C"]),
+        ("CC#N # a comment", ["CC#N"]),
+        ("submit x  # it's \"a comment {", ["submit", "x"]),
+        ("# all of it", []),
+        ("ask it's fine", ["ask", "it's", "fine"]),
+        ('5" 3\' x"y', ['5"', "3'", 'x"y']),
+        (
+            "$5.00 $HOME ~ `ls` $(ls) a|b >c *?",
+            ["$5.00", "$HOME", "~", "`ls`", "$(ls)", "a|b", ">c", "*?"],
+        ),
+        ("--name 'two words'", ["--name", "two words"]),
+        ('--name="two words"', ["--name=two words"]),
+        ('--set note="it\'s # no comment"', ["--set", "note=it's # no comment"]),
+        ('--map "my setting"="my column"', ["--map", "my setting=my column"]),
+        ("''", [""]),
+        ("a=b=c", ["a=b=c"]),
+        ("Größe=3µm 蛋白", ["Größe=3µm", "蛋白"]),
+        ("fold_{i}", ["fold_{i}"]),
+    ],
+)
+def test_blanks_part_tokens_and_a_quote_groups_where_it_opens_one(
+    line: str, tokens: list[str]
+) -> None:
+    assert texts(line) == tokens
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("{x}", ["x"]),
+        ("{ x + 1 }", ["x + 1"]),
+        ('sequence={seqs["bases"][0]}', ['seqs["bases"][0]']),
+        ('options={"a": true}', ['{"a": true}']),
+        ("{}", ["{}"]),
+        ("{1, 2}", ["1, 2"]),
+        ("{ {'a': {'b': 1}}['a'] }", ["{'a': {'b': 1}}['a']"]),
+        ("{**a, 'b': 1}", ["{**a, 'b': 1}"]),
+        ("{x for x in y}", ["{x for x in y}"]),
+        ("{'}'}", ["'}'"]),
+        ("{\"a}b\" + '}'}", ["\"a}b\" + '}'"]),
+        ("{'it\\'s }'}", ["'it\\'s }'"]),
+        ('{"""a "}" b"""}', ['"""a "}" b"""']),
+        ('{f"{x}_1"}', ['f"{x}_1"']),
+        ("{a} b={c}", ["a", "c"]),
+    ],
+)
+def test_braces_hold_one_python_expression(line: str, found: list[str]) -> None:
+    assert expressions(line) == found
+
+
+def test_a_brace_inside_a_word_is_itself() -> None:
+    assert read("a{b} c").tokens[0] == Token("a{b}", 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ('--name "helix', "helix"),
+        ("--set a='b c", "b c"),
+        ("{x", "x"),
+        ("--set a={'}'", "'}'"),
+        ("{'a}", "'a}"),
+        ('"a"b', "`b`"),
+        ("{x}_1", "`_1`"),
+    ],
+)
+def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(line)
+    assert where in caught.value.what
+    assert caught.value.next_step
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line", ["list;", "list ;", "list ; ", "list;  # quiet", 'x="a b";', "{x};", ";"]
+)
+def test_a_semicolon_at_the_end_asks_for_silence(line: str) -> None:
+    found = read(line)
+    assert found.silent
+    assert not any(token.text.endswith(";") for token in found.tokens)
+
+
+@pytest.mark.parametrize("line", ["a;b", "a; b", "'list;'", "CC;C x"])
+def test_a_semicolon_elsewhere_is_itself(line: str) -> None:
+    found = read(line)
+    assert not found.silent
+    assert any(";" in token.text for token in found.tokens)
+
+
+def test_a_quoted_token_is_never_an_option() -> None:
+    assert not read('"--name"').tokens[0].is_option
+    assert read("--name").tokens[0].is_option
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
+    tokens = read(" ".join(quote(word) for word in words)).tokens
+    found = [t.text if t.expression is None else eval(t.expression) for t in tokens]
+    assert found == words
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda t: not any(c.isspace() for c in t)), max_size=6))
+def test_words_without_quotes_and_braces_are_themselves(words: list[str]) -> None:
+    plain = [w for w in words if w[0] not in "#\"'{" and not w.endswith(";")]
+    plain = [w for w in plain if not any(p in w for p in ('="', "='", "={"))]
+    assert texts(" ".join(plain)) == plain
+
+
+@given(st.text())
+def test_no_line_breaks_the_tokenizer(line: str) -> None:
+    with contextlib.suppress(InputError):
+        assert all(0 <= t.start < t.end <= len(line) for t in read(line).tokens)
+
+
+@given(st.text())
+def test_a_line_that_is_still_typed_is_never_an_error(line: str) -> None:
+    tokens = list(split(line, partial=True))
+    assert all(t.start < t.end <= len(line) for t in tokens)
+    assert not any(t.unclosed for t in tokens[:-1])
+
+
+@given(
+    st.recursive(
+        st.integers() | st.text() | st.booleans(),
+        lambda x: st.dictionaries(st.text(), x) | st.lists(x),
+    )
+)
+def test_every_python_literal_is_one_expression(value: object) -> None:
+    (token,) = read(f"--set=a={{{value!r}}}").tokens
+    assert token.text == "--set=a="
+    assert token.expression is not None
+    assert eval(token.expression) == value
