@@ -136,7 +136,13 @@ def _execute(notebook: Any, folder: Path, kernel_environment: dict[str, str]) ->
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:  # noqa: ARG002
             return KernelSpec(**get_kernel_dict())
 
-    manager = KernelManager(kernel_spec_manager=ThisEnvironment())
+    # Without it newer kernels warn that others on this machine could listen; older ones lack it.
+    encrypted = (
+        {"transport_encryption": "auto"}
+        if KernelManager.class_traits().get("transport_encryption")
+        else {}
+    )
+    manager = KernelManager(kernel_spec_manager=ThisEnvironment(), **encrypted)
     client = NotebookClient(
         notebook,
         km=manager,

@@ -28,11 +28,11 @@ def report() -> Iterator[str]:
 
 
 def missing_packages() -> dict[str, list[str]]:
-    """For each extra the packages that it names and that are not installed; `` is the core."""
+    """For each extra of users the packages it names that are not installed; `` is the core."""
     extras: dict[str, list[str]] = {}
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement = _REQUIREMENT.match(line)
-        if requirement is None or requirement["nested"]:
+        if requirement is None or requirement["nested"] or requirement["extra"] == "dev":
             continue
         absent = extras.setdefault(requirement["extra"] or "", [])
         if _version(requirement["name"]) is None:
