@@ -82,14 +82,17 @@ class JobService:
 service = JobService()
 
 
-def _site(request: Request) -> Site:
+async def _site(request: Request) -> Site:
     site: Site = request.app.state.site
     return site
 
 
-def _caller(request: Request) -> Account:
+SiteOf = Annotated[Site, Depends(_site)]
+
+
+def _caller(site: SiteOf, request: Request) -> Account:
     """The account that asks: 401 without a valid key, 429 in a flood."""
-    with _site(request).database.read() as session:
+    with site.database.read() as session:
         account = account_of(session, request.headers.get("x-api-key"))
     flood: FloodGuard = request.app.state.flood
     allowance = flood.take(str(account.id))
@@ -102,7 +105,6 @@ def _caller(request: Request) -> Account:
     return account
 
 
-SiteOf = Annotated[Site, Depends(_site)]
 Caller = Annotated[Account, Depends(_caller)]
 
 
