@@ -1,0 +1,122 @@
+"""Files: uploading, and what a job's settings say about them.
+
+A file parameter takes the bare name of an uploaded file, `<JobName>/path` in an earlier job's
+output, or else the content itself (job service contract, Settings rules 6 to 8). So a name that is
+misspelt would become content; it is refused here instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from labext.errors import InputError, NotFoundError
+from labext.jobs import names, rows
+from labext.jobs.schema import Tool
+from labext.jobs.service import Service
+from labext.jobs.settings import file_values, looks_like_a_file, output_of, refuse
+from labext.progress import Outcome
+
+_MOST_JOBS = 10
+"""References to more jobs than this are left to the service to check."""
+
+_MOST_FOLDERS = 20
+
+
+def upload(service: Service, path: Path | str, folder: str | None = None) -> str:
+    """Upload a file, streamed; return the name by which settings refer to it.
+
+    Raises:
+        InputError: there is no such file, it can't be read, or its name can't be sent.
+    """
+    source = Path(path).expanduser()
+    if source.is_dir():
+        raise InputError(f"{source} is a folder.", "Upload its files one by one.")
+    if not source.is_file():
+        near = names.near(source.name, _siblings(source))
+        hint = f' (did you mean "{near}"?)' if near else ""
+        raise InputError(f"There is no file {source}{hint}.", "Check the path.")
+    if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
+        raise InputError(f'"{folder}" can\'t be a folder.', "Give its plain name.")
+    try:
+        source.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{source} can't be read ({error.strerror}).", "Check the file.") from None
+    service.upload(source.name, lambda: source.open("rb"), folder)
+    return source.name
+
+
+def check_references(service: Service, tool: Tool, jobs: Iterable[Mapping[str, Any]]) -> None:
+    """Check what the file parameters of clean settings refer to.
+
+    Raises:
+        InputError: a file that has not been uploaded, a job that is not there or not complete.
+    """
+    values: dict[str, str] = {}
+    for settings in jobs:
+        values |= {value: name for name, value in file_values(tool, settings).items()}
+    outputs = {value: job for value in values if (job := output_of(value)) is not None}
+    faults = _outputs_faults(service, {value: values[value] for value in outputs}, outputs)
+    bare = [value for value in values if looks_like_a_file(value)]
+    if bare:
+        faults += _upload_faults(service, {value: values[value] for value in bare})
+    if faults:
+        raise refuse(tool, faults)
+
+
+def _outputs_faults(
+    service: Service, values: Mapping[str, str], outputs: Mapping[str, str]
+) -> list[str]:
+    wanted = set(outputs.values())
+    if len(wanted) > _MOST_JOBS:
+        return []
+    found = {job: service.find(job) for job in wanted}
+    faults = []
+    for value, name in values.items():
+        job = outputs[value]
+        row = found[job]
+        if row is None:
+            faults.append(
+                f'{name} is {names.shown(value)}, but no job is called "{job}" '
+                "(an uploaded file goes by its bare name)"
+            )
+        elif rows.outcome(row) is not Outcome.COMPLETE:
+            faults.append(
+                f"{name} is an output of {job}, which is not complete ({rows.phase(row)})"
+            )
+    return faults
+
+
+def _upload_faults(service: Service, values: Mapping[str, str]) -> list[str]:
+    known = set(service.files())
+    if not known.issuperset(values):
+        known |= _in_folders(service)
+    return [
+        f"{name} is {names.shown(value)}, but no such file has been uploaded"
+        f"{names.did_you_mean(value, known)}"
+        for value, name in values.items()
+        if value not in known
+    ]
+
+
+def _in_folders(service: Service) -> set[str]:
+    """Return the bare names of files in folders, as far as the service lists them."""
+    found: set[str] = set()
+    entries = service.files(include_folders=True)
+    for entry in entries[:1000]:
+        found.add(entry.rstrip("/").rpartition("/")[2])
+    for folder in [entry for entry in entries if entry.endswith("/")][:_MOST_FOLDERS]:
+        try:
+            inner = service.files(folder.rstrip("/"))
+        except NotFoundError:
+            continue
+        found |= {name.rpartition("/")[2] for name in inner}
+    return found
+
+
+def _siblings(path: Path) -> list[str]:
+    try:
+        return [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return []

@@ -1,0 +1,93 @@
+"""Job frames beside the rows that the jobs came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from labext.errors import InputError
+from labext.jobs import names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIX = ".input"
+"""Added to an input column whose name the job frame has too."""
+
+
+def names_and_rows(rows: pd.DataFrame, name_column: str) -> tuple[list[str], pd.DataFrame]:
+    """Return the jobs' names out of the input's rows, and the rows' other columns.
+
+    Raises:
+        InputError: `rows` has no such column, or a name twice.
+    """
+    columns = [str(column) for column in rows.columns]
+    if name_column not in columns:
+        raise InputError(
+            f'The rows have no column "{name_column}"{names.did_you_mean(name_column, columns)}.',
+            "Name the column that holds the jobs' names.",
+        )
+    named = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
+    if len(set(named)) < len(named):
+        twice = next(name for n, name in enumerate(named) if name in named[:n])
+        raise InputError(
+            f'The rows hold the name "{twice}" more than once.', "Give each row a name of its own."
+        )
+    others = [n for n, column in enumerate(columns) if column != name_column]
+    return named, rows.iloc[:, others]
+
+
+def join(
+    jobs: pd.DataFrame,
+    key: str,
+    order: Sequence[str],
+    rows: pd.DataFrame | None,
+    *,
+    missing: bool = True,
+) -> pd.DataFrame:
+    """Return the jobs in the order of their input, with the input's rows beside them.
+
+    Args:
+        jobs: a row a job.
+        key: the column of `jobs` that holds the names.
+        order: the names, in the input's order.
+        rows: the input's row for each name; None to have the order alone.
+        missing: whether a name without a job stays, its job columns empty.
+
+    Returns:
+        Jobs that the input does not name come last.
+    """
+    there = {name: n for n, name in enumerate(jobs[key])}
+    wanted = [(there.get(name, -1), n) for n, name in enumerate(order)]
+    if not missing:
+        wanted = [(place, n) for place, n in wanted if place >= 0]
+    known = set(order)
+    wanted += [(place, -1) for name, place in there.items() if name not in known]
+    ordered = take(jobs, [place for place, _ in wanted])
+    if any(place < 0 for place, _ in wanted):
+        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[place] for place, n in wanted]
+        ordered[key] = ordered[key].astype(jobs[key].dtype)
+    if rows is None:
+        return ordered
+    return beside(ordered, take(rows, [n for _, n in wanted]))
+
+
+def beside(jobs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows' columns to the right of the jobs', row by row."""
+    import pandas as pd
+
+    taken = set(jobs.columns)
+    renamed = [f"{name}{SUFFIX}" if name in taken else str(name) for name in rows.columns]
+    right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
+    return pd.concat([jobs.reset_index(drop=True), right], axis=1)
+
+
+def take(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
+    """Return the frame's rows at `place`, numbered anew; an empty row for -1."""
+    import numpy as np
+
+    at = np.asarray(place, dtype=np.intp)
+    if (at >= 0).all():
+        return frame.iloc[at].reset_index(drop=True)
+    numbered = frame.reset_index(drop=True)
+    return numbered.reindex(np.where(at < 0, len(frame), at)).reset_index(drop=True)

@@ -1,0 +1,191 @@
+"""Job rows: every form in which the service answers them, and what a row says.
+
+The contract shows the bare row for a question by name and `{jobs, startKey, statuses}` for a list.
+Real services also wrap the row as `{"jobs": [row]}` or `{"0": row, "statuses": …}`, and leave out
+or empty `startKey` on the last page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from labext.errors import NotFoundError, ServiceError
+from labext.jobs.identity import digest, stored_settings
+from labext.progress import Outcome
+
+if TYPE_CHECKING:
+    from labext.frames import Column
+
+Row = dict[str, Any]
+
+_ENDS = {
+    "Complete": Outcome.COMPLETE,
+    "Failed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+    "Deleted": Outcome.STOPPED,
+}
+_BATCH_ENDS = {
+    "Complete": Outcome.COMPLETE,
+    "AggregationFailed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+    "Deleted": Outcome.STOPPED,
+}
+_REASONS = ("AggregationError", "Reason", "reason", "StatusReason", "Error", "error", "Message")
+
+
+class Page(NamedTuple):
+    """One page of a list: its rows, the key of the next one (or empty), the tally by state."""
+
+    rows: list[Row]
+    start_key: str
+    statuses: dict[str, int]
+
+
+class Presigned(str):
+    """A presigned address: a string like any other, whose repr hides its query."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.partition("?")[0] + ("?•••" if "?" in self else ""))
+
+
+def columns() -> list[Column]:
+    """Return the columns of a frame of job rows, in their order."""
+    from labext.frames import Column
+
+    return [
+        Column("JobName", "text"),
+        Column("Type", "category"),
+        Column("JobStatus", "category"),
+        Column("batchStatus", "category"),
+        Column("Created", "time"),
+        Column("Started", "time"),
+        Column("Completed", "time"),
+        Column("WeightedHours", "number"),
+        Column("Settings", "json"),
+        Column("Score", "json"),
+        Column("AggregationError", "text"),
+    ]
+
+
+def record(answer: Any, name: str) -> Row:
+    """Return the row out of an answer to a question by name, with the tally as `statuses`.
+
+    Raises:
+        NotFoundError: the answer holds no row.
+        ServiceError: the answer is none that a job service gives.
+    """
+    if isinstance(answer, Mapping) and "JobName" in answer:
+        return _kept(dict(answer))
+    rows = _rows(answer)
+    if rows is None:
+        raise ServiceError(f"The service's answer about {name} makes no sense.")
+    row = next((row for row in rows if row.get("JobName") == name), rows[0] if rows else None)
+    if row is None:
+        raise unknown(name)
+    row = dict(row)
+    if isinstance(answer, Mapping) and isinstance(answer.get("statuses"), Mapping):
+        row.setdefault("statuses", answer["statuses"])
+    return _kept(row)
+
+
+def page(answer: Any) -> Page:
+    """Return the page out of an answer to a question for a list.
+
+    Raises:
+        ServiceError: the answer is none that a job service gives.
+    """
+    rows = [dict(answer)] if isinstance(answer, Mapping) and "JobName" in answer else _rows(answer)
+    if rows is None:
+        raise ServiceError("The service's list of jobs makes no sense.")
+    if not isinstance(answer, Mapping):
+        return Page(rows, "", {})
+    key = answer.get("startKey")
+    return Page(rows, "" if key is None else str(key), tally(answer.get("statuses")))
+
+
+def _rows(answer: Any) -> list[Row] | None:
+    if isinstance(answer, Mapping):
+        if isinstance(answer.get("jobs"), list):
+            answer = answer["jobs"]
+        elif set(answer) <= {"statuses", "startKey"} and answer:
+            return []
+        else:
+            answer = [answer[key] for key in sorted(filter(str.isdigit, answer), key=int)]
+            if not answer:
+                return None
+    if isinstance(answer, list) and all(isinstance(row, Mapping) for row in answer):
+        return answer
+    return None
+
+
+def _kept(row: Row) -> Row:
+    if isinstance(row.get("resultUrl"), str):
+        row["resultUrl"] = Presigned(row["resultUrl"])
+    return row
+
+
+def unknown(name: str, near: str = "") -> NotFoundError:
+    """Return the error for a name that no job or batch has."""
+    return NotFoundError(f'No job or batch is called "{name}"{near}.', "See `%jobs list`.")
+
+
+def is_batch(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is a batch's parent: by its type, or by having a `batchStatus`.
+
+    `statuses` says nothing: a single job asked by name may carry it too.
+    """
+    return row.get("Type") == "batch" or bool(row.get("batchStatus"))
+
+
+def phase(row: Mapping[str, Any]) -> str:
+    """Return the service's own word for where a job or a batch is.
+
+    A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
+    """
+    word = row.get("batchStatus") if is_batch(row) else row.get("JobStatus")
+    return str(word) if word else "unknown"
+
+
+def outcome(row: Mapping[str, Any]) -> Outcome | None:
+    """Return how a job or a batch ended; None while it goes on, or is in a state unheard of."""
+    return (_BATCH_ENDS if is_batch(row) else _ENDS).get(phase(row))
+
+
+def reason(row: Mapping[str, Any]) -> str:
+    """Return the service's words on why a job or a batch failed or stopped, if it has any."""
+    return next((str(row[key]) for key in _REASONS if row.get(key)), "")
+
+
+def tally(statuses: Any) -> dict[str, int]:
+    """Return how many jobs are in which state, the states that none is in left out."""
+    if not isinstance(statuses, Mapping):
+        return {}
+    counted = {
+        str(state): int(count)
+        for state, count in statuses.items()
+        if isinstance(count, int) or (isinstance(count, float) and count.is_integer())
+    }
+    return {state: count for state, count in counted.items() if count > 0}
+
+
+def tally_rows(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Count rows by their state."""
+    counted: dict[str, int] = {}
+    for row in found:
+        state = str(row.get("JobStatus") or "unknown")
+        counted[state] = counted.get(state, 0) + 1
+    return counted
+
+
+def identity(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells one run of a job from another: name, type, settings, times."""
+    return {
+        "name": row.get("JobName"),
+        "type": row.get("Type"),
+        "settings": digest(str(row.get("Type")), stored_settings(row)),
+        "created": row.get("Created"),
+        "completed": row.get("Completed"),
+    }

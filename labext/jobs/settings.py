@@ -1,0 +1,150 @@
+"""Settings before they are sent: made plain, and held against the tool's parameters.
+
+The rules are the job service contract's, Settings rules 1 to 8. Every fault is found, not the
+first alone, and named with its parameter and what was probably meant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from labext.errors import InputError
+from labext.jobs import names
+from labext.jobs.identity import INTERNAL
+from labext.jobs.schema import Parameter, Tool, cast
+
+_ACCOUNT = re.compile(r"[^/\s]*@[^/\s]+/\S+")
+_FILE_NAME = re.compile(r"[^\s/\\]{1,200}\.[A-Za-z0-9]{1,6}")
+_OUTPUT = re.compile(r"(?P<job>[a-zA-Z0-9_-]{1,100})/\S+")
+
+
+def clean(tool: Tool, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings to send, and every fault that was found in them.
+
+    The values become plain JSON ones (no numpy scalars, no NaN); text for a parameter that takes
+    a number or a truth value becomes that. Nothing is added.
+    """
+    faults: list[str] = []
+    sent: dict[str, Any] = {}
+    for name, given in settings.items():
+        fault, value = _clean_one(tool, str(name), given)
+        if fault:
+            faults.append(fault)
+        else:
+            sent[str(name)] = value
+    faults += [
+        f"{parameter.name} is missing"
+        for parameter in tool.parameters.values()
+        if parameter.required and parameter.name not in settings
+    ]
+    return sent, faults
+
+
+def refuse(tool: Tool, faults: list[str], subject: str | None = None) -> InputError:
+    """Return the error that names every fault."""
+    subject = subject or f"These settings of {tool.name}"
+    return InputError(
+        f"{subject} can't be used: {'; '.join(faults)}.", f"See `%jobs tool {tool.name}`."
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain JSON types.
+
+    Raises:
+        ValueError: it can't be one; the message says why, as the end of a sentence.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return _bare(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("is not a number (NaN or infinite)")
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, PurePath):
+        raise ValueError(f"is a path; upload the file and give its name, {value.name}")
+    if hasattr(value, "tolist"):  # numpy and pandas: scalars and arrays
+        return plain(value.tolist())
+    if type(value).__name__ in ("NAType", "NaTType"):
+        raise ValueError("is missing (NA)")
+    raise ValueError(f"is a {type(value).__name__}, which JSON has no form for")
+
+
+def file_values(tool: Tool, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the one-line text values of parameters that take a file."""
+    return {
+        name: value
+        for name, value in settings.items()
+        if isinstance(value, str)
+        and "\n" not in value
+        and name in tool.parameters
+        and tool.parameters[name].is_file
+    }
+
+
+def looks_like_a_file(value: str) -> bool:
+    """Say whether a value is a bare file name, as of an uploaded file."""
+    return _FILE_NAME.fullmatch(value) is not None
+
+
+def output_of(value: str) -> str | None:
+    """Return the job of a `<JobName>/path/to/file` reference; None for any other value."""
+    found = _OUTPUT.fullmatch(value)
+    return None if found is None else found["job"]
+
+
+def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
+    if name in INTERNAL:
+        return f"{name} is set by the service itself and can't be sent", None
+    parameter = tool.parameters.get(name)
+    if parameter is None:
+        return f"{name} is no setting{names.did_you_mean(name, tool.parameters)}", None
+    try:
+        value = plain(value)
+    except ValueError as error:
+        return f"{name} {error}", None
+    if value is None:
+        return f"{name} has no value; leave it out instead", None
+    if isinstance(value, float) and value.is_integer() and parameter.kind == "integer":
+        value = int(value)
+    if isinstance(value, str) and parameter.kind in ("integer", "number", "boolean"):
+        try:
+            value = cast(parameter, value)
+        except InputError as error:
+            return error.what.rstrip("."), None
+    if parameter.is_file and isinstance(value, str) and _ACCOUNT.fullmatch(value):
+        bare = value.rpartition("/")[2]
+        return f"{name} names an account; an uploaded file goes by its bare name, {bare}", None
+    return _not_an_option(parameter, value), value
+
+
+def _not_an_option(parameter: Parameter, value: Any) -> str | None:
+    if not parameter.options:
+        return None
+    known = {str(option) for option in parameter.options}
+    given = value if isinstance(value, list) else [value]
+    for item in given:
+        if item in parameter.options or str(item) in known:
+            continue
+        meant = names.near(str(item), known)
+        choice = (
+            f'did you mean "{meant}"?'
+            if meant
+            else f"one of {', '.join(map(str, parameter.options[:12]))}"
+        )
+        return f"{parameter.name} can't be {names.shown(item)} ({choice})"
+    return None
+
+
+def _bare(value: Any) -> Any:
+    """Return a subclass's value as the JSON type it stands for (an enum, a numpy string)."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,0 +1,69 @@
+"""Local files: errors of the disk as one line, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labext.errors import StorageError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
+
+
+@contextmanager
+def storage_errors(place: Path) -> Iterator[None]:
+    """Turn what the system says about `place` into a StorageError of one line."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else place
+        if error.errno in _FULL:
+            raise StorageError(
+                f"The disk is full: {where} can't be written.", "Make room, then try again."
+            ) from None
+        why = error.strerror or type(error).__name__
+        raise StorageError(
+            f"{where} can't be written ({why}).", "Choose another folder, or mend this one."
+        ) from None
+
+
+def make_folder(path: Path, mode: int = 0o777) -> Path:
+    """Make a folder and those above it; the last with `mode`.
+
+    Raises:
+        StorageError: it can't be made, or a file stands there.
+    """
+    with storage_errors(path):
+        path.mkdir(parents=True, exist_ok=True, mode=mode)
+    return path
+
+
+def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file so that it is there whole, or as it was: beside it first, then moved.
+
+    Args:
+        path: where; its folder exists.
+        content: its bytes.
+        private: whether only its owner may read it.
+
+    Raises:
+        StorageError: the disk is full, or the folder can't be written.
+    """
+    mode = 0o600 if private else 0o666
+    beside = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")
+    with storage_errors(path):
+        try:
+            with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(beside, path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,155 @@
+"""Submitting so that nothing is done twice.
+
+A name is looked up before anything is sent. What stands there with the same type and settings is
+taken as this submission, anything else is a conflict. Since names are unique, a submission whose
+answer was lost is settled by looking its name up, and may be sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from labext.errors import (
+    ConflictError,
+    LabextError,
+    OutcomeUnknownError,
+    ServiceError,
+    UnreachableError,
+)
+from labext.jobs import rows
+from labext.jobs.identity import difference
+from labext.jobs.rows import Row
+from labext.jobs.service import Service
+from labext.progress import Outcome
+
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One job that was submitted, or that was there already.
+
+    Attributes:
+        name, type: the job's.
+        created: False where an identical job was there, and nothing was sent.
+        message: what happened, one sentence.
+        row: the job's row, where it was there already or had to be looked up.
+    """
+
+    name: str
+    type: str
+    created: bool
+    message: str
+    row: Row | None = field(default=None, repr=False)
+
+
+def submit_job(
+    service: Service, name: str, type: str, settings: Mapping[str, Any], project_tag: str | None
+) -> Submission:
+    """Submit one job, its settings checked, unless it is there.
+
+    Raises:
+        ConflictError: the name is taken by another job.
+        OutcomeUnknownError: the answer was lost and the service can't be asked.
+    """
+    body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
+    if project_tag is not None:
+        body["projectTag"] = project_tag
+
+    def same() -> Row | None:
+        row = service.find(name)
+        if row is not None and (unlike := _job_difference(type, settings, row)):
+            raise taken(name, unlike)
+        return row
+
+    row = same()
+    if row is not None:
+        return Submission(name, type, False, _reused(name, row), row)
+    said, row, created = send_once(name, lambda: service.submit_job(body), same)
+    if row is not None and not created:
+        return Submission(name, type, False, _reused(name, row), row)
+    return Submission(name, type, True, said or f"{name} was submitted.", row)
+
+
+def send_once(
+    name: str, send: Callable[[], str], same: Callable[[], Row | None]
+) -> tuple[str, Row | None, bool]:
+    """Send a submission whose name was free; where its answer is lost, find out what became of it.
+
+    Args:
+        name: for messages.
+        send: sends it, and gives the service's words.
+        same: looks the name up: the row if it is this submission, None if it is free.
+
+    Returns:
+        The service's words; the row if it was looked up; whether it was this call that sent it.
+
+    Raises:
+        ConflictError: meanwhile another submission has taken the name.
+        OutcomeUnknownError: the answer was lost and the service can't be asked.
+        LabextError: the service refused.
+    """
+    lost: LabextError | None = None
+    for _ in range(_TRIES):
+        refused: ConflictError | None = None
+        try:
+            return send(), None, True
+        except ConflictError as error:
+            refused = error
+        except UnreachableError as error:
+            if lost is None:
+                raise  # it surely did not arrive
+            raise _unknown(name, lost, error) from None
+        except ServiceError as error:
+            # Lost on the way, or failed by the service's own word, and perhaps after the fact.
+            lost = error
+        row = _look(name, same, lost or refused)
+        if row is not None:
+            return "", row, lost is not None
+        if refused is not None:
+            raise refused
+    raise lost or ServiceError(f"{name} could not be submitted.")
+
+
+def taken(name: str, unlike: str) -> ConflictError:
+    """Return the error for a name that something else has."""
+    return ConflictError(
+        f"{name} is there already, and is not the same: {unlike}.",
+        f"Choose another name, or delete it: `%jobs delete {name} --yes`.",
+    )
+
+
+def _look(name: str, same: Callable[[], Row | None], after: LabextError | None) -> Row | None:
+    try:
+        return same()
+    except ServiceError as error:
+        raise _unknown(name, after or error, error) from None
+
+
+def _unknown(name: str, lost: LabextError, now: LabextError) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"{name} was sent, but its answer was lost, and it can't be looked up now: {now.what}",
+        "Run the same line again later: it looks the name up first, and sends nothing twice.",
+        status=lost.status,
+        method=lost.method,
+        path=lost.path,
+        server=lost.server,
+    )
+
+
+def _job_difference(type: str, settings: Mapping[str, Any], row: Row) -> str | None:
+    if rows.is_batch(row):
+        return "it is a batch"
+    return difference(type, settings, row)
+
+
+def _reused(name: str, row: Row) -> str:
+    again = ""
+    if rows.outcome(row) not in (None, Outcome.COMPLETE):
+        again = f"; to run it again, delete it first: `%jobs delete {name} --yes`"
+    return (
+        f"{name} is there already with the same settings ({rows.phase(row)}); "
+        f"nothing was sent{again}."
+    )

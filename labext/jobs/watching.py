@@ -1,0 +1,158 @@
+"""Looking at a job or a batch as it runs, one snapshot a look.
+
+A batch is judged by its `batchStatus` alone, a job by `JobStatus`; a state unheard of is shown as
+it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
+request. Of a split batch a look asks three parts at most, those that have ended not again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from labext.errors import NotFoundError
+from labext.jobs import rows
+from labext.jobs.parts import Parts, merged
+from labext.jobs.rows import Row
+from labext.jobs.service import PAGE, Service
+from labext.progress import Outcome, Progress
+
+_AT_ONCE = 3
+
+
+class Watched:
+    """One job or batch that is looked at again and again.
+
+    Attributes:
+        row: what the last look saw, as `JobsClient.job` gives it.
+    """
+
+    def __init__(self, service: Service, parts: Parts, name: str) -> None:
+        self._service = service
+        self._parts = parts
+        self._name = name
+        self._found: dict[str, Row | None] = {}
+        self._turn = 0
+        self._sizes: Mapping[str, int] = {}
+        self._total = 0
+        self.row: Row = {}
+
+    def look(self) -> Progress:
+        """Ask the service once and return the snapshot, without its times.
+
+        Raises:
+            NotFoundError: there is no such job. One that was there at an earlier look has been
+                deleted, which is an end of its own.
+        """
+        try:
+            self._ask()
+        except NotFoundError:
+            if not self.row:
+                raise
+            self.row = {**self.row, "JobStatus": "Deleted"}
+            if self._kind() == "batch":
+                self.row["batchStatus"] = "Deleted"
+            return self._snapshot({}, "It was deleted.")
+        return self._snapshot(self._states(), rows.reason(self.row))
+
+    def _snapshot(self, states: dict[str, int], reason: str) -> Progress:
+        outcome = rows.outcome(self.row)
+        self._total = max(self._total, sum(states.values()))
+        return Progress(
+            self._name,
+            self._kind(),
+            rows.phase(self.row),
+            states,
+            self._total or None,
+            outcome,
+            "" if outcome in (None, Outcome.COMPLETE) else reason,
+        )
+
+    def _ask(self) -> None:
+        if not self.row:
+            self._found = resolve(self._service, self._parts, self._name)
+            if rows.is_batch(next(row for row in self._found.values() if row)):
+                self._sizes = sizes(self._parts, self._name)
+                self._total = sum(self._sizes.get(part, 0) for part in self._found)
+        elif not self._split():
+            self._found = {self._name: self._service.row(self._name)}
+        else:
+            for part in self._due():
+                self._found[part] = self._service.find(part)
+        self.row = seen(self._name, self._found, self._sizes)
+
+    def _split(self) -> bool:
+        return self._name not in self._found
+
+    def _due(self) -> list[str]:
+        """Return the parts to ask now: the first of those that go on, and others in turn."""
+        going = [part for part, row in self._found.items() if not _ended(row)]
+        others = going[1:]
+        turn = [
+            others[(self._turn + n) % len(others)] for n in range(min(len(others), _AT_ONCE - 1))
+        ]
+        self._turn += len(turn)
+        return [*going[:1], *turn]
+
+    def _states(self) -> dict[str, int]:
+        states = rows.tally(self.row.get("statuses"))
+        if states or self._split() or not rows.is_batch(self.row):
+            return states if rows.is_batch(self.row) else {}
+        # A service that gives no tally with the row: the batch's jobs are counted.
+        page = next(self._service.pages(batch=self._name, limit=PAGE))
+        return page.statuses or rows.tally_rows(page.rows)
+
+    def _kind(self) -> str:
+        return "batch" if rows.is_batch(self.row) else "job"
+
+
+def resolve(
+    service: Service, parts: Parts, name: str, email: str | None = None
+) -> dict[str, Row | None]:
+    """Return the rows behind a name: its own, or one for each part of a split batch.
+
+    Raises:
+        NotFoundError: there is none; a near name is told.
+    """
+    known = parts.of(name, email)
+    if known:
+        found = {part: service.find(part, email) for part in known}
+        if any(found.values()):
+            return found
+        parts.forget(name)  # deleted from elsewhere; the name may be something else's by now
+    try:
+        return {name: service.row(name, email)}
+    except NotFoundError:
+        return {part: service.find(part, email) for part in parts.search(name, email)}
+
+
+def seen(name: str, found: Mapping[str, Row | None], known_sizes: Mapping[str, int]) -> Row:
+    """Return what `resolve` has found as one row.
+
+    Raises:
+        NotFoundError: nothing of it is there.
+    """
+    if name in found and (row := found[name]) is not None:
+        return row
+    if not any(found.values()):
+        raise rows.unknown(name)
+    return merged(name, found, known_sizes)
+
+
+def sizes(parts: Parts, name: str) -> dict[str, int]:
+    """Return how many jobs each part of a batch has, as far as this machine knows."""
+    entry = parts.entry(name)
+    return {} if entry is None else {part.name: len(part.jobs) for part in entry.plan.parts}
+
+
+def parent(service: Service, parts: Parts, name: str, email: str | None = None) -> Row:
+    """Return one job's or batch's row; of a split batch one merged out of its parts'.
+
+    Raises:
+        NotFoundError: there is none of that name; a near name is told.
+    """
+    found = resolve(service, parts, name, email)
+    return seen(name, found, {} if email else sizes(parts, name))
+
+
+def _ended(row: Row | None) -> bool:
+    return row is not None and rows.outcome(row) is not None
