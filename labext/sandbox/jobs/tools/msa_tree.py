@@ -105,7 +105,7 @@ TOOL = Tool(
             "gapOpen",
             type="integer",
             default=10,
-            description="What a gap's first letter costs, 1 to 100.",
+            description="What a gap's first letter costs, 1 to 100; gaps at the ends are free.",
         ),
         Parameter(
             "gapExtend",
@@ -160,7 +160,8 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
     """The rows of the alignment, in the order of `sequences`.
 
     biotite would make its guide tree from scores against those of shuffled sequences, and refuses
-    pairs that are no better than chance; the guide tree here is made from their identity.
+    pairs that are no better than chance. The guide tree here is made from the identity over all
+    columns, so that a sequence with a large gap joins late and does not lead the others.
     """
     import biotite.sequence as bio
     import numpy as np
@@ -172,12 +173,13 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
     else:
         matrix = align.SubstitutionMatrix.std_protein_matrix()
         coded = [bio.ProteinSequence(s) for s in sequences]
-    penalty = (-request.gap_open, -request.gap_extend)
+    # Gaps at the ends are free: sequences of one gene seldom start and end at the same base.
+    costs = {"gap_penalty": (-request.gap_open, -request.gap_extend), "terminal_penalty": False}
     guide = np.zeros((len(coded), len(coded)), dtype=np.float32)
     for i, j in combinations(range(len(coded)), 2):
-        pair = align.align_optimal(coded[i], coded[j], matrix, gap_penalty=penalty, max_number=1)[0]
-        guide[i, j] = guide[j, i] = 1 - align.get_sequence_identity(pair, mode="shortest")
-    alignment, *_ = align.align_multiple(coded, matrix, gap_penalty=penalty, distances=guide)
+        pair = align.align_optimal(coded[i], coded[j], matrix, max_number=1, **costs)[0]
+        guide[i, j] = guide[j, i] = 1 - align.get_sequence_identity(pair, mode="all")
+    alignment, *_ = align.align_multiple(coded, matrix, distances=guide, **costs)
     rows = []
     for letters, trace in zip(sequences, alignment.trace.T, strict=True):
         rows.append("".join(letters[place] if place >= 0 else "-" for place in trace))

@@ -1,0 +1,116 @@
+"""Folds against nearest-neighbour sums by hand, and against thermodynamics."""
+
+from __future__ import annotations
+
+import csv
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tools import _rna_drawing
+
+RNA = pytest.importorskip("RNA", reason="ViennaRNA is an extra of its own")
+
+TOOL = catalogue.every_tool()[3]
+HAIRPIN = "GGGGAAAACCCC"
+GAS = 1.98717e-3
+"""kcal/mol/K"""
+
+
+def fold(out: Path, sequence: str, **sent):
+    sent = {"sequence": sequence, **sent}
+    assert TOOL.check(sent) is None
+    score = catalogue.run("rna_fold", sent, {}, out)
+    lines = (out / "structure.dbn").read_text().splitlines()
+    with (out / "pairs.csv").open(newline="") as file:
+        pairs = {(int(r["i"]), int(r["j"])): r for r in csv.DictReader(file)}
+    return score, lines, pairs
+
+
+def test_a_hairpin_by_hand(tmp_path):
+    # Turner 2004: three stacks GG/CC of -3.3, a loop of four 5.6, its mismatch G-AA-C -1.1
+    score, lines, pairs = fold(tmp_path, HAIRPIN)
+    assert score["mfe"] == pytest.approx(3 * -3.3 + 5.6 - 1.1)
+    assert lines[:3] == [">mfe -5.40 kcal/mol", HAIRPIN, "((((....))))"]
+    assert score["pairs"] == 4
+    best = {pair for pair, row in pairs.items() if row["in_mfe"] == "1"}
+    assert best == {(1, 12), (2, 11), (3, 10), (4, 9)}
+
+
+@pytest.mark.parametrize("temperature", [20.0, 37.0, 55.0])
+def test_frequency_is_the_boltzmann_weight_of_the_best_structure(tmp_path, temperature):
+    score, _, _ = fold(tmp_path, HAIRPIN, temperature=temperature)
+    exact = math.exp((score["ensemble"] - score["mfe"]) / GAS / (temperature + 273.15))
+    # both energies are rounded to 0.01 kcal/mol
+    assert score["frequency"] == pytest.approx(exact, rel=0.02)
+
+
+def test_heat_loosens_it(tmp_path):
+    energies = [fold(tmp_path, HAIRPIN, temperature=t)[0]["mfe"] for t in (20, 37, 55, 90)]
+    assert energies == sorted(energies)
+    assert energies[-1] == 0
+
+
+def test_the_energies_are_those_of_the_structures(tmp_path):
+    sequence = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
+    score, lines, _ = fold(tmp_path, sequence)
+    plain = RNA.fold_compound(sequence)
+    for structure, energy in ((lines[2], score["mfe"]), (lines[5], score["centroid"])):
+        assert plain.eval_structure(structure) == pytest.approx(energy, abs=0.005)
+    assert score["ensemble"] < score["mfe"] <= score["centroid"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text("ACGUNacgt", min_size=1, max_size=60))
+def test_probabilities_are_probabilities(tmp_path_factory, sequence):
+    out = tmp_path_factory.mktemp("rna")
+    score, lines, pairs = fold(out, sequence)
+    sums = dict.fromkeys(range(1, len(sequence) + 1), 0.0)
+    for (i, j), row in pairs.items():
+        assert j - i > 3
+        sums[i] += float(row["probability"])
+        sums[j] += float(row["probability"])
+    assert all(0 <= total < 1.001 for total in sums.values())
+    assert score["mfe"] <= 0 < score["frequency"] <= 1.0001
+    assert list(_rna_drawing.pairs(lines[2])) == sorted(
+        ((i, j) for (i, j), row in pairs.items() if row["in_mfe"] == "1"), key=lambda p: p[1]
+    )
+    drawing = ET.parse(out / "structure.svg").getroot()
+    letters = [node.text for node in drawing.iter() if node.tag.endswith("}text")]
+    assert "".join(letters) == lines[1] == sequence.upper().replace("T", "U")
+
+
+def test_t_is_taken_as_u(tmp_path):
+    assert fold(tmp_path, "GGGTAAAACCC") == fold(tmp_path, "gggu aaaa ccc")
+
+
+def test_without_lonely_pairs_there_are_none(tmp_path):
+    sequence = "GACAAAAGUCAAGGCAAAAGCCAUCAAAAGAUAC"
+    for lonely in (True, "false"):
+        _, lines, _ = fold(tmp_path, sequence, lonelyPairs=lonely)
+        found = set(_rna_drawing.pairs(lines[2]))
+        stacked = {(i, j) for i, j in found if {(i + 1, j - 1), (i - 1, j + 1)} & found}
+        if lonely == "false":
+            assert found == stacked
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"sequence": "ACGX"}, "sequence: 'X' at 4 is no RNA base (the letters are ACGUTN)."),
+        (
+            {"sequence": "A" * 1001},
+            "sequence: it has 1001 letters, where 1 to 1000 are taken.",
+        ),
+        ({"temperature": 101}, "temperature: 101 is outside 0 to 100."),
+        ({"temperature": float("nan")}, "temperature: a finite number is expected, not nan."),
+        ({"lonelyPairs": 1}, "lonelyPairs: true or false is expected, not 1."),
+    ],
+)
+def test_faults(sent, fault):
+    assert TOOL.check({"sequence": HAIRPIN, **sent}) == fault
