@@ -45,7 +45,7 @@ def within(name: str, *packages: str) -> bool:
     return any(name == package or name.startswith(package + ".") for package in packages)
 
 
-def functions_of(path: Path, statement: ast.stmt) -> str | None:
+def function_of(path: Path, statement: ast.stmt) -> str | None:
     """The name of the function that holds a statement, by its line."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and node.lineno < statement.lineno <= (
@@ -65,24 +65,47 @@ def behind_the_platform(path: Path, statement: ast.stmt) -> bool:
     )
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value)[-60:])
-def test_a_module_imports_only_what_it_may(name: str, path: Path) -> None:
-    above = ORDER[ORDER.index(name.split(".")[0]) + 1 :]
-    for target, statement in imported(name, path):
-        if within(target, *above):
-            assert name == "labext", f"{name} imports {target}, which is above it"
-            assert functions_of(path, statement) in {
-                "load_ipython_extension",
-                "unload_ipython_extension",
-            }
+@pytest.fixture(scope="module")
+def imports() -> list[tuple[str, Path, str, ast.stmt]]:
+    """Every import there is: who, its file, what, the statement."""
+    return [
+        (name, path, target, statement)
+        for name, path in modules()
+        for target, statement in imported(name, path)
+    ]
+
+
+def test_they_point_one_way(imports: list[tuple[str, Path, str, ast.stmt]]) -> None:
+    upwards = [
+        (name, path, target, statement)
+        for name, path, target, statement in imports
+        if within(target, *ORDER[ORDER.index(name.split(".")[0]) + 1 :])
+    ]
+    for name, path, target, statement in upwards:
+        assert name == "labext", f"{name} imports {target}, which is above it"
+        assert function_of(path, statement) in {
+            "load_ipython_extension",
+            "unload_ipython_extension",
+        }
+    assert upwards
+
+
+def test_client_and_sandbox_are_each_other_s_independent_check(
+    imports: list[tuple[str, Path, str, ast.stmt]],
+) -> None:
+    for name, _, target, _ in imports:
         if within(name, *CLIENT):
-            assert not within(target, "labext.sandbox"), f"{name} is a client and imports {target}"
+            assert not within(target, "labext.sandbox"), f"{name} is a client: {target}"
         if within(name, "labext.sandbox"):
-            assert not within(target, "labext.jobs", "labext.transport", "labext.frames"), (
-                f"{name} is of the sandbox and imports {target}"
-            )
-        elif target.split(".")[0] in POSIX:
-            assert behind_the_platform(path, statement), f"{name} imports {target}: POSIX only"
+            assert not within(target, *CLIENT[:3]), f"{name} is of the sandbox: {target}"
+
+
+def test_nothing_outside_the_sandbox_is_posix_only(
+    imports: list[tuple[str, Path, str, ast.stmt]],
+) -> None:
+    for name, path, target, statement in imports:
+        if not within(name, "labext.sandbox") and target.split(".")[0] in POSIX:
+            assert behind_the_platform(path, statement), f"{name} imports {target}"
 
 
 def test_loading_the_extension_imports_nothing_heavy() -> None:
