@@ -66,7 +66,7 @@ class BatchSubmitter:
         there = self._split_there(plan) if plan.split else self._there(plan)
         absent = [part for part in plan.parts if part.name not in there]
         if absent and plan.split:
-            self._validate(plan, tool)
+            self.validate(plan, tool)
         self._journal.write(plan, free=[part.name for part in absent])
         self._parts.forget(plan.name)
         sent: list[Part] = []
@@ -135,8 +135,8 @@ class BatchSubmitter:
             if unlike is not None:
                 raise taken(part.name, f"in job {job}, {unlike}")
 
-    def _validate(self, plan: Plan, tool: Tool) -> None:
-        """Ask the service about one job of each shape, before the first part is sent.
+    def validate(self, plan: Plan, tool: Tool) -> None:
+        """Ask the service about one job of each shape, without submitting it.
 
         Raises:
             InputError: it would refuse one.

@@ -12,7 +12,7 @@ from labext.config import clean_url, state_dir
 from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.jobs import files, names, rows, toolframes
 from labext.jobs.actions import Actions
-from labext.jobs.batch_submission import BatchSubmission, BatchSubmitter
+from labext.jobs.batch_submission import BatchSubmission, BatchSubmitter, overview
 from labext.jobs.batches import Limits
 from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
@@ -237,6 +237,36 @@ class JobsClient:
         tool = self._catalogue.tool(type)
         files.check_references(self._service, tool, plan.jobs.values())
         return BatchSubmitter(self._service, self._journal, self._parts).submit(plan, tool)
+
+    def check_batch(
+        self,
+        name: str,
+        type: str,
+        jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+        name_column: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        max_runtime_seconds: int | None = None,
+        weighted_hours_budget: float | None = None,
+    ) -> pd.DataFrame:
+        """Check a batch here, and jobs of each shape by the service, without submitting it.
+
+        Arguments and errors are those of `submit_batch`; the frame is its `BatchSubmission.frame`.
+        """
+        plan = make_plan(
+            self._catalogue,
+            name,
+            type,
+            jobs,
+            constants=settings or {},
+            name_column=name_column,
+            mapping=mapping,
+            limits=Limits(max_runtime_seconds, weighted_hours_budget),
+        )
+        tool = self._catalogue.tool(type)
+        files.check_references(self._service, tool, plan.jobs.values())
+        BatchSubmitter(self._service, self._journal, self._parts).validate(plan, tool)
+        return overview(plan)
 
     # Looking
 
