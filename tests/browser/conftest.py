@@ -1,0 +1,114 @@
+"""JupyterLab and Notebook 7 in a real Chromium, with no network but loopback."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from notebook_page import NotebookPage
+from own_server import Server, jupyter_server
+from script import WATCH, Script
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--use-mock-keychain",
+    "--password-store=basic",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def refused() -> list[str]:
+    """The addresses outside loopback that a page asked for."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def browser(
+    chromium: str, refused: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A Chromium with a fresh profile that reaches loopback alone."""
+    from playwright.sync_api import sync_playwright
+
+    def guard(route: Any) -> None:
+        if urlsplit(route.request.url).hostname in ("127.0.0.1", "localhost"):
+            route.continue_()
+        else:
+            refused.append(route.request.url)
+            route.abort()
+
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("chromium"),
+            executable_path=chromium,
+            args=FLAGS,
+            viewport={"width": 1000, "height": 800},
+            reduced_motion="reduce",
+        )
+        context.route("**/*", guard)
+        yield context
+        context.close()
+
+
+@pytest.fixture
+def page_of(server: Server, browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Make pages, of a file or a new one: `page_of().write("code", …).open()`."""
+    made: list[NotebookPage] = []
+
+    def make(path: Path | None = None) -> NotebookPage:
+        name = f"{request.node.name.removeprefix('test_')}-{len(made)}"
+        made.append(NotebookPage(server, browser, name, path))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    server.stop_kernels()
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Script:
+    return Script(tmp_path / "script.json")
+
+
+@pytest.fixture
+def watched(page_of: Callable[..., NotebookPage], script: Script) -> Callable[..., NotebookPage]:
+    """Open a notebook whose first cell watches the script, and run that cell."""
+
+    def start(code: str = WATCH, *more: str, app: str = "lab") -> NotebookPage:
+        nb = page_of().write(code.format(path=str(script.path)), *more).open(app)
+        nb.run(0)
+        nb.page.wait_for_selector(".labext-live .labext-bar")
+        return nb
+
+    return start

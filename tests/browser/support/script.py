@@ -1,0 +1,54 @@
+"""What a watched stream says, written by the test while the notebook watches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+WATCH = """import labext_widgets
+from follow import follow
+last = labext_widgets.watch(follow({path!r}))
+"""
+IN_BACKGROUND = """import labext_widgets
+from follow import follow
+def stop():
+    open({path!r} + ".stopped", "w").close()
+labext_widgets.watch(follow({path!r}), background=True, stop=stop)
+"""
+
+MIDWAY = {
+    "subject": "folds",
+    "kind": "batch",
+    "phase": "Running",
+    "states": {"Complete": 120, "Stopped": 2, "Running": 8, "In Queue": 120},
+    "total": 250,
+}
+AGGREGATING = MIDWAY | {"phase": "Aggregating", "states": {"Complete": 248, "Stopped": 2}}
+COMPLETE = AGGREGATING | {"phase": "Complete", "outcome": "complete", "elapsed": 83.0}
+FAILED = AGGREGATING | {
+    "phase": "AggregationFailed",
+    "outcome": "failed",
+    "elapsed": 83.0,
+    "reason": "The archive is <b>3.2 GB</b> and over the quota of $2$ GB & more.",
+}
+STOPPED = AGGREGATING | {"phase": "Stopped", "outcome": "stopped", "elapsed": 9.0}
+
+
+class Script:
+    """The file that a watched stream reads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tell(MIDWAY)
+
+    def tell(self, told: dict[str, Any]) -> None:
+        """Let the stream say this from now on."""
+        draft = self.path.with_suffix(".draft")
+        draft.write_text(json.dumps(told))
+        draft.replace(self.path)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the notebook was told to stop what it watches."""
+        return Path(f"{self.path}.stopped").exists()
