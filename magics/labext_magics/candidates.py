@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from labext_magics import kinds, session
 from labext_magics.grammar import Parameter
-from labext_magics.line import QUOTES, quote
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -46,20 +45,15 @@ class Candidates:
             "mapping": self._mapping,
         }
 
-    def of(self, parameter: Parameter, fragment: str) -> Iterator[Found]:
-        """Yield texts that the parameter may have as its value, and what they are in one word.
-
-        A fragment that begins with a quote gets texts that are quoted in the same way.
-        """
+    def of(self, parameter: Parameter, typed: str) -> Iterator[Found]:
+        """Yield texts that the parameter may have as its value, and what they are in one word."""
         kind = parameter.kind
         if parameter is EXPRESSION:
             yield [name for name in self._variables if name[:1] != "_"], "variable"
         elif kind is not None and kind.choices:
             yield kind.choices, "value"
         elif kind is not None and kind.live in self._by_kind:
-            mark = fragment[:1] if fragment[:1] in QUOTES else ""
-            texts, word = self._by_kind[kind.live](fragment.removeprefix(mark))
-            yield [f"{mark}{text}{mark}" if mark else quote(text) for text in texts], word
+            yield self._by_kind[kind.live](typed)
 
     def _live(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
         """Return what the service has; the answer belongs to the profile that is chosen now."""

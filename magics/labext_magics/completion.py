@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from labext_magics import candidates
 from labext_magics.grammar import Command, Magic, Parameter
-from labext_magics.line import Token, split
+from labext_magics.line import QUOTES, Token, quote, split
 
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
@@ -26,9 +26,19 @@ class Offer:
 
 @dataclass(frozen=True)
 class Place:
-    """What is being typed: what may stand there, and what of it is there already."""
+    """What is being typed: what may stand there, and what of it is there already.
+
+    Attributes:
+        fragment: what is there, as it stands in the line; it is replaced.
+        bare: the same without its quotes.
+        command, parameter: what it belongs to, as far as the line says.
+        words: the words before it, where they name no command yet.
+        typed: names and texts of the arguments and options before it.
+        options: those that may come next.
+    """
 
     fragment: str
+    bare: str
     command: Command | None = None
     parameter: Parameter | None = None
     words: tuple[str, ...] = ()
@@ -47,10 +57,10 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
     if place is None:
         return {"completions": [], "suppress": False}
     found = [
-        SimpleCompletion(text=text, type=offer.type)
+        SimpleCompletion(text=_written(text, offer, place), type=offer.type)
         for offer in offers(magic_named(name), place, candidates.Candidates(ip, place.typed))
         for text in offer.texts
-        if text.startswith(place.fragment)
+        if text.startswith(place.bare)
     ]
     # an empty answer would not suppress the others: the fragment itself stands for nothing
     found = found or [SimpleCompletion(text=place.fragment, type="text")]
@@ -92,11 +102,11 @@ def find_place(magic: Magic, line: str) -> Place | None:
     raw = line[current.start :]
     if current.unclosed == "{":
         name = re.search(r"(?<![\w.\"'])[^\W\d]\w*$", raw)
-        return name and Place(name.group(), parameter=candidates.EXPRESSION)
+        return name and Place(name.group(), name.group(), parameter=candidates.EXPRESSION)
     words = tuple(t.text for t in tokens)
     command = magic.find(words)
     if command is None:
-        return Place(raw, words=words)
+        return Place(raw, current.text, words=words)
     return _in_command(command, tokens[len(command.name.split()) :], current, raw)
 
 
@@ -121,13 +131,13 @@ def _in_command(command: Command, tokens: list[Token], current: Token, raw: str)
             if not places[0].many:
                 places.pop(0)
     parameter: Parameter | None = waiting or (places[0] if places else None)
-    naming = waiting is None and raw[:1] in ("-", "")
+    bare, naming = current.text, waiting is None and raw[:1] in ("-", "")
     if waiting is None and current.is_option and "=" in raw:
         name, _, raw = raw.partition("=")
-        parameter, naming = command.option(name), False
+        parameter, bare, naming = command.option(name), bare[len(name) + 1 :], False
     taken = {name for name, _ in typed}
     left = [o for o in command.options if o.many or o.name not in taken] if naming else []
-    return Place(raw, command, parameter, (), tuple(typed), tuple(left))
+    return Place(raw, bare, command, parameter, (), tuple(typed), tuple(left))
 
 
 def offers(magic: Magic, place: Place, known: candidates.Candidates) -> Iterator[Offer]:
@@ -136,10 +146,18 @@ def offers(magic: Magic, place: Place, known: candidates.Candidates) -> Iterator
         yield Offer(_next_words(magic, place.words), "command")
         return
     if place.parameter is not None and not place.fragment.startswith("--"):
-        yield from (Offer(texts, word) for texts, word in known.of(place.parameter, place.fragment))
+        yield from (Offer(texts, word) for texts, word in known.of(place.parameter, place.bare))
     if place.options:
         options = [f"--{o.name}" for o in place.options]
         yield Offer([*options, "--help"], "option")
+
+
+def _written(text: str, offer: Offer, place: Place) -> str:
+    """Return a text as it stands in a line: in quotes where it needs them, or has begun so."""
+    if offer.type in ("command", "option") or place.parameter is candidates.EXPRESSION:
+        return text
+    mark = place.fragment[:1]
+    return f"{mark}{text}{mark}" if mark and mark in QUOTES else quote(text)
 
 
 def _next_words(magic: Magic, words: Sequence[str]) -> list[str]:

@@ -1,0 +1,103 @@
+"""`%jobs` tools, tool, list, show and watch: what looks and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import JobFailedError
+from labext.progress import Outcome, Progress
+from labext_magics import output
+from labext_magics.dispatch import Call
+from labext_magics.rows import rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def tools(call: Call, *, word: str | None) -> pd.DataFrame:
+    """Return the tools; with a word, those that have it in name, title or description."""
+    found = call.jobs.tools()
+    if word is None:
+        return found
+    texts = found[["name", "displayName", "description"]].fillna("").astype(str)
+    has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
+    return found.loc[has_it.any(axis=1)].reset_index(drop=True)
+
+
+def tool(call: Call, *, tool: str) -> pd.DataFrame:
+    """Return a row for each parameter of a tool, and say what the tool does."""
+    found = call.jobs.tool(tool)
+    if description := found.attrs.get("description"):
+        output.say(f"{tool}: {description}")
+    return found
+
+
+def list_(
+    call: Call,
+    *,
+    batch: str | None,
+    limit: int | None,
+    start_key: str | None,
+    organization: bool,
+    subjobs: bool,
+    email: str | None,
+    scores: bool,
+    from_: Any,
+    name_column: str | None,
+) -> pd.DataFrame:
+    """Return job rows; those of a batch in their order, joined to the rows they were made of."""
+    found = call.jobs.jobs(
+        batch=batch,
+        limit=limit,
+        start_key=start_key,
+        organization=organization,
+        subjobs=subjobs,
+        email=email,
+        scores=scores,
+        rows=None if from_ is None else rows_of(from_, "from"),
+        name_column=name_column,
+    )
+    if key := found.attrs.get("start_key"):
+        output.say(f"There are more: `--start-key {key}` goes on from here.")
+    return found
+
+
+def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
+    """Return the row of one job or batch."""
+    return call.jobs.show(name, email=email)
+
+
+def watch(call: Call, *, name: str, background: bool) -> pd.DataFrame | None:
+    """Watch until it ends, and return its row; in the background return nothing."""
+    ended = follow(call, name, background=background)
+    return call.jobs.show(name) if ended else None
+
+
+def follow(call: Call, name: str, *, background: bool) -> bool:
+    """Draw a job or a batch until it ends; say whether it has.
+
+    Raises JobFailedError if it did not end as complete.
+    """
+    import labext_widgets
+
+    jobs = call.jobs
+
+    def stop() -> None:
+        jobs.stop(name)
+
+    last = labext_widgets.watch(jobs.watch(name), background=background, stop=stop, name=name)
+    if last is None or last.outcome is None:
+        return False
+    if last.outcome is not Outcome.COMPLETE:
+        raise _failed(last)
+    return True
+
+
+def _failed(last: Progress) -> JobFailedError:
+    reason = f": {last.reason}" if last.reason else "."
+    step = (
+        f"`%jobs list --batch {last.subject}` shows its jobs."
+        if last.kind == "batch"
+        else f"`%jobs show {last.subject}` shows its settings."
+    )
+    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}", step)

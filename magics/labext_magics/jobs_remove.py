@@ -1,0 +1,81 @@
+"""`%jobs` stop, delete and rm: what ends or destroys something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError, NotFoundError
+from labext_magics import output
+from labext_magics.dispatch import Call
+from labext_magics.scope import close
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def stop(call: Call, *, name: list[str]) -> None:
+    """Stop jobs or batches, once all of them are known to be there."""
+    for each in name:
+        call.jobs.job(each)
+    for each in name:
+        output.say(_said(call.jobs.stop(each)) or f"{each} is stopped.")
+
+
+def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
+    """Delete jobs or batches with their data; a preview returns the rows that would go."""
+    rows = {each: call.jobs.job(each) for each in name}
+    would_go = [_described(each, row) for each, row in rows.items()]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        import pandas as pd
+
+        return pd.concat([call.jobs.show(each) for each in name], ignore_index=True)
+    for each in name:
+        output.say(_said(call.jobs.delete(each)) or f"{each} is deleted.")
+    return None
+
+
+def rm(
+    call: Call, *, file: str | None, folder: str | None, yes: bool, preview: bool
+) -> pd.DataFrame | None:
+    """Remove an uploaded file or a whole folder; a preview returns what would go."""
+    if (file is None) == (folder is None):
+        raise InputError(
+            "`%jobs rm` takes one file or one `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
+        )
+    would_go = _files_in(call, folder) if folder is not None else [_uploaded(call, str(file))]
+    if not output.confirmed("remove", would_go, yes=yes, preview=preview):
+        import pandas as pd
+
+        return pd.DataFrame({"file": would_go}, dtype="str")
+    said = call.jobs.delete_file(path=file, folder=folder)
+    output.say(_said(said) or f"{file or folder} is removed.")
+    return None
+
+
+def _described(name: str, row: dict[str, Any]) -> str:
+    state = row.get("batchStatus") or row.get("JobStatus")
+    parts = sum(int(n) for n in (row.get("statuses") or {}).values())
+    inside = f" with {output.count(parts, 'job')}" if row.get("batchStatus") else ""
+    return f"{name} ({row.get('Type')}{inside}, {state}) and its results"
+
+
+def _uploaded(call: Call, file: str) -> str:
+    there = call.jobs.files()
+    if file in there or "/" in file:
+        return file
+    near = close(file, there)
+    raise NotFoundError(
+        f"There is no uploaded file {file}.",
+        f"Did you mean {near}?" if near else "See `%jobs files`.",
+    )
+
+
+def _files_in(call: Call, folder: str) -> list[str]:
+    return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]
+
+
+def _said(answer: Any) -> str:
+    """Return the service's confirmation, a text or an object with `message`, as a sentence."""
+    text = answer.get("message") if isinstance(answer, dict) else answer
+    words = str(text or "").strip()
+    return words if not words or words[-1] in ".!?" else f"{words}."

@@ -1,0 +1,32 @@
+"""The rows that a batch is made of, whatever the user has them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.errors import InputError
+
+
+def rows_of(value: Any, option: str) -> Any:
+    """Return a DataFrame or a mapping of names to settings.
+
+    A list of records becomes a DataFrame. Raises InputError for anything else.
+    """
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
+        return value
+    if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+        return pd.DataFrame(value)
+    raise InputError(
+        f"`--{option}` takes a DataFrame or a dict of names to settings, "
+        f"not {_article(type(value).__name__)}.",
+        "Make a frame of it first: `pd.DataFrame(…)`.",
+    )
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"

@@ -1,0 +1,189 @@
+"""The body of a cell: YAML and JSON, with YAML's traps, in every form that a batch may have."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext_magics import body, jobs_body
+from labext_magics.jobs_body import Batch, Job
+from labext_magics.kinds import Typed
+
+LINE = Job("digest", None, {}, None)
+BATCH = Batch("folds", "rna_fold")
+
+
+def meant(text: str) -> Any:
+    return body.plain(body.read(text))
+
+
+def refused(text: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        body.read(text)
+    assert "\n" not in str(caught.value)
+    assert caught.value.next_step
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["NO", "no", "on", "Off", "yes", "Y", "1e5", "12:30", "1_000", "007", "0x1F", "2024-01-01",
+     "ACGU", ".5", "5.", "+3", "=", "<<", "Null", "TRUE", "1.0e3", "nan", ".inf"],
+)  # fmt: skip
+def test_a_word_stays_the_word_that_was_typed(word: str) -> None:
+    assert body.read(f"a: {word}") == {"a": Typed(word, word)}
+
+
+def test_what_json_would_take_is_a_number_or_a_word() -> None:
+    assert meant("{a: 3, b: -0.5, c: true, d: null, e: [1, x], f: '3', g: , h: 0}") == {
+        "a": 3, "b": -0.5, "c": True, "d": None, "e": [1, "x"], "f": "3", "g": None, "h": 0,
+    }  # fmt: skip
+    assert body.read("a: 3")["a"] == Typed("3", 3)
+    assert body.read("a: '3'")["a"] == "3"
+
+
+def test_blocks_and_anchors() -> None:
+    assert meant("a: |\n  >x\n  ACGT\nb: &b {c: 1}\nd: *b\n") == {
+        "a": ">x\nACGT\n", "b": {"c": 1}, "d": {"c": 1},
+    }  # fmt: skip
+
+
+def test_names_are_texts() -> None:
+    assert list(body.read("1: a\nNO: b\n2.50: c")) == ["1", "NO", "2.50"]
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.integers() | st.text() | st.booleans() | st.none(),
+            lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(), x, max_size=3),
+            max_leaves=8,
+        ),
+        min_size=1,
+    )
+)
+def test_json_is_read_as_it_is(value: dict[str, Any]) -> None:
+    assert body.read(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("\n  \n", "empty"),
+        ("# only a comment\n", "empty"),
+        ("a: 1\na: 2", "`a` is there twice"),
+        ('{"a": 1, "a": 2}', "`a` is there twice"),
+        ("a: [1", "no YAML"),
+        ("a: b: c", "line 2, column 5"),
+        ("\tb: 1", "no YAML"),
+        ("a: \x00", "no YAML"),
+        ("a: &x [*x]", "a loop"),
+        ("a: !!python/object:os.system x", "the tag"),
+        ("a: !secret x", "the tag"),
+        ("? [1]\n: 2", "a list or a mapping"),
+        ("a: *b", "no YAML"),
+        ("--- a\n--- b", "no YAML"),
+    ],
+)
+def test_what_can_not_be_read_is_said_in_one_line(text: str, what: str) -> None:
+    assert what in refused(text).what
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    with contextlib.suppress(InputError):
+        body.read(text)
+
+
+def test_a_job_is_its_settings() -> None:
+    found = jobs_body.job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
+    assert found.tool == "digest"
+    assert found.settings == {
+        "sequence": Typed("GAATTC", "GAATTC"),
+        "enzymes": [Typed("EcoRI", "EcoRI")],
+    }
+
+
+def test_a_job_is_whole() -> None:
+    text = (
+        '{"type": "digest", "name": "cut", "settings": {"sequence": "A"}, "projectTag": "proj_1"}'
+    )
+    found = jobs_body.job(text, Job(None, None, {"enzymes": "x"}, None))
+    assert found == Job("digest", "cut", {"sequence": "A", "enzymes": "x"}, "proj_1")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("- a", LINE, "no mapping"),
+        ("a: 1", Job("t", None, {"a": 2}, None), "`a` is set on the line and in the body"),
+        ("{type: other, settings: {a: 1}}", LINE, "The line says digest"),
+        ("{settings: {a: 1}, nmae: x}", LINE, "`nmae`"),
+        ("{settings: {a: 1}, gpuType: x}", LINE, "never sent"),
+    ],
+)
+def test_a_job_that_does_not_fit(text: str, line: Job, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        jobs_body.job(text, line)
+    assert what in caught.value.what
+
+
+JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {bases: ACGU}\n1: {bases: NO}",
+        "- {name: a, settings: {bases: ACGU}}\n- {name: 1, settings: {bases: NO}}",
+        "- jobName: a\n  settings: {bases: ACGU}\n- jobName: '1'\n  settings: {bases: NO}",
+        "batchName: folds\ntype: rna_fold\njobNames: [a, 1]\n"
+        "settings: [{bases: ACGU}, {bases: NO}]",
+        "tool: rna_fold\njobs:\n- {jobName: a, settings: {bases: ACGU}}\n"
+        "- {jobName: 1, settings: {bases: NO}}",
+    ],
+)
+def test_a_batch_has_several_forms(text: str) -> None:
+    found = jobs_body.batch(text, BATCH)
+    assert (found.name, found.tool) == ("folds", "rna_fold")
+    assert {name: body.plain(own) for name, own in found.jobs.items()} == JOBS
+
+
+def test_a_batch_says_its_limits() -> None:
+    text = (
+        "{type: t, batchName: b, jobNames: [a], settings: [{}],"
+        " maxRuntimeSeconds: 5, weightedHoursBudget: 0.5}"
+    )
+    found = jobs_body.batch(text, Batch(None, None))
+    assert (found.name, found.tool, found.max_runtime, found.budget) == ("b", "t", 5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "no jobs"),
+        ("{}", "no jobs"),
+        ("jobNames: [a, b]\nsettings: [{}]", "2 jobNames and 1 settings"),
+        ("jobNames: [a, b]", "2 jobNames and 0 settings"),
+        ("- {name: a, settings: {}}\n- {name: a, settings: {}}", "a is there twice"),
+        ("a: {}\na: {}", "`a` is there twice"),
+        ("- {nmae: a}", "Job 1 of the body"),
+        ("- {name: a, bases: ACGU}", "Job 1 of the body"),
+        ("- a", "Job 1 of the body"),
+        ("a: ACGU", "The settings of a are no mapping"),
+        ("{jobNames: [a], settings: [{}], gpuType: x}", "never sent"),
+        ("{jobNames: [a], settings: [{}], type: other}", "The line says rna_fold"),
+        ("ACGU", "no jobs"),
+    ],
+)
+def test_a_batch_that_does_not_fit(text: str, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        jobs_body.batch(text, BATCH)
+    assert what in caught.value.what

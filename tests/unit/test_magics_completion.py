@@ -1,0 +1,241 @@
+"""Tab behind the magics, in a real shell, with jedi on and off."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from labext.errors import UnreachableError
+from labext_magics import live, session
+
+TOOLS = [
+    {
+        "name": "peptide_build",
+        "settings": [
+            {"name": "sequence", "required": True, "type": "string"},
+            {"name": "conformation", "required": False, "options": ["helix", "strand", "custom"]},
+            {"name": "cap", "required": False, "default": True},
+        ],
+    },
+    {"name": "normal_modes", "settings": [{"name": "pdbFile", "required": True, "type": "pdb"}]},
+]
+ROWS = [
+    {"JobName": "helix1", "Type": "peptide_build"},
+    {"JobName": "helix2", "Type": "peptide_build"},
+    {"JobName": "folds", "Type": "batch", "batchStatus": "Running"},
+]
+
+
+class Jobs:
+    """A job service that answers at once, or when it is let."""
+
+    def __init__(self) -> None:
+        self.let = threading.Event()
+        self.let.set()
+        self.asked = 0
+        self.broken = False
+
+    def _answer(self, value: list[Any]) -> list[Any]:
+        self.asked += 1
+        self.let.wait(10)
+        if self.broken:
+            raise UnreachableError("No service answers.")
+        return value
+
+    def iter_tools(self) -> Iterator[dict[str, Any]]:
+        return iter(self._answer(TOOLS))
+
+    def iter_jobs(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        return iter(self._answer(ROWS)[:limit])
+
+    def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
+        return self._answer(["1A8O.pdb", "my file.pdb", *(["models"] if include_folders else [])])
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
+    service = Jobs()
+    monkeypatch.setattr(session.Session, "jobs", lambda _: service)
+    return service
+
+
+@pytest.fixture(params=[True, False], ids=["jedi", "no-jedi"])
+def shell(request: pytest.FixtureRequest, jobs: Jobs) -> Iterator[InteractiveShell]:
+    config = Config(
+        {"HistoryManager": {"enabled": False}, "IPCompleter": {"use_jedi": request.param}}
+    )
+    ip = InteractiveShell(config=config)
+    ip.run_line_magic("load_ext", "labext")
+    yield ip
+    jobs.let.set()
+    ip.run_line_magic("unload_ext", "labext")
+    atexit.unregister(ip.atexit_operations)
+    ip.atexit_operations()
+
+
+Complete = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def complete(shell: InteractiveShell) -> Complete:
+    """Return the cell as each completion would make it, `|` being the cursor."""
+
+    def completed(cell: str) -> list[str]:
+        at = cell.index("|")
+        text = cell.replace("|", "")
+        with provisionalcompleter():
+            found = list(shell.Completer.completions(text, at))
+        assert all(c.end == at for c in found)
+        return [text[: c.start] + c.text for c in found]
+
+    return completed
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("%jobs su|", ["%jobs submit"]),
+        ("df = %jobs su|", ["df = %jobs submit"]),
+        ("a, b = %jobs su|", ["a, b = %jobs submit"]),
+        ("    %jobs su|", ["    %jobs submit"]),
+        ("%%jobs su|\n", ["%%jobs submit"]),
+        ("x = 1\n%jobs su|", ["x = 1\n%jobs submit"]),
+        ("%jobs s|", [f"%jobs {w}" for w in ("submit", "show", "stop", "status")]),
+        ("%lab s|", ["%lab sandbox"]),
+        ("%lab sandbox st|", [f"%lab sandbox {w}" for w in ("start", "stop", "status")]),
+        ("%lab sandbox start --r|", ["%lab sandbox start --rate"]),
+        ("%lab sandbox start --rate o|", ["%lab sandbox start --rate off"]),
+        ("%lab sandbox start --rate=o|", ["%lab sandbox start --rate=off"]),
+        ("%jobs submit --na|", ["%jobs submit --name"]),
+        ("%jobs submit --name x --na|", ["%jobs submit --name x --na"]),
+        ("%jobs submit --set a=b --se|", ["%jobs submit --set a=b --set"]),
+        ("%jobs submit --he|", ["%jobs submit --help"]),
+        ("%jobs submit p|", ["%jobs submit peptide_build"]),
+        ("%jobs tool n|", ["%jobs tool normal_modes"]),
+        ("%jobs watch h|", ["%jobs watch helix1", "%jobs watch helix2"]),
+        ("%jobs delete helix1 fo|", ["%jobs delete helix1 folds"]),
+        ("%jobs list --batch |", ["%jobs list --batch folds"]),
+        ("%jobs list --batch=f|", ["%jobs list --batch=folds"]),
+        ("%jobs rm |", ["%jobs rm 1A8O.pdb", '%jobs rm "my file.pdb"', "%jobs rm --folder",
+                        "%jobs rm --yes", "%jobs rm --preview", "%jobs rm --help"]),
+        ("%jobs rm my|", ['%jobs rm "my file.pdb"']),
+        ('%jobs rm "my|', ['%jobs rm "my file.pdb"']),
+        ("%jobs files --folder |", ["%jobs files --folder models"]),
+        ("%jobs submit peptide_build --set |",
+         [f"%jobs submit peptide_build --set {p}=" for p in ("sequence", "conformation", "cap")]),
+        ("%jobs submit peptide_build --set con|",
+         ["%jobs submit peptide_build --set conformation="]),
+        ("%jobs submit peptide_build --set conformation=h|",
+         ["%jobs submit peptide_build --set conformation=helix"]),
+        ("%jobs submit peptide_build --set=cap=t|", ["%jobs submit peptide_build --set=cap=true"]),
+        ("%jobs submit normal_modes --set pdbFile=1|",
+         ["%jobs submit normal_modes --set pdbFile=1A8O.pdb"]),
+        ("%jobs batch x --type pep|", ["%jobs batch x --type peptide_build"]),
+        ("%jobs batch x --from fr|", ["%jobs batch x --from frame"]),
+        ("%jobs batch x --from frame --name-column n|",
+         ["%jobs batch x --from frame --name-column name"]),
+        ("%jobs batch x --from frame --type normal_modes --map p|",
+         ["%jobs batch x --from frame --type normal_modes --map pdbFile="]),
+        ("%jobs batch x --from frame --map sequence=b|",
+         ["%jobs batch x --from frame --map sequence=bases"]),
+        ('%jobs batch x --from frame --map sequence="my|',
+         ['%jobs batch x --from frame --map "sequence=my note"']),
+        ("%jobs submit x --set a={fra|", ["%jobs submit x --set a={frame"]),
+        ("%jobs submit peptide_build \\\n  --set seq|",
+         ["%jobs submit peptide_build \\\n  --set sequence="]),
+        ("%jobs connect s|", ["%jobs connect s"]),
+        ("%jobs show nothing_like_it|", ["%jobs show nothing_like_it"]),
+    ],
+)  # fmt: skip
+def test_what_tab_offers(
+    shell: InteractiveShell, complete: Complete, cell: str, found: list[str]
+) -> None:
+    import pandas as pd
+
+    shell.user_ns["frame"] = pd.DataFrame({"name": ["a"], "bases": ["ACGU"], "my note": [""]})
+    assert complete(cell) == found
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["%jobs list # su|", "%jobsx su|", "%%jobs submit x\nseq|", "'%jobs su|", "x = 1\n%%jobs su|",
+     "print('%jobs su|", "# %jobs su|"],
+)  # fmt: skip
+def test_elsewhere_nothing_is_offered(complete: Complete, cell: str) -> None:
+    assert not [c for c in complete(cell) if c.endswith(("submit", "sequence="))]
+
+
+def test_everything_is_offered_where_nothing_is_typed(complete: Complete) -> None:
+    from labext_magics.dispatch import magic_named
+
+    names = [c.name for c in magic_named("jobs").commands]
+    assert complete("%jobs |") == [f"%jobs {name}" for name in names]
+    assert complete("%jobs watch |")[:3] == [
+        f"%jobs watch {n}" for n in ("helix1", "helix2", "folds")
+    ]
+
+
+def test_paths(complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a b.pdb").touch()
+    (tmp_path / ".hidden").touch()
+    monkeypatch.chdir(tmp_path)
+    assert complete("%jobs upload d|") == ["%jobs upload data/"]
+    assert complete("%jobs upload data/|") == ['%jobs upload "data/a b.pdb"']
+    assert complete("%jobs upload 'data/a|") == ["%jobs upload 'data/a b.pdb'"]
+    assert complete("%jobs results x --to |") == ["%jobs results x --to data/"]
+
+
+def test_the_prompt_never_waits_and_the_answer_comes_with_a_later_tab(
+    complete: Complete, jobs: Jobs
+) -> None:
+    jobs.let.clear()
+    start = time.perf_counter()
+    assert complete("%jobs watch h|") == ["%jobs watch h"]
+    assert time.perf_counter() - start < 0.3 + 0.2  # a shared machine
+    assert live.PATIENCE < 0.3
+    complete("%jobs watch h|")
+    assert jobs.asked == 1
+    jobs.let.set()
+    for _ in range(50):
+        if complete("%jobs watch h|") == ["%jobs watch helix1", "%jobs watch helix2"]:
+            break
+    else:
+        pytest.fail("the names never came")
+
+
+def test_a_service_that_fails_is_not_asked_again_at_once(complete: Complete, jobs: Jobs) -> None:
+    jobs.broken = True
+    for _ in range(5):
+        assert complete("%jobs watch h|") == ["%jobs watch h"]
+    assert jobs.asked == 1
+
+
+def test_a_command_makes_names_old(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
+    complete("%jobs watch h|")
+    complete("%jobs watch h|")
+    assert jobs.asked == 1
+    shell.run_cell("%jobs files --folders --out f")
+    asked = jobs.asked
+    complete("%jobs watch h|")
+    assert jobs.asked == asked + 1
+
+
+def test_unloading_ends_the_threads(
+    shell: InteractiveShell, complete: Complete, jobs: Jobs
+) -> None:
+    complete("%jobs watch h|")
+    shell.run_line_magic("unload_ext", "labext")
+    assert not [t for t in threading.enumerate() if t.name.startswith("labext")]
+    with provisionalcompleter():
+        assert not [c for c in shell.Completer.completions("%jobs su", 8) if c.text == "submit"]
+    shell.run_line_magic("load_ext", "labext")

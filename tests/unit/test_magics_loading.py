@@ -1,0 +1,137 @@
+"""`%load_ext labext` costs nothing, and taking it out leaves nothing behind."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "anywidget", "yaml", "keyring", "orjson")
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    yield ip
+    atexit.unregister(ip.atexit_operations)
+    ip.atexit_operations()
+
+
+def left(ip: InteractiveShell) -> tuple[Any, ...]:
+    tables = {kind: sorted(table) for kind, table in ip.magics_manager.magics.items()}
+    matchers = [m.matcher_identifier for m in ip.Completer.custom_matchers]
+    ours = [t.name for t in threading.enumerate() if t.name.startswith("labext")]
+    hooks = {name: list(ip.events.callbacks[name]) for name in ip.events.callbacks}
+    return tables, matchers, ours, hooks, sorted(ip.user_ns)
+
+
+def test_loading_imports_nothing_heavy(tmp_path: Path) -> None:
+    script = """
+import json, sys, time
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+before = set(sys.modules)
+start = time.perf_counter()
+ip.run_line_magic("load_ext", "labext")
+seconds = time.perf_counter() - start
+print(json.dumps({"new": sorted(set(sys.modules) - before), "seconds": seconds}))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={
+            "PYTHONPATH": ":".join(p for p in sys.path if p),
+            "IPYTHONDIR": str(tmp_path),
+            "PATH": "",
+        },
+    )
+    new = json.loads(run.stdout)["new"]
+    assert "labext_magics" in new
+    assert not {name.partition(".")[0] for name in new} & set(HEAVY)
+    assert not [n for n in new if n.startswith(("labext_magics.", "labext.", "labext_widgets"))]
+
+
+def test_help_of_the_magic_is_the_real_help(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_line_magic("load_ext", "labext")
+    assert not shell.run_cell("%jobs").error_in_exec
+    told = capsys.readouterr().out
+    assert "submit" in told
+    info = shell.object_inspect("%jobs")
+    assert info["docstring"].strip() == told.strip()
+    shell.run_cell("%jobs?")
+    assert "Submit one job." in capsys.readouterr().out
+    shell.run_cell("%jobs submit --help")
+    assert "--set SETTING=VALUE" in capsys.readouterr().out
+    shell.run_cell("%lab")
+    assert "sandbox start" in capsys.readouterr().out
+
+
+def test_reloading_and_unloading_leave_nothing(shell: InteractiveShell) -> None:
+    before = left(shell)
+    shell.run_line_magic("load_ext", "labext")
+    once = left(shell)
+    assert once != before
+    shell.run_cell("%jobs")
+    with provisionalcompleter():
+        assert [c.text for c in shell.Completer.completions("%jobs su", 8)] == ["submit"]
+    for _ in range(3):
+        shell.run_line_magic("reload_ext", "labext")
+    assert left(shell) == once
+    shell.run_line_magic("unload_ext", "labext")
+    assert left(shell) == before
+    assert "jobs" not in shell.magics_manager.magics["line"]
+    shell.run_line_magic("load_ext", "labext")
+    assert left(shell) == once
+    assert not shell.run_cell("%jobs").error_in_exec
+
+
+def test_another_extensions_magic_of_the_same_name_stays(shell: InteractiveShell) -> None:
+    import labext_magics
+
+    labext_magics.register(shell)
+    shell.register_magic_function(lambda line: "theirs", "line", "jobs")
+    labext_magics.unregister(shell)
+    assert shell.run_line_magic("jobs", "") == "theirs"
+
+
+def test_every_module_says_what_it_offers() -> None:
+    """IPython's own lazy magics are tested so: import everything, compare the table."""
+    from labext_magics import MAGICS, dispatch
+
+    table = {name: [c.name for c in dispatch.magic_named(name).commands] for name in MAGICS}
+    assert table == {
+        "lab": ["sandbox start", "sandbox stop", "sandbox status", "sandbox reset"],
+        "jobs": [
+            "tools", "tool", "submit", "batch", "list", "show", "watch", "results", "stop",
+            "delete", "upload", "files", "rm", "connect", "login", "status",
+        ],
+    }  # fmt: skip
+
+
+def test_every_handler_takes_what_its_command_declares() -> None:
+    import inspect
+
+    from labext_magics import MAGICS, dispatch
+
+    for name in MAGICS:
+        for command in dispatch.magic_named(name).commands:
+            declared = {p.key for p in (*command.arguments, *command.options)} - {"out"}
+            taken = inspect.signature(command.run).parameters
+            assert declared == {p for p in taken if p != "call"}, command.name
