@@ -232,7 +232,8 @@ class Sandbox:
         return sys.platform != "win32" and self._lock.is_held()
 
     def _answers(self) -> bool:
-        return self._runs() and bool(self._connection())
+        # A process that is being killed keeps its lock until its last thread is gone.
+        return self._runs() and bool(self._connection()) and _is_alive(self._lock.holder())
 
     def _connection(self) -> dict[str, Any]:
         """connection.json, if the host that lives now has written it."""

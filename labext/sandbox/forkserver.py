@@ -214,8 +214,8 @@ def _preload(modules: list[str]) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception:  # noqa: BLE001 - the task that needs it will say so to its user
-            traceback.print_exc()
+        except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
+            print(f"{module} is not preloaded: {error}", file=sys.stderr)
     # What is loaded now is shared by all children: a collector that walked it would copy it.
     gc.collect()
     gc.freeze()

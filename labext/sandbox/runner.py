@@ -108,7 +108,7 @@ def _report(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None:
         module, _, function = entry.partition(":")
         result = getattr(importlib.import_module(module), function)(work, payload)
         option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-        report = orjson.dumps({"outcome": "done", "result": result}, option=option)
+        report = orjson.dumps({"outcome": "done", "result": dict(result)}, option=option)
         if len(report) > LARGEST_REPORT:
             raise TaskError(f"The tool returned {len(report)} bytes, which is too much to keep.")
         return report

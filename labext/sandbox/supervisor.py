@@ -46,7 +46,7 @@ class _Run:
     scratch: Path
     work: Path
     deadline: float | None = None
-    killed: bool = False
+    killed: str | None = None  # why
     ending: Ending | None = None
     next_try: float = 0.0
     pause: float = 1.0
@@ -155,7 +155,7 @@ class Supervisor:
 
     def _timeout(self) -> float:
         now = time.monotonic()
-        deadlines = [run.deadline for run in self._runs.values() if not run.killed]
+        deadlines = [run.deadline for run in self._runs.values() if run.killed is None]
         moments = [moment - now for moment in deadlines if moment is not None]
         return max(0.0, min([POLL_SECONDS, *moments]))
 
@@ -195,13 +195,15 @@ class Supervisor:
 
     def _enforce(self) -> None:
         """Kill what was told to stop or is over its time."""
-        alive = [run for run in self._runs.values() if run.ending is None and not run.killed]
+        alive = [run for run in self._runs.values() if run.ending is None and run.killed is None]
         cancelled = self._ledger.cancelled() if alive else set()
         now = time.monotonic()
         for run in alive:
-            late = run.deadline is not None and now >= run.deadline
-            if (late or run.task.id in cancelled) and self._launcher is not None:
-                run.killed = True
+            if run.task.id in cancelled:
+                run.killed = "It was stopped."
+            elif run.deadline is not None and now >= run.deadline:
+                run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
+            if run.killed is not None and self._launcher is not None:
                 self._launcher.kill(run.task.id)
 
     def _start_tasks(self) -> None:
@@ -276,9 +278,8 @@ def _ending(run: _Run, code: int, seconds: float) -> Ending:
     report = read_json(run.scratch / "report.json")
     if code == 0 and report.get("outcome") == "done":
         return Ending("done", result=report["result"], seconds=seconds)
-    if run.killed and code == -signal.SIGKILL:
-        reason = f"The time limit of {run.task.max_seconds:g} seconds was reached."
-        return Ending("stopped", reason, seconds=seconds)
+    if run.killed is not None and code == -signal.SIGKILL:
+        return Ending("stopped", run.killed, seconds=seconds)
     return Ending("failed", report.get("reason") or _death(code), seconds=seconds)
 
 

@@ -1,0 +1,424 @@
+"""Tasks in their processes: what they find, how they end, and that nothing of them stays."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from labext.sandbox.database import Database
+from labext.sandbox.launcher import StartMethod
+from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
+from labext.sandbox.supervisor import Supervisor
+
+PARTS = Path(__file__).parents[1] / "sandbox_parts"
+ENTRIES = ["answer", "wait", "span", "surroundings", "descend", "fail", "die", "print_much"]
+ENTRIES += ["return_odd", "nowhere"]
+
+
+@dataclass
+class Shop:
+    """A database, a queue and a supervisor over one folder."""
+
+    folder: Path
+    method: StartMethod | None = None
+    workers: int = 2
+    endings: dict[str, Ending] = field(default_factory=dict)
+    starts: list[str] = field(default_factory=list)
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.database = Database.at(self.folder / "some.sqlite")
+        self.database.create(Base.metadata)
+        self.queue = Queue(self._kind(entry) for entry in ENTRIES)
+        self.supervisor = Supervisor(
+            self.database,
+            self.queue,
+            self.folder / "tasks",
+            workers=self.workers,
+            preload=["labext_test_entries", "no_such_module_anywhere"],
+            method=self.method,
+        )
+
+    def _kind(self, entry: str) -> Kind:
+        return Kind(
+            entry,
+            f"labext_test_entries:{entry}",
+            on_start=lambda _session, task: self.starts.append(task.key),
+            on_end=self._end,
+            work=lambda task: self.work(task.key),
+            limit=self.limits.get(entry),
+        )
+
+    def _end(self, _session: Any, task: Task, ending: Ending) -> None:
+        assert task.key not in self.endings, "a task ended twice"
+        self.endings[task.key] = ending
+
+    def work(self, key: str) -> Path:
+        return self.folder / "work" / key
+
+    def put(self, kind: str, key: str, max_seconds: float | None = None, **payload: Any) -> None:
+        with self.database.write() as session:
+            self.queue.put(session, kind, key, payload, max_seconds=max_seconds)
+
+    def cancel(self, key: str) -> None:
+        with self.database.write() as session:
+            assert self.queue.cancel(session, key, "stopped by hand")
+
+    def result(self, key: str, seconds: float = 30) -> Ending:
+        assert self.queue.wait(self.database, key, seconds), f"{key} did not end"
+        return self.endings[key]
+
+    def run(self, kind: str, max_seconds: float | None = None, **payload: Any) -> Ending:
+        self.put(kind, "only", max_seconds, **payload)
+        return self.result("only")
+
+    def close(self) -> None:
+        if self.supervisor._thread.is_alive():
+            self.supervisor.stop()
+        self.database.close()
+
+
+NewShop = Callable[..., Shop]
+
+
+@pytest.fixture
+def new_shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[NewShop]:
+    monkeypatch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+    open_shops: list[Shop] = []
+
+    def make(**options: Any) -> Shop:
+        shop = Shop(**({"folder": tmp_path} | options))
+        shop.supervisor.start()
+        open_shops.append(shop)
+        return shop
+
+    yield make
+    for shop in open_shops:
+        shop.close()
+
+
+@pytest.fixture(params=["fork", "spawn"])
+def shop(request: pytest.FixtureRequest, new_shop: NewShop) -> Shop:
+    return new_shop(method=request.param)
+
+
+@pytest.fixture
+def quick_shop(new_shop: NewShop) -> Shop:
+    return new_shop()
+
+
+def poll(condition: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def no_process(pid: int) -> bool:
+    """Not even a zombie."""
+    return not psutil.pid_exists(pid)
+
+
+def descendants(shop: Shop, key: str = "only", but: Sequence[int] = ()) -> list[int]:
+    """The task, its child, the one that left the group, its grandchild: once all live.
+
+    `but` are those of an earlier run.
+    """
+
+    def pids() -> list[int]:
+        with contextlib.suppress(FileNotFoundError):
+            return [int(pid) for pid in (shop.work(key) / "pids").read_text().split()]
+        return []
+
+    poll(lambda: pids() not in ([], but))
+    return pids()
+
+
+def test_a_task_returns_its_result(shop: Shop) -> None:
+    ending = shop.run("answer", x=[1, 2.5, None, "ä"])
+    assert ending.outcome == "done"
+    assert ending.result == {"x": [1, 2.5, None, "ä"]}
+    assert 0 < ending.seconds < 20
+
+
+def test_what_a_task_finds_around_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shop.run("surroundings").result
+    assert found["cwd"] == found["work"] == str(shop.work("only"))
+    assert found["leads"], "it leads a group and a session of its own"
+    assert found["mode"] == 0o600
+    assert found["core"] == 0
+    assert found["nice"] >= 5
+    assert all(found["signals"]), "no handler of the server"
+    assert found["modules"] == []
+    assert found["environment"]["OMP_NUM_THREADS"] == "1"
+    assert "pytest" not in found["main"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_task_has_no_file_of_the_server_but_its_log(shop: Shop) -> None:
+    descriptors = shop.run("surroundings").result["descriptors"]
+    log = str(shop.work("only") / "log.txt")
+    assert descriptors["0"] == "/dev/null"
+    assert descriptors["1"] == descriptors["2"] == log
+    others = [path for number, path in descriptors.items() if int(number) > 2]
+    assert [path for path in others if not path.startswith("/proc/")] == []
+
+
+def test_keys_in_the_environment_do_not_reach_a_task(
+    new_shop: NewShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", "some-secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "some-secret")
+    found = new_shop().run("surroundings").result["environment"]
+    assert "some-secret" not in found.values()
+    assert "PATH" in found
+
+
+def test_its_own_error_is_its_reason_in_one_line(shop: Shop) -> None:
+    assert shop.run("fail", error="TaskError") == Ending(
+        "failed", "sequence: X is no base.", seconds=shop.endings["only"].seconds
+    )
+
+
+def test_any_other_error_is_named_and_its_traceback_is_in_the_log(quick_shop: Shop) -> None:
+    ending = quick_shop.run("fail", error="ValueError")
+    assert (ending.outcome, ending.reason) == ("failed", "ValueError: of no use")
+    assert "Traceback" in (quick_shop.work("only") / "log.txt").read_text()
+
+
+def test_an_entry_that_is_not_there_fails_its_task(quick_shop: Shop) -> None:
+    ending = quick_shop.run("nowhere")
+    assert ending.outcome == "failed"
+    assert "nowhere" in ending.reason
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"how": "exit", "code": 7}, "exit code 7"),
+        ({"how": "exit", "code": 0}, "exit code 0 and without a result"),
+        ({"how": "sys.exit", "code": 3}, "exit code"),
+        ({"how": "signal", "number": signal.SIGKILL}, "signal 9 (SIGKILL)"),
+        ({"how": "signal", "number": signal.SIGSEGV}, "signal 11 (SIGSEGV)"),
+        ({"how": "signal", "number": signal.SIGTERM}, "signal 15 (SIGTERM)"),
+    ],
+)
+def test_a_process_that_dies_without_a_word_fails_its_task(
+    quick_shop: Shop, payload: dict[str, Any], words: str
+) -> None:
+    ending = quick_shop.run("die", **payload)
+    assert ending.outcome == "failed"
+    assert ending.reason.startswith("The tool's process ended with ")
+    assert words in ending.reason
+    quick_shop.put("answer", "next", x=1)
+    assert quick_shop.result("next").outcome == "done"
+
+
+@pytest.mark.parametrize(("what", "words"), [("object", "not JSON"), ("text", "too much")])
+def test_a_result_that_cannot_be_kept_fails_its_task(
+    quick_shop: Shop, what: str, words: str
+) -> None:
+    ending = quick_shop.run("return_odd", what=what)
+    assert ending.outcome == "failed"
+    assert words in ending.reason
+
+
+def test_all_that_is_printed_is_in_the_log(shop: Shop) -> None:
+    assert shop.run("print_much", lines=20_000).outcome == "done"
+    lines = (shop.work("only") / "log.txt").read_text().splitlines()
+    assert lines[:2] == ["from the task", "from its child"]
+    assert len(lines) == 20_003
+    assert lines[-1] == "at the end"
+
+
+def test_no_more_tasks_than_workers_and_as_many(new_shop: NewShop) -> None:
+    shop = new_shop(workers=3)
+    for number in range(9):
+        shop.put("span", f"s{number}", seconds=0.3)
+    spans = [shop.result(f"s{number}").result for number in range(9)]
+    at_once = [
+        sum(other["began"] <= span["began"] < other["ended"] for other in spans) for span in spans
+    ]
+    assert max(at_once) == 3
+
+
+def test_a_kind_has_its_own_limit(new_shop: NewShop) -> None:
+    shop = new_shop(workers=3, limits={"span": 1})
+    for number in range(3):
+        shop.put("span", f"s{number}", seconds=0.2)
+    shop.put("answer", "quick", x=1)
+    shop.result("quick")
+    spans = [shop.result(f"s{number}").result for number in range(3)]
+    assert spans[0]["ended"] <= spans[1]["began"]
+    assert spans[1]["ended"] <= spans[2]["began"]
+
+
+def test_they_start_in_the_order_they_were_put(new_shop: NewShop) -> None:
+    shop = new_shop(workers=1)
+    keys = [f"k{number}" for number in range(12)]
+    with shop.database.write() as session:
+        for key in keys:
+            shop.queue.put(session, "answer", key, {})
+    shop.result(keys[-1])
+    assert shop.starts == keys
+
+
+def test_a_stop_takes_all_that_a_task_started(shop: Shop) -> None:
+    shop.put("descend", "only")
+    pids = descendants(shop)
+    began = time.monotonic()
+    shop.cancel("only")
+    poll(lambda: all(no_process(pid) for pid in pids), 2.0)
+    assert time.monotonic() - began < 2.0
+    ending = shop.result("only")
+    assert (ending.outcome, ending.reason) == ("stopped", "stopped by hand")
+    assert ending.seconds > 0
+
+
+def test_what_a_task_leaves_behind_at_its_end_goes_too(shop: Shop) -> None:
+    shop.put("descend", "only", seconds=0)
+    assert shop.result("only").outcome == "done"
+    assert [pid for pid in descendants(shop) if not no_process(pid)] == []
+
+
+def test_a_neighbour_survives_the_end_of_a_task(quick_shop: Shop) -> None:
+    quick_shop.put("descend", "neighbour")
+    kept = descendants(quick_shop, "neighbour")
+    quick_shop.put("descend", "only")
+    gone = descendants(quick_shop, "only")
+    quick_shop.cancel("only")
+    quick_shop.result("only")
+    assert all(no_process(pid) for pid in gone)
+    assert not any(is_gone(pid) for pid in kept)
+
+
+def test_the_time_limit_takes_all_that_a_task_started(shop: Shop) -> None:
+    shop.put("descend", "only", 1.5)
+    pids = descendants(shop)
+    ending = shop.result("only", 10)
+    assert ending.outcome == "stopped"
+    assert ending.reason == "The time limit of 1.5 seconds was reached."
+    assert 1.4 < ending.seconds < 5
+    assert all(no_process(pid) for pid in pids)
+
+
+def test_a_task_within_its_time_limit_is_done(quick_shop: Shop) -> None:
+    assert quick_shop.run("wait", 20, seconds=0.05).outcome == "done"
+
+
+def test_what_waits_is_cancelled_without_ever_starting(new_shop: NewShop) -> None:
+    shop = new_shop(workers=1)
+    shop.put("wait", "first", seconds=60)
+    poll((shop.work("first") / "started").exists)
+    shop.put("wait", "second", seconds=60)
+    shop.cancel("second")
+    assert shop.result("second", 0) == Ending("stopped", "stopped by hand")
+    shop.cancel("first")
+    assert shop.result("first").outcome == "stopped"
+    assert shop.starts == ["first"]
+
+
+def test_a_clean_stop_leaves_no_process_and_queues_again(new_shop: NewShop) -> None:
+    shop = new_shop()
+    shop.put("descend", "only")
+    pids = descendants(shop)
+    shop.supervisor.stop()
+    assert all(no_process(pid) for pid in pids)
+    again = new_shop()
+    assert len(descendants(again, but=pids)) == len(pids)
+    again.cancel("only")
+    assert again.result("only").outcome == "stopped"
+    assert shop.endings == {}
+
+
+def test_folders_are_made_anew_and_the_scratch_goes(quick_shop: Shop) -> None:
+    work = quick_shop.work("only")
+    (work / "old").mkdir(parents=True)
+    (work / "old" / "file").write_text("of an earlier run")
+    quick_shop.run("answer", x=1)
+    assert [path.name for path in work.iterdir()] == ["log.txt"]
+    assert work.stat().st_mode & 0o777 == 0o700
+    tasks = quick_shop.folder / "tasks"
+    poll(lambda: [path.name for path in tasks.iterdir()] == ["forkserver.lock"])
+
+
+def test_a_folder_that_cannot_be_made_fails_its_task(quick_shop: Shop) -> None:
+    (quick_shop.folder / "work").write_text("a file where a folder should be")
+    ending = quick_shop.run("answer", x=1)
+    assert ending.outcome == "failed"
+    assert "folder could not be prepared" in ending.reason
+
+
+def test_an_end_that_cannot_be_recorded_is_recorded_later(
+    quick_shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def refuse_once(session: Any, task: Task, ending: Ending) -> None:
+        calls.append(task.key)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+        quick_shop._end(session, task, ending)
+
+    quick_shop.queue.add(Kind("late", "labext_test_entries:answer", on_end=refuse_once))
+    quick_shop.put("late", "late")
+    quick_shop.put("answer", "other")
+    assert quick_shop.result("other").outcome == "done"
+    assert quick_shop.result("late").outcome == "done"
+    assert calls == ["late", "late"]
+
+
+def test_a_fork_server_that_is_killed_is_replaced_and_its_task_runs_again(
+    new_shop: NewShop,
+) -> None:
+    shop = new_shop()
+    shop.put("descend", "only")
+    pids = descendants(shop)
+    [server] = [
+        child
+        for child in psutil.Process().children()
+        if "labext.sandbox.forkserver" in child.cmdline()
+    ]
+    server.kill()
+    poll(lambda: all(is_gone(pid) for pid in pids))
+    assert len(descendants(shop, but=pids)) == len(pids)
+    assert shop.starts == ["only", "only"]
+    shop.cancel("only")
+    assert shop.result("only").outcome == "stopped"
+
+
+def test_it_sleeps_when_there_is_nothing_to_do(quick_shop: Shop) -> None:
+    quick_shop.run("answer")
+    server = next(
+        child
+        for child in psutil.Process().children()
+        if "labext.sandbox.forkserver" in child.cmdline()
+    )
+    thread = quick_shop.supervisor._thread
+    assert thread.native_id is not None
+
+    def spent() -> float:
+        threads = {one.id: one for one in psutil.Process().threads()}
+        mine = threads[thread.native_id]
+        times = server.cpu_times()
+        return float(mine.user_time + mine.system_time + times.user + times.system)
+
+    before = spent()
+    time.sleep(3)
+    assert spent() - before < 0.06
