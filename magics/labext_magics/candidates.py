@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext_magics import kinds, session
 from labext_magics.grammar import Parameter
+from labext_magics.scope import own_names
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -49,18 +50,15 @@ class Candidates:
         """Yield texts that the parameter may have as its value, and what they are in one word."""
         kind = parameter.kind
         if parameter is EXPRESSION:
-            yield [name for name in self._variables if name[:1] != "_"], "variable"
+            yield own_names(self._variables), "variable"
         elif kind is not None and kind.choices:
             yield kind.choices, "value"
         elif kind is not None and kind.live in self._by_kind:
             yield self._by_kind[kind.live](typed)
 
     def _live(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return what the service has; the answer belongs to the profile that is chosen now."""
-        from labext.config import chosen
-
-        key = (chosen("jobs") or "", what)
-        return self._session.names.get(key, lambda: look(self._session.jobs()))
+        """Return what the service has, as far as it is known by now."""
+        return self._session.names.get(what, lambda: look(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._live("tools", lambda jobs: list(jobs.iter_tools()))
@@ -94,8 +92,8 @@ class Candidates:
         """Return the variables that hold rows: frames, and mappings of names to settings."""
         pandas = sys.modules.get("pandas")
         kinds_of_rows = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
-        named = ((n, v) for n, v in self._variables.items() if n[:1] != "_")
-        return [n for n, v in named if isinstance(v, kinds_of_rows)]
+        names = own_names(self._variables)
+        return [n for n in names if isinstance(self._variables[n], kinds_of_rows)]
 
     def _columns(self) -> list[str]:
         frame = self._variables.get(self._typed.get("from", ""))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from labext import config
 from labext.config import SANDBOX, Connection
-from labext.errors import InputError, SetupError, SignInError
+from labext.errors import AccessError, InputError, SetupError, SignInError
 from labext_magics import output, secrets
 from labext_magics.dispatch import Call
 from labext_magics.session import client_for
@@ -126,14 +126,18 @@ def _use(accepted: Connection) -> None:
 
 
 def _accepted(target: Connection) -> tuple[Connection, int]:
-    """Return the connection with a key that the service has accepted, and its number of tools."""
+    """Return the connection with a key that the service has accepted, and its number of tools.
+
+    It is asked without a key first where none is known: whether it is there at all shows then.
+    """
     key = target.secrets.get("api_key")
-    if key is not None:
-        try:
-            return target, _ask_service(target)
-        except SignInError:
-            if target.profile == SANDBOX or key == os.environ.get("LABEXT_JOBS_API_KEY"):
-                raise
+    given = target.profile == SANDBOX or key == os.environ.get("LABEXT_JOBS_API_KEY", "")
+    try:
+        return target, _ask_service(target)
+    except (SignInError, AccessError) as refusal:
+        if given or (key is not None and isinstance(refusal, AccessError)):
+            raise
+        if key is not None:
             output.say("The key that was kept is not accepted.")
     asked = replace(target, secrets={**target.secrets, "api_key": _ask_user(target.base_url)})
     return asked, _ask_service(asked)

@@ -8,7 +8,7 @@ from labext.errors import JobFailedError
 from labext.progress import Outcome, Progress
 from labext_magics import output
 from labext_magics.dispatch import Call
-from labext_magics.rows import rows_of
+from labext_magics.rows import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,8 @@ def tools(call: Call, *, word: str | None) -> pd.DataFrame:
         return found
     texts = found[["name", "displayName", "description"]].fillna("").astype(str)
     has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
-    return found.loc[has_it.any(axis=1)].reset_index(drop=True)
+    kept: pd.DataFrame = found.loc[has_it.any(axis=1)].reset_index(drop=True)
+    return kept
 
 
 def tool(call: Call, *, tool: str) -> pd.DataFrame:
@@ -54,7 +55,7 @@ def list_(
         subjobs=subjobs,
         email=email,
         scores=scores,
-        rows=None if from_ is None else rows_of(from_, "from"),
+        rows=None if from_ is None else frame_of(from_),
         name_column=name_column,
     )
     if key := found.attrs.get("start_key"):

@@ -72,7 +72,7 @@ def batch(
         _check_alone(from_, name_column, mapping)
         asked = jobs_body.batch(call.body, asked)
     elif from_ is not None:
-        asked = replace(asked, jobs=rows_of(from_, "from"))
+        asked = replace(asked, jobs=rows_of(from_))
     if asked.name is None or asked.tool is None or asked.jobs is None:
         raise _incomplete(asked)
     jobs = call.jobs
@@ -93,8 +93,8 @@ def batch(
         return checked
     done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
     output.say(done.message)
-    _follow(call, done.name, wait=wait, to=to, background=background)
-    return done.frame
+    ended = _follow(call, done.name, wait=wait, to=to, background=background)
+    return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
 
 
 def _checked(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
@@ -142,10 +142,11 @@ def _incomplete(asked: jobs_body.Batch) -> InputError:
     )
 
 
-def _follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> None:
-    """Watch what was submitted, and fetch its results, where that was asked for."""
+def _follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> bool:
+    """Watch what was submitted and fetch its results, if asked to; say whether it has ended."""
     if not wait and not background:
-        return
+        return False
     ended = jobs_look.follow(call, name, background=background)
     if ended and to is not None:
         jobs_files.results(call, name=name, to=to, file=None, pdbs_only=False, email=None)
+    return ended

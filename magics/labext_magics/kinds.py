@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labext.errors import InputError
 from labext_magics.scope import Scope, check_name
 
 
@@ -98,7 +99,13 @@ def _path(raw: Raw, scope: Scope) -> Path:
 
 
 def _variable(raw: Raw, scope: Scope) -> Any:
-    return scope.variable(raw.text) if raw.expression is None else _object(raw, scope)
+    if raw.expression is not None:
+        return _object(raw, scope)
+    if not raw.text.isidentifier():
+        raise InputError(
+            f"`{raw.text}` is no variable's name.", f"Braces take an expression: {{{raw.text}}}."
+        )
+    return scope.variable(raw.text)
 
 
 def _new_variable(raw: Raw, scope: Scope) -> str:

@@ -26,12 +26,12 @@ class Names:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, ...], Sequence[Any]] = {}
-        self._looked: dict[tuple[str, ...], float] = {}
-        self._threads: dict[tuple[str, ...], threading.Thread] = {}
+        self._known: dict[str, Sequence[Any]] = {}
+        self._looked: dict[str, float] = {}
+        self._threads: dict[str, threading.Thread] = {}
         self._closed = False
 
-    def get(self, key: tuple[str, ...], look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    def get(self, key: str, look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
         """Return what is known under `key`; have `look` find it if that is too old.
 
         `look` runs in a thread of its own, never two for one key at once. A service that fails or
@@ -43,7 +43,7 @@ class Names:
             stale = looked is None or self._clock() - looked > FRESH
             if thread is None and stale and not self._closed:
                 thread = threading.Thread(
-                    target=self._look, args=(key, look), name=f"labext-names-{key[-1]}", daemon=True
+                    target=self._look, args=(key, look), name=f"labext-names-{key}", daemon=True
                 )
                 self._threads[key] = thread
                 thread.start()
@@ -57,6 +57,12 @@ class Names:
         with self._lock:
             self._looked.clear()
 
+    def forget(self) -> None:
+        """Forget every name: they are another service's."""
+        with self._lock:
+            self._looked.clear()
+            self._known.clear()
+
     def close(self, timeout: float = 2.0) -> None:
         """Look for nothing more, and give what is being looked for a moment to end."""
         with self._lock:
@@ -66,7 +72,7 @@ class Names:
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _look(self, key: tuple[str, ...], look: Callable[[], Sequence[Any]]) -> None:
+    def _look(self, key: str, look: Callable[[], Sequence[Any]]) -> None:
         found: Sequence[Any] | None = None
         try:
             found = look()

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def rows_of(value: Any, option: str) -> Any:
-    """Return a DataFrame or a mapping of names to settings.
 
-    A list of records becomes a DataFrame. Raises InputError for anything else.
-    """
+def rows_of(value: Any) -> Any:
+    """Return a DataFrame or a mapping of names to settings; InputError for anything else."""
+    if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
+        return value
+    return frame_of(value, "a DataFrame or a dict of names to settings")
+
+
+def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
+    """Return a DataFrame, also of a list of records; InputError for anything else."""
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):
         return value
-    if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
-        return value
     if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
         return pd.DataFrame(value)
     raise InputError(
-        f"`--{option}` takes a DataFrame or a dict of names to settings, "
-        f"not {_article(type(value).__name__)}.",
+        f"`--from` takes {wanted}, not {_article(type(value).__name__)}.",
         "Make a frame of it first: `pd.DataFrame(…)`.",
     )
 

@@ -15,6 +15,9 @@ from labext.errors import InputError
 
 JSON_WORDS = {"true": True, "false": False, "null": None}
 
+HIDDEN = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
+"""What IPython puts beside the user's variables."""
+
 
 class Scope:
     """Where a line's expressions and variables are looked up, and where `--out` stores."""
@@ -57,11 +60,16 @@ class Scope:
         self._namespace[name] = value
 
     def _unknown(self, name: str, where: str = "") -> InputError:
-        near = close(name, (n for n in {**self._namespace, **self._local} if n[:1] != "_"))
+        near = close(name, own_names({**self._namespace, **self._local}))
         return InputError(
             f"There is no variable `{name}`{where}.",
             f"Did you mean `{near}`?" if near else "Run the cell that defines it first.",
         )
+
+
+def own_names(variables: Iterable[str]) -> list[str]:
+    """Return the names that the user has given, without IPython's."""
+    return [name for name in variables if name[:1] != "_" and name not in HIDDEN]
 
 
 def check_name(name: str) -> str:

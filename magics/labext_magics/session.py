@@ -33,12 +33,15 @@ class Session:
 
         found = connection("jobs")
         if self._jobs is None or self._jobs[0] != found:
+            self.names.forget()
             self._jobs = found, client_for(found)
         return self._jobs
 
     def close(self) -> None:
-        """End the threads that look for names."""
+        """End the threads that look for names, and close the connections."""
         self.names.close()
+        if self._jobs is not None:
+            self._jobs[1].close()
 
 
 def client_for(found: Connection) -> JobsClient:
