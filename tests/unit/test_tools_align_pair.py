@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.sandbox.jobs import catalogue
@@ -115,6 +115,7 @@ def gotoh(first: str, second: str, opening: float, extension: float, local: bool
     return best if local else pair[len(first), len(second)]
 
 
+@settings(deadline=None)
 @given(dna, dna, st.booleans(), st.integers(1, 12), st.integers(0, 12))
 def test_scores_are_those_of_a_programme_written_anew(
     tmp_path_factory, first, second, local, opening, extension

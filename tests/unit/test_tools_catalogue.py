@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.sandbox.jobs import catalogue
@@ -175,6 +175,7 @@ def test_a_missing_required_setting_is_named(tool):
 
 
 @TOOLS
+@settings(deadline=None)
 @given(data=st.data())
 def test_a_check_answers_any_json_with_one_line_naming_a_parameter(tool, data):
     installed(tool)

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.sandbox.jobs import catalogue
@@ -118,6 +118,7 @@ def test_a_map_with_more_cuts_than_room_counts_them(tmp_path):
     assert f"{score['cuts']} cuts" in (tmp_path / "map.svg").read_text()
 
 
+@settings(deadline=None)
 @given(dna, st.booleans())
 def test_fragments_join_to_the_sequence_and_cuts_are_where_text_search_finds_them(
     tmp_path_factory, sequence, circular
@@ -140,6 +141,7 @@ def test_fragments_join_to_the_sequence_and_cuts_are_where_text_search_finds_the
         assert score["cuts"] == len(expected)
 
 
+@settings(deadline=None)
 @given(dna.filter(lambda letters: len(letters) > 8), st.integers(0, 79))
 def test_where_a_circle_is_opened_makes_no_difference(tmp_path_factory, sequence, by):
     out = tmp_path_factory.mktemp("digest")

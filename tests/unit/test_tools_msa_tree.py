@@ -80,6 +80,7 @@ def trees(draw) -> _tree.Node:
     return _tree.Node(branches=tuple((node, draw(length)) for node in nodes))
 
 
+@settings(deadline=None)
 @given(trees())
 def test_additive_distances_give_their_tree_back(tree):
     ways = paths(tree)
@@ -95,11 +96,13 @@ def test_additive_distances_give_their_tree_back(tree):
 
 def test_newick_reads_back_with_odd_names():
     Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
-    names = ["plain", "two words", "it's", "a(b):c,d;", "x|1.2"]
+    names = ["plain", "two words", "a(b):c,d;", "[x]", "x|1.2"]
     tree = _tree.neighbour_joining(np.ones((5, 5)) - np.eye(5), names)
     read = Phylo.read(StringIO(_tree.newick(tree)), "newick")
     assert sorted(leaf.name for leaf in read.get_terminals()) == sorted(names)
     assert len(read.root.clades) == 3
+    # a quote within a quoted name is doubled; Biopython before 1.85 does not read that
+    assert _tree.newick(_tree.Node("it's")) == "'it''s';"
 
 
 @pytest.mark.parametrize(

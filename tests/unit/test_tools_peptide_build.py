@@ -114,7 +114,8 @@ def test_radius_of_gyration_by_masses(tmp_path):
     assert score["radius_of_gyration"] == pytest.approx(expected, abs=0.01)
 
 
-angles = st.lists(st.tuples(st.floats(-180, 180), st.floats(-180, 180)), min_size=2, max_size=6)
+angle = st.sampled_from([0, 90, -90, 180, -180, 1e-9]) | st.floats(-180, 180)
+angles = st.lists(st.tuples(angle, angle), min_size=2, max_size=6)
 
 
 @settings(max_examples=60, deadline=None)

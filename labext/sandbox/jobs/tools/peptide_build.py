@@ -128,28 +128,30 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _build(request: _Request) -> Any:
+    from Bio.PDB.Atom import Atom
+    from Bio.PDB.vectors import Vector, rotaxis
     from PeptideBuilder import Geometry
     from PeptideBuilder import PeptideBuilder as builder
 
     structure = builder.initialize_res(Geometry.geometry(request.sequence[0]))
+    # The first residue lies along the axes, where PeptideBuilder's formula may divide by zero.
+    structure.transform(rotaxis(1.0, Vector(1.0, 2.0, 3.0)), [0.0, 0.0, 0.0])
     before = zip(request.sequence[1:], request.phi[1:], request.psi, strict=False)
     for letter, phi, psi in before:
         geometry = Geometry.geometry(letter)
         geometry.phi, geometry.psi_im1, geometry.omega = phi, psi, 180.0
         structure = builder.add_residue(structure, geometry)
     end = list(structure.get_residues())[-1]
-    standard = Geometry.geometry(request.sequence[-1])
-    # The oxygen lies opposite to where the next nitrogen would be.
-    oxygen = builder.calculateCoordinates(
-        end["N"],
-        end["CA"],
-        end["C"],
-        standard.C_O_length,
-        standard.CA_C_O_angle,
-        request.psi[-1] + 180.0,
+    shape = Geometry.geometry(request.sequence[-1])
+    # One oxygen of the end lies where the next nitrogen would be, the other opposite.
+    opposite, along = (
+        builder.calculateCoordinates(
+            end["N"], end["CA"], end["C"], shape.C_O_length, shape.CA_C_O_angle, angle
+        )
+        for angle in (request.psi[-1] + 180.0, request.psi[-1])
     )
-    end["O"].set_coord(oxygen)
-    structure = builder.add_terminal_OXT(structure)
+    end["O"].set_coord(opposite)
+    end.add(Atom("OXT", along, 0.0, 1.0, " ", " OXT", 0, "O"))
     if not all(math.isfinite(x) for atom in structure.get_atoms() for x in atom.coord):
         raise ToolError("phi, psi: with these angles a residue can't be placed.")
     return structure
