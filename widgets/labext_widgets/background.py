@@ -139,7 +139,8 @@ def _buttons(first: Progress, can_stop: bool) -> list[Control]:
         )
     ]
     if can_stop:
-        question = f"Stop the {kind} {subject}? What is complete is kept; the rest ends."
+        ends = "What is complete is kept; the rest ends." if kind == "batch" else "It ends at once."
+        question = f"Stop the {kind} {subject}? {ends}"
         buttons.append(
             Control(
                 do=STOP,

@@ -44,8 +44,8 @@ _MANY = 8
 
 class _Share(NamedTuple):
     state: str
-    count: int
-    colour: tuple[str, str]
+    number: int
+    tint: tuple[str, str]
 
 
 def html(progress: Progress, note: str = "", seen: str = "") -> str:
@@ -139,9 +139,9 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
 
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
-    words = f"{span(mark, colour('color', *tint))} {escape(phase)}"
-    now = f'<span class="labext-now" style="font-weight:600">{words}</span>'
-    return now if here else span(words, MUTED)
+    marked = f"{span(mark, colour('color', *tint))} "
+    now = f'<span class="labext-now" style="font-weight:600">{marked}{escape(phase)}</span>'
+    return now if here else span(f"{marked}{span(escape(phase), MUTED)}")
 
 
 def _bar(progress: Progress) -> str:
@@ -153,8 +153,8 @@ def _bar(progress: Progress) -> str:
     pieces = "".join(
         div(
             "",
-            f"flex:0 1 {100 * each.count / total:.2f}%;min-width:2px;"
-            f"{colour('background-color', *each.colour)}",
+            f"flex:0 1 {100 * each.number / total:.2f}%;min-width:2px;"
+            f"{colour('background-color', *each.tint)}",
         )
         for each in shares
     )
@@ -174,7 +174,7 @@ def _legend(progress: Progress) -> str:
         return ""
     entries = [
         span(
-            f"{span('■', colour('color', *each.colour))} {each.count} {escape(each.state)}",
+            f"{span('■', colour('color', *each.tint))} {each.number} {escape(each.state)}",
             "overflow-wrap:break-word;min-width:0",
         )
         for each in _shares(progress)
@@ -200,14 +200,14 @@ def _shares(progress: Progress) -> list[_Share]:
     shares = [_Share(s, n, _STATES.get(s, _NEUTRAL)) for s, n in counted]
     if len(shares) <= _MANY:
         return shares
-    rest = sum(each.count for each in shares[_MANY - 1 :])
+    rest = sum(each.number for each in shares[_MANY - 1 :])
     return [*shares[: _MANY - 1], _Share("in other states", rest, _NEUTRAL)]
 
 
 def _tally(progress: Progress) -> list[str]:
     if not _has_parts(progress) or not _total(progress):
         return []
-    rest = [f"{each.count} {plain(each.state)}" for each in _shares(progress)]
+    rest = [f"{each.number} {plain(each.state)}" for each in _shares(progress)]
     return [
         f"{_done(progress)} of {_total(progress)} complete",
         *(each for each in rest if not each.endswith(" Complete")),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
-import ipywidgets
+import ipywidgets  # type: ignore[import-untyped]
 import traitlets
 
 _log = logging.getLogger("labext.widgets")
@@ -34,7 +34,7 @@ class View(ipywidgets.Widget):  # type: ignore[misc]
         return f"View({self.view!r})"
 
 
-class Hub(anywidget.AnyWidget):  # type: ignore[misc]
+class Hub(anywidget.AnyWidget):
     """The ids of the views that are open, and the front end that mounts them."""
 
     _esm = Path(__file__).parent / "static" / "hub.js"
@@ -76,6 +76,7 @@ def close() -> None:
     global _hub
     with _lock:
         if _hub is not None:
+            _hub.layout.close()
             _hub.close()
             _hub = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labext_widgets.displays import show
 from labext_widgets.front import FrontEnd, front_end
 from labext_widgets.markup import UNTYPESET, escape, plain
 
@@ -14,7 +15,5 @@ def message(text: str) -> None:
     if front_end() is FrontEnd.TERMINAL:
         print(plain(text, LIMIT))
         return
-    from IPython.display import display
-
     html = f'<div class="labext {UNTYPESET}" style="font-size:13px">{escape(text, LIMIT)}</div>'
-    display({"text/html": html, "text/plain": plain(text, LIMIT)}, raw=True)
+    show(html, plain(text, LIMIT))

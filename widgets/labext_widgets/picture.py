@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypedDict
 
 from labext.progress import Progress
 from labext_widgets import drawing
+from labext_widgets.displays import show
 from labext_widgets.markup import UNTYPESET
 
 LIVE, SAVED = 0.1, 2.0
@@ -51,10 +52,8 @@ class FirstAndLast:
         self._display(progress, note)
 
     def _display(self, progress: Progress, note: str) -> None:
-        from IPython.display import display
-
         html = f'<div class="labext {UNTYPESET}">{drawing.html(progress, note)}</div>'
-        display({"text/html": html, "text/plain": drawing.text(progress, note)}, raw=True)
+        show(html, drawing.text(progress, note))
 
 
 class Picture:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from labext_widgets.displays import change, show
 from labext_widgets.front import cell_id, deleted_cells, ipython
 from labext_widgets.markup import UNTYPESET
 
@@ -39,8 +40,6 @@ class Placeholder:
     """
 
     def __init__(self, html: str, text: str, *, on_close: Callable[[], None] | None = None) -> None:
-        from IPython.display import display
-
         self.name = f"labext-{secrets.token_hex(6)}"
         self.cell = cell_id()
         self._on_close = on_close
@@ -49,15 +48,13 @@ class Placeholder:
         self._closed = False
         _open[self.name] = self
         _watch_cells()
-        display(self._bundle(html, text), raw=True, display_id=self.name)
+        show(self._wrapped(html), text, self.name)
 
     def update(self, html: str, text: str) -> None:
         """Change the picture, and with it what is saved in the notebook."""
-        from IPython.display import update_display
-
         with self._lock:
             if not self._closed:
-                update_display(self._bundle(html, text), raw=True, display_id=self.name)
+                change(self._wrapped(html), text, self.name)
 
     def live(
         self,
@@ -108,9 +105,8 @@ class Placeholder:
 
             hub.unmount(view)
 
-    def _bundle(self, html: str, text: str) -> dict[str, str]:
-        wrapped = f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
-        return {"text/html": wrapped, "text/plain": text}
+    def _wrapped(self, html: str) -> str:
+        return f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
 
 
 def close_all() -> None:

@@ -69,7 +69,7 @@ def _foreground(
     except KeyboardInterrupt:
         what, next_step = how_to_go_on(last, name, again)
         if last is not None:
-            surface.finish(last, f"{what} {next_step}")
+            surface.finish(last, what)
         raise WatchInterrupted(what, next_step) from None
     except BaseException as error:
         if last is not None:

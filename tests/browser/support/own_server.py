@@ -58,7 +58,9 @@ class Server:
     def _end(self, session: dict[str, Any]) -> bool:
         address = f"{self.url}/api/sessions/{session['id']}"
         try:
-            urllib.request.urlopen(urllib.request.Request(address, method="DELETE"), timeout=10)
+            urllib.request.urlopen(
+                urllib.request.Request(address, method="DELETE"), timeout=10
+            ).close()
         except urllib.error.HTTPError as error:
             error.close()
             return error.code == 404

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.progress import Outcome, Progress
+from labext.redaction import keep_secret
+from labext_widgets import drawing
+from labext_widgets.markup import plain
+
+FOLDS = Progress(
+    "folds",
+    "batch",
+    "Running",
+    {"In Queue": 120, "Running": 8, "Complete": 120, "Stopped": 2},
+    250,
+    elapsed=42.9,
+)
+HELIX = Progress("helix1", "job", "Running", {"Running": 1, "Complete": 0}, elapsed=3)
+
+hostile = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        [
+            "<script>alert(1)</script>",
+            '"><img src=x onerror=alert(1)>',
+            "';color:red;background:url(http://x)",
+            "</div></div><style>*{}</style>",
+            "&lt;b&gt; $x$ \\(y\\) `z`",
+            "\x1b[2J\r\n\x07\u202egnp.exe",
+            "\ud800",
+        ]
+    ),
+)
+progresses = st.builds(
+    Progress,
+    subject=hostile,
+    kind=st.one_of(st.sampled_from(["job", "batch", "podcast"]), hostile),
+    phase=st.one_of(st.sampled_from(["Running", "Aggregating", "Complete", "Stopped"]), hostile),
+    states=st.dictionaries(
+        st.one_of(st.sampled_from(["Complete", "Running", "In Queue"]), hostile),
+        st.integers(-3, 10_000),
+        max_size=12,
+    ),
+    total=st.one_of(st.none(), st.integers(0, 10_000)),
+    outcome=st.one_of(st.none(), st.sampled_from(Outcome)),
+    reason=hostile,
+    elapsed=st.floats(0, 1e6),
+    unchanged=st.floats(0, 1e6),
+)
+
+
+class Read(HTMLParser):
+    """What a browser would make of it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.depth = 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.depth += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth -= 1
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+STYLE = re.compile(r"([a-z-]+:[a-z0-9#%.,() -]+;?)*")
+
+
+@given(progresses, hostile)
+def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) -> None:
+    read = Read(drawing.html(progress, note, "2026-01-05 14:03"))
+    assert read.tags <= {"div", "span"}
+    assert read.depth == 0
+    for name, value in read.attributes:
+        assert name in {"style", "class", "role"} or name.startswith("aria-")
+        if name == "style":
+            assert STYLE.fullmatch(value), value
+        if name == "class":
+            assert value in {"labext-bar", "labext-now"}
+    assert " ".join(plain(progress.subject).split()) in read.text
+    if progress.reason:
+        assert " ".join(plain(progress.reason).split()) in read.text
+
+
+@given(progresses, hostile)
+def test_the_text_is_one_line_that_steers_nothing(progress: Progress, note: str) -> None:
+    for line in (drawing.text(progress, note), drawing.announcement(progress)):
+        assert line.isprintable() or not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]", line)
+        line.encode()
+
+
+def test_a_batch_that_runs() -> None:
+    assert drawing.text(FOLDS) == (
+        "folds: Running, 120 of 250 complete, 2 Stopped, 8 Running, 120 In Queue "
+        "(batch, watched 0:42)"
+    )
+    read = Read(drawing.html(FOLDS))
+    assert "folds batch of 250 watched 0:42" in read.text
+    assert "● Running ○ Aggregating ○ Complete" in read.text
+    assert "■ 120 Complete ■ 2 Stopped ■ 8 Running ■ 120 In Queue" in read.text
+    assert ("aria-valuenow", "120") in read.attributes
+    assert ("aria-valuemax", "250") in read.attributes
+
+
+@pytest.mark.parametrize(
+    ("phase", "outcome", "marks"),
+    [
+        ("Aggregating", None, "✓ Running ● Aggregating ○ Complete"),
+        ("Complete", Outcome.COMPLETE, "✓ Running ✓ Aggregating ✓ Complete"),
+        ("AggregationFailed", Outcome.FAILED, "✓ Running ✕ AggregationFailed"),
+        ("Stopped", Outcome.STOPPED, "■ Stopped"),
+        ("Thawing", None, "● Thawing"),
+    ],
+)
+def test_the_phases_apart(phase: str, outcome: Outcome | None, marks: str) -> None:
+    seen = Progress("folds", "batch", phase, {"Complete": 3}, 3, outcome, "why" if outcome else "")
+    text = Read(drawing.html(seen)).text
+    assert marks in text
+    assert ("why" in text) is (outcome is not None)
+
+
+def test_an_unknown_state_is_shown_between_what_works_and_what_waits() -> None:
+    seen = Progress("folds", "batch", "Running", {"In Queue": 1, "Thawing": 2, "Running": 3}, 6)
+    text = Read(drawing.html(seen)).text
+    assert "■ 3 Running ■ 2 Thawing ■ 1 In Queue" in text
+
+
+def test_many_states_are_drawn_together() -> None:
+    seen = Progress("folds", "batch", "Running", {f"state {i}": 2 for i in range(30)}, 60)
+    assert "■ 46 in other states" in Read(drawing.html(seen)).text
+
+
+def test_a_job_has_no_counts() -> None:
+    assert drawing.text(HELIX) == "helix1: Running (job, watched 0:03)"
+    text = Read(drawing.html(HELIX)).text
+    assert text == "helix1 job watched 0:03✓ In Queue ● Running ○ Complete"
+
+
+def test_the_counts_that_are_not_known_yet() -> None:
+    seen = Progress("folds", "batch", "Running")
+    assert drawing.text(seen) == "folds: Running (batch, watched 0:00)"
+    assert ("aria-valuemax", "1") in Read(drawing.html(seen)).attributes
+
+
+def test_tells_for_how_long_nothing_has_changed() -> None:
+    still = Progress("helix1", "job", "Running", elapsed=100, unchanged=70)
+    assert "nothing has changed for 1:10" in drawing.text(still)
+    assert "Nothing has changed for 1:10." in Read(drawing.html(still)).text
+    assert "changed" not in drawing.text(HELIX)
+
+
+def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
+    done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
+    assert "As seen 14:03." in drawing.html(HELIX, seen="14:03")
+    assert "As seen" not in drawing.html(done, seen="14:03")
+
+
+def test_a_secret_in_a_reason_is_masked() -> None:
+    keep_secret("hunter2-hunter2")
+    seen = Progress("a", "job", "Failed", outcome=Outcome.FAILED, reason="key hunter2-hunter2 bad")
+    for shown in (drawing.html(seen), drawing.text(seen), drawing.announcement(seen)):
+        assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (-1, "0:00")],
+)
+def test_clock(seconds: float, shown: str) -> None:
+    assert drawing.clock(seconds) == shown
+
+
+def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
+    """The sanitizer of untrusted notebooks drops a declaration with `var()`."""
+    failed = Progress("folds", "batch", "Failed", {"Failed": 3}, 3, Outcome.FAILED, "why")
+    for style in re.findall(r'style="([^"]*)"', drawing.html(FOLDS) + drawing.html(failed)):
+        declarations = style.split(";")
+        for before, after in pairwise(declarations):
+            if "var(" in after:
+                what, fallback = after.split(":")[0], after.split(",")[-1].rstrip(")")
+                assert before.endswith(fallback)
+                assert what.startswith(before.split(":")[0])
+        assert "var(" not in declarations[0]

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from labext_widgets import front
+from labext_widgets.front import FrontEnd
+
+
+def shell(content: dict[str, Any] | None, *, last: bool = True, **metadata: Any) -> Any:
+    parent = {"content": content or {}, "metadata": metadata}
+    return SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=last), get_parent=lambda: parent)
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.delenv("CI", raising=False)
+
+    def run(shell: Any) -> None:
+        monkeypatch.setattr(front, "ipython", lambda: shell)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("shell", "expected"),
+    [
+        (None, FrontEnd.TERMINAL),
+        (SimpleNamespace(), FrontEnd.TERMINAL),
+        (shell({"allow_stdin": True}), FrontEnd.INTERACTIVE),
+        (shell({"allow_stdin": False}), FrontEnd.EXECUTED),
+        (shell({}, last=True), FrontEnd.INTERACTIVE),
+        (shell({}, last=False), FrontEnd.EXECUTED),
+    ],
+)
+def test_front_end(running: Any, shell: Any, expected: FrontEnd) -> None:
+    running(shell)
+    assert front.front_end() is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "ci"), [("true", True), ("1", True), ("false", False), ("", False)]
+)
+def test_a_build_machine_looks_on_nothing(
+    running: Any, monkeypatch: pytest.MonkeyPatch, value: str, ci: bool
+) -> None:
+    running(shell({"allow_stdin": True}))
+    monkeypatch.setenv("CI", value)
+    assert (front.front_end() is FrontEnd.EXECUTED) is ci
+
+
+def test_the_cell_that_runs(running: Any) -> None:
+    running(shell({}, cellId="a1", deletedCells=["b2", 3]))
+    assert front.cell_id() == "a1"
+    assert front.deleted_cells() == ["b2"]
+    running(None)
+    assert front.cell_id() is None
+    assert front.deleted_cells() == []
+
+
+def test_the_package_is_light() -> None:
+    code = (
+        "import sys, labext_widgets; labext_widgets.message('hello');"
+        "print(sorted({'ipywidgets', 'anywidget', 'IPython', 'pandas', 'numpy', 'requests'}"
+        " & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["hello", "[]"]

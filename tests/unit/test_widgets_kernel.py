@@ -1,0 +1,188 @@
+"""In a real kernel: what is sent to a front end, and what a program that executes it keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = os.pathsep.join(map(str, [ROOT, ROOT / "magics", ROOT / "widgets"]))
+
+STREAM = """
+import time
+import labext_widgets
+from labext.progress import Outcome, Progress
+
+def stream(seconds=0.3):
+    began = time.monotonic()
+    while (gone := time.monotonic() - began) < seconds:
+        yield Progress("folds", "batch", "Running", {"Running": 9}, 9, elapsed=0)
+        time.sleep(0.02)
+    yield Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
+"""
+FIRST = "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)"
+LAST = "folds: Complete, 9 of 9 complete (batch, watched 0:00)"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    home = tmp_path_factory.mktemp("home")
+    return {k: v for k, v in os.environ.items() if k != "CI"} | {
+        "PYTHONPATH": PACKAGES,
+        "IPYTHONDIR": str(home),
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "JUPYTER_RUNTIME_DIR": str(home),
+    }
+
+
+class Kernel:
+    """A front end that somebody looks at, without the looking."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.manager = KernelManager(kernel_name="python3")
+        self.manager.start_kernel(env=environment)
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+        self.run(STREAM)
+
+    def run(self, code: str, interrupt_after: str = "") -> list[dict[str, Any]]:
+        """Return every message that the cell sent, until it is idle."""
+        asked = self.client.execute(code, allow_stdin=True)
+        messages: list[dict[str, Any]] = []
+        while True:
+            message = self.client.get_iopub_msg(timeout=30)
+            if message["parent_header"].get("msg_id") == asked:
+                messages.append(message)
+                kind = message["msg_type"]
+                if interrupt_after and kind == interrupt_after:
+                    self.manager.interrupt_kernel()
+                    interrupt_after = ""
+                if kind == "status" and message["content"]["execution_state"] == "idle":
+                    return messages
+
+    def later(self, kind: str) -> dict[str, Any]:
+        """Return the next message of a kind that a thread sends."""
+        while True:
+            message = self.client.get_iopub_msg(timeout=10)
+            if message["msg_type"] == kind:
+                return dict(message)
+
+    def printed(self, code: str) -> str:
+        return "".join(each["content"]["text"] for each in of("stream", self.run(code)))
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+
+
+def of(kind: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in messages if each["msg_type"] == kind]
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    return [each["content"]["data"]["text/plain"] for each in messages]
+
+
+@pytest.fixture(scope="module")
+def kernel(environment: dict[str, str]) -> Iterator[Kernel]:
+    started = Kernel(environment)
+    yield started
+    started.close()
+
+
+def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> None:
+    sent = kernel.run("last = labext_widgets.watch(stream())")
+    (display,) = of("display_data", sent)
+    assert set(display["content"]["data"]) == {"text/html", "text/plain"}
+    updates = of("update_display_data", sent)
+    assert texts(updates) == [LAST]
+    name = display["content"]["transient"]["display_id"]
+    assert updates[-1]["content"]["transient"]["display_id"] == name
+    assert f'class="{name} ' in display["content"]["data"]["text/html"]
+    models = [each["content"]["data"]["state"] for each in of("comm_open", sent)]
+    carried = [each for each in models if "_esm" in each]
+    assert len(carried) <= 1, "the bundle travels once a kernel"
+    (view,) = [each for each in models if each.get("target")]
+    assert (view["view"], view["target"]) == ("progress", name)
+    assert of("stream", sent) == []
+    again = kernel.run("last = labext_widgets.watch(stream())")
+    assert not [
+        each for each in of("comm_open", again) if "_esm" in each["content"]["data"]["state"]
+    ]
+
+
+def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
+    sent = kernel.run("labext_widgets.watch(stream(60))", interrupt_after="comm_open")
+    (error,) = of("error", sent)
+    assert error["content"]["ename"] == "WatchInterrupted"
+    assert len(error["content"]["traceback"]) == 1
+    assert (
+        texts(of("update_display_data", sent))[-1]
+        == f"{FIRST} Watching stopped; the batch goes on."
+    )
+
+
+def test_a_watch_in_the_background_outlives_its_cell(kernel: Kernel) -> None:
+    sent = kernel.run("labext_widgets.watch(stream(1.0), background=True)")
+    assert texts(of("display_data", sent)) == [FIRST]
+    assert of("execute_result", sent) == []
+    assert texts([kernel.later("update_display_data")]) == [LAST]
+
+
+def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
+    watching = "labext_widgets.watch(stream(60), background=True, stop=lambda: called.append(1))"
+    sent = kernel.run(f"called = []\n{watching}")
+    view = next(
+        each for each in of("comm_open", sent) if each["content"]["data"]["state"].get("target")
+    )
+    data = {"method": "custom", "content": {"do": "stop"}}
+    content = {"comm_id": view["content"]["comm_id"], "data": data}
+    kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
+    assert "Stop was asked for" in texts([kernel.later("update_display_data")])[0]
+    assert kernel.printed("print(called)") == "[1]\n"
+
+
+def test_unloading_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
+    kernel.run("labext_widgets.watch(stream(60), background=True)")
+    left = """
+import threading, ipywidgets
+from labext_widgets import hub, placeholder
+labext_widgets.unload()
+hooks = get_ipython().events.callbacks["pre_run_cell"]
+print([t.name for t in threading.enumerate() if t.name.startswith("labext")],
+      ipywidgets.widgets.widget._instances, hub._hub, placeholder._open,
+      [h for h in hooks if h.__module__.startswith("labext")])
+"""
+    assert kernel.printed(left) == "[] {} None {} []\n"
+
+
+def test_an_error_in_the_browser_reaches_the_log(kernel: Kernel) -> None:
+    error = {"kind": "error", "message": "boom"}
+    code = f"from labext_widgets import hub\nhub._receive({error}, [], print)"
+    assert kernel.printed(code) == "A live view failed in the browser: boom\n"
+
+
+def test_a_program_that_executes_it_gets_the_first_and_the_last_state(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    cells = [STREAM, "last = labext_widgets.watch(stream())"]
+    cells.append("labext_widgets.watch(stream(), background=True)\nlabext_widgets.message('Done.')")
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
+    NotebookClient(made, kernel_name="python3", timeout=60).execute()
+    outputs = [cell.outputs for cell in made.cells]
+    assert outputs[0] == []
+    assert [each.data["text/plain"] for each in outputs[1]] == [FIRST, LAST]
+    assert [each.output_type for each in outputs[1]] == ["display_data"] * 2
+    assert outputs[2][-1].data["text/plain"] == "Done."
+    assert "widgets" not in made.metadata, "no widget was made"

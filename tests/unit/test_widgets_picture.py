@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from labext.progress import Outcome, Progress
+from labext_widgets import placeholder
+from labext_widgets.picture import LIVE, SAVED, Control, FirstAndLast, Picture
+
+RUNNING = Progress("folds", "batch", "Running", {"Running": 9}, 9)
+COMPLETE = Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
+STOP = Control(do="stop", label="Stop batch", description="Stop batch folds", question="Stop?")
+
+
+class Fake:
+    """A placeholder that remembers."""
+
+    can_live = True
+
+    def __init__(self, html: str, text: str, on_close: Any = None) -> None:
+        self.saved = [(html, text)]
+        self.states: list[dict[str, Any]] = []
+        self.on_message: Any = None
+
+    def live(self, view: str, state: dict[str, Any], on_message: Any = None) -> bool:
+        assert view == "progress"
+        self.states.append(state)
+        self.on_message = on_message
+        return self.can_live
+
+    def update(self, html: str, text: str) -> None:
+        self.saved.append((html, text))
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.states.append(state)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
+    found: list[Fake] = []
+
+    def make(*given: Any, **named: Any) -> Fake:
+        found.append(Fake(*given, **named))
+        return found[-1]
+
+    monkeypatch.setattr(placeholder, "Placeholder", make)
+    return found
+
+
+def test_the_live_view_follows_at_ten_a_second_and_the_file_every_two(made: list[Fake]) -> None:
+    clock = Clock()
+    picture = Picture(clock=clock)
+    for step in range(1001):
+        clock.now = step * 0.01
+        done = step // 2
+        picture.show(replace(RUNNING, states={"Complete": done, "Running": 500 - done}, total=500))
+    assert len(made) == 1
+    assert 90 <= len(made[0].states) <= 10 / LIVE + 2
+    assert 5 <= len(made[0].saved) <= 10 / SAVED + 2
+
+
+def test_the_clock_alone_changes_the_live_view_but_not_the_file(made: list[Fake]) -> None:
+    clock = Clock()
+    picture = Picture(clock=clock)
+    for second in range(20):
+        clock.now = float(second)
+        picture.show(replace(RUNNING, elapsed=clock.now))
+    assert len(made[0].states) == 20
+    assert len(made[0].saved) == 1
+
+
+def test_the_end_is_always_saved(made: list[Fake]) -> None:
+    picture = Picture([STOP], clock=Clock())
+    picture.show(RUNNING)
+    picture.finish(COMPLETE)
+    assert "9 of 9 complete" in made[0].saved[-1][1]
+    assert made[0].states[-1]["controls"] == []
+    assert made[0].states[0]["controls"] == [STOP]
+
+
+def test_without_a_live_view_the_file_follows_as_fast(
+    made: list[Fake], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Fake, "can_live", False)
+    clock = Clock()
+    picture = Picture(clock=clock)
+    for step in range(10):
+        clock.now = step * 0.1001
+        picture.show(replace(RUNNING, states={"Complete": step, "Running": 9 - step}))
+    assert len(made[0].saved) == 10
+
+
+def test_what_is_said_and_asked(made: list[Fake]) -> None:
+    heard: list[Any] = []
+    picture = Picture([STOP], on_message=heard.append, clock=Clock())
+    picture.show(RUNNING)
+    made[0].on_message({"do": "stop"}, [])
+    made[0].on_message("nonsense", [])
+    assert heard == ["stop"]
+    picture.say("", asked="Stopping…")
+    assert made[0].states[-1]["asked"] == "Stopping…"
+    picture.say("Not stopped: no.")
+    assert made[0].states[-1]["asked"] == ""
+    assert "Not stopped: no." in made[0].states[-1]["html"]
+    assert made[0].states[-1]["controls"] == [STOP]
+
+
+def test_first_and_last_are_two_displays(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(
+        "labext_widgets.picture.show", lambda html, text, name=None: shown.append(text)
+    )
+    still = FirstAndLast()
+    still.show(RUNNING)
+    still.show(COMPLETE)
+    still.finish(COMPLETE)
+    assert shown == [
+        "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)",
+        "folds: Complete, 9 of 9 complete (batch, watched 0:00)",
+    ]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from labext.progress import Outcome, Progress
+from labext_widgets import drawing
+from labext_widgets.terminal import Line
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def seen(done: int, outcome: Outcome | None = None) -> Progress:
+    phase = "Complete" if outcome else "Running"
+    return Progress("folds", "batch", phase, {"Complete": done, "Running": 9 - done}, 9, outcome)
+
+
+def test_a_terminal_has_one_line_drawn_again() -> None:
+    out = Terminal()
+    line = Line(out)
+    for done in (1, 1, 2):
+        line.show(seen(done))
+    line.finish(seen(9, Outcome.COMPLETE))
+    drawn = out.getvalue()
+    assert drawn.count("\r") == 3, "the same is not drawn twice"
+    assert drawn.count("\n") == 1
+    assert drawn.endswith(drawing.text(seen(9, Outcome.COMPLETE)) + "\n")
+
+
+def test_a_line_is_never_wider_than_the_terminal() -> None:
+    out = Terminal()
+    Line(out).show(Progress("f" * 200, "job", "Running"))
+    assert len(out.getvalue().strip("\r").removesuffix("\x1b[K")) == 59
+
+
+@pytest.mark.parametrize("how", ["a file", "a dumb terminal", "while somebody types"])
+def test_elsewhere_first_and_last_alone(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO() if how == "a file" else Terminal()
+    if how == "a dumb terminal":
+        monkeypatch.setenv("TERM", "dumb")
+    line = Line(out, still=how == "while somebody types")
+    for done in (1, 2, 3):
+        line.show(seen(done))
+    line.finish(seen(9, Outcome.COMPLETE), "Kept.")
+    assert out.getvalue().splitlines() == [
+        drawing.text(seen(1)),
+        drawing.text(seen(9, Outcome.COMPLETE), "Kept."),
+    ]
+    assert "\x1b" not in out.getvalue()

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from labext.errors import UnreachableError, WatchInterrupted
+from labext.progress import Outcome, Progress
+from labext_widgets import background, unload, watch, watching
+from labext_widgets.front import FrontEnd
+
+
+class Surface:
+    """Remembers what was drawn on it."""
+
+    def __init__(self) -> None:
+        self.shown: list[Progress] = []
+        self.last: tuple[Progress, str] | None = None
+
+    def show(self, progress: Progress) -> None:
+        self.shown.append(progress)
+
+    def finish(self, progress: Progress, note: str = "") -> None:
+        assert self.last is None
+        self.last = (progress, note)
+
+
+RUNNING = Progress("folds", "batch", "Running")
+COMPLETE = Progress("folds", "batch", "Complete", outcome=Outcome.COMPLETE)
+
+
+@pytest.fixture
+def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
+    made = Surface()
+    monkeypatch.setattr(watching, "surface_for", lambda front: made)
+    monkeypatch.setattr(background, "Line", lambda **_: made)
+    return made
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def then(error: BaseException) -> Iterator[Progress]:
+    yield RUNNING
+    raise error
+
+
+def forever() -> Iterator[Progress]:
+    while True:
+        yield RUNNING
+        time.sleep(0.01)
+
+
+def test_draws_to_the_end_and_returns_the_last(surface: Surface) -> None:
+    assert watch(iter([RUNNING, COMPLETE])) is COMPLETE
+    assert surface.shown == [RUNNING, COMPLETE]
+    assert surface.last == (COMPLETE, "")
+
+
+def test_an_interrupt_says_what_goes_on_and_how_to_take_it_up(surface: Surface) -> None:
+    with pytest.raises(WatchInterrupted, match=r"the batch goes on.* `%jobs watch folds`"):
+        watch(then(KeyboardInterrupt()))
+    assert surface.last == (RUNNING, "Watching stopped; the batch goes on.")
+
+
+def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
+    def nothing() -> Iterator[Progress]:
+        raise KeyboardInterrupt
+        yield RUNNING
+
+    with pytest.raises(WatchInterrupted, match="`%nb watch 7` takes it up"):
+        watch(nothing(), name="7", again="%nb watch 7")
+    assert surface.last is None
+
+
+def test_an_error_is_drawn_and_raised(surface: Surface) -> None:
+    with pytest.raises(UnreachableError):
+        watch(then(UnreachableError("No service answers.", "Start it.")))
+    assert surface.last == (RUNNING, "No longer watched: No service answers. Start it.")
+
+
+def test_a_watch_that_was_told_to_stop_says_so(surface: Surface) -> None:
+    assert watch(iter([RUNNING])) is RUNNING
+    assert surface.last is not None
+    assert "the batch goes on" in surface.last[1]
+
+
+def test_nothing_to_watch(surface: Surface) -> None:
+    assert watch(iter([])) is None
+    assert surface.last is None
+
+
+def test_in_the_background_the_first_look_is_the_cells(surface: Surface) -> None:
+    def missing() -> Iterator[Progress]:
+        raise UnreachableError("No service answers.", "Start it.")
+        yield RUNNING
+
+    with pytest.raises(UnreachableError):
+        watch(missing(), background=True)
+    assert background.running() == 0
+
+
+def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> None:
+    gate = threading.Event()
+
+    def gated() -> Iterator[Progress]:
+        yield RUNNING
+        gate.wait(5)
+        yield COMPLETE
+
+    assert watch(gated(), background=True) is None
+    assert surface.shown == [RUNNING]
+    assert background.running() == 1
+    gate.set()
+    until(lambda: surface.last)
+    assert surface.last == (COMPLETE, "")
+    until(lambda: background.running() == 0)
+
+
+def test_an_error_in_the_background_is_drawn(surface: Surface) -> None:
+    watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
+    until(lambda: surface.last)
+    assert surface.last == (RUNNING, "No longer watched: No service answers. Start it.")
+
+
+def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface) -> None:
+    ended = []
+
+    def closing() -> Iterator[Progress]:
+        try:
+            yield from forever()
+        finally:
+            ended.append(True)
+
+    watch(closing(), background=True)
+    unload()
+    assert surface.last is not None
+    assert "takes it up again" in surface.last[1]
+    assert ended == [True]
+    assert background.running() == 0
+    assert not [each for each in threading.enumerate() if each.name.startswith("labext-watch")]
+
+
+def test_a_notebook_that_a_program_executes_waits_for_the_end(
+    surface: Surface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "front_end", lambda: FrontEnd.EXECUTED)
+    assert watch(iter([RUNNING, COMPLETE]), background=True) is COMPLETE
