@@ -107,7 +107,8 @@ class Sandbox:
         Raises:
             NotReadyError: the sandbox does not run.
         """
-        return JobsConnection(**self.connection()["jobs"])
+        entry = self.connection()["jobs"]
+        return JobsConnection(entry["base_url"], entry["api_key"])
 
     def start(self) -> SandboxStatus:
         """Start it, unless it runs, and return once its services answer.
@@ -212,7 +213,8 @@ class Sandbox:
             )
         for entry in connection.values():
             if isinstance(entry, dict):
-                keep_secret(entry.get("api_key"))
+                for name in ("api_key", "client_secret", "password"):
+                    keep_secret(entry.get(name))
         return connection
 
     def __enter__(self) -> Self:
@@ -251,15 +253,18 @@ class Sandbox:
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
         process = daemon.spawn(self._folder, self._arguments())
-        while process.poll() is None:
-            if self._connection().get("pid") == process.pid:
-                daemon.leave(process)
-                return True
-            if time.monotonic() > until:
-                process.kill()
-                process.wait()
-                break
-            time.sleep(0.01)
+        try:
+            while process.poll() is None:
+                if self._connection().get("pid") == process.pid:
+                    daemon.leave(process)
+                    return True
+                if time.monotonic() > until:
+                    process.kill()
+                    process.wait()
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            daemon.leave(process)  # it goes on: the next start finds it
+            raise
         if process.returncode == LOCKED:
             return False
         words = daemon.last_words(log, offset) or f"it ended with code {process.returncode}"

@@ -218,6 +218,7 @@ def _preload(modules: list[str]) -> None:
             print(f"{module} is not preloaded: {error}", file=sys.stderr)
     # What is loaded now is shared by all children: a collector that walked it would copy it.
     gc.collect()
+    gc.disable()
     gc.freeze()
 
 

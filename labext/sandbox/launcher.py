@@ -16,7 +16,7 @@ from typing import Any, Literal
 StartMethod = Literal["fork", "spawn"]
 
 _KEPT = re.compile(
-    r"(?i)PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|PYTHON(PATH|HOME|UTF8|WARNINGS)|"
+    r"(?i)PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|PYTHON(PATH|HOME|UTF8)|"
     r"VIRTUAL_ENV|CONDA_PREFIX|LD_LIBRARY_PATH|DYLD_\w+|SSL_CERT_\w+|(https?|no|all)_proxy|XDG_\w+"
 )
 _ONE_THREAD = dict.fromkeys(

@@ -83,7 +83,7 @@ class Ledger:
     def begin(self, task_id: int) -> Begun | None:
         """Mark a waiting task as running; None where it ended at once, or no longer waits."""
         with self._database.write() as session:
-            task = session.get(Task, task_id)
+            task = session.get(Task, task_id, with_for_update=True)
             if task is None or task.state != QUEUED:
                 return None
             kind = self._queue.kinds[task.kind]

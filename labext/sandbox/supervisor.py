@@ -180,7 +180,8 @@ class Supervisor:
                 run.next_try = now + run.pause
                 run.pause = min(2 * run.pause, LONGEST_PAUSE)
             else:
-                log.info("%s %s in %.2f s.", run.task.key, run.ending.outcome, run.ending.seconds)
+                if run.ending.outcome != "done":
+                    log.info("%s %s: %s", run.task.key, run.ending.outcome, run.ending.reason)
                 self._forget(run)
 
     def _forget(self, run: _Run) -> None:

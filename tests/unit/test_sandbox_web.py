@@ -1,0 +1,155 @@
+"""The flood guard, and the guard around an application."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Message
+
+from labext.sandbox.web import FloodGuard, guarded, handle_errors
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_the_window_slides(clock: Clock) -> None:
+    guard = FloodGuard(3, 10, clock)
+    remaining = []
+    for moment in (0, 4, 8):
+        clock.now = 1000 + moment
+        remaining.append(guard.take("a").remaining)
+    assert remaining == [2, 1, 0]
+    clock.now = 1009.5
+    refused = guard.take("a")
+    assert not refused.allowed
+    assert refused.reset == pytest.approx(0.5)
+    assert refused.retry_after == {"Retry-After": "1"}
+    clock.now = 1010
+    assert guard.take("a").allowed
+    assert not guard.take("a").allowed
+    clock.now = 1014
+    assert guard.take("a").allowed
+
+
+def test_each_identity_has_its_own_allowance(clock: Clock) -> None:
+    guard = FloodGuard(1, 10, clock)
+    assert guard.take("a").allowed
+    assert not guard.take("a").allowed
+    assert guard.take("b").allowed
+
+
+def test_it_refuses_with_429_and_says_when_to_come_back(clock: Clock) -> None:
+    guard = FloodGuard(1, 10, clock)
+    guard.check("a")
+    clock.now += 2.5
+    with pytest.raises(HTTPException) as caught:
+        guard.check("a")
+    assert caught.value.status_code == 429
+    assert caught.value.headers == {"Retry-After": "8"}
+
+
+def test_it_can_be_off(clock: Clock) -> None:
+    guard = FloodGuard(None, 10, clock)
+    assert all(guard.take("a").allowed for _ in range(10_000))
+
+
+def test_it_forgets_who_has_gone(clock: Clock) -> None:
+    guard = FloodGuard(5, 10, clock)
+    for number in range(1000):
+        guard.take(str(number))
+    clock.now += 11
+    guard.take("late")
+    assert list(guard._seen) == ["late"]
+
+
+def test_threads_together_get_no_more_than_the_limit() -> None:
+    guard = FloodGuard(500, 1000)
+    allowed: list[bool] = []
+
+    def ask() -> None:
+        allowed.extend([guard.take("a").allowed for _ in range(200)])
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(allowed) == 500
+
+
+async def _length(request: Request) -> Response:
+    return PlainTextResponse(str(len(await request.body())))
+
+
+async def _ask(body: list[bytes], headers: dict[str, str], most: int = 100) -> tuple[int, bytes]:
+    """The status and body that the guarded application answers to a body sent in pieces."""
+    app = Starlette(routes=[Route("/", _length, methods=["POST"])])
+    handle_errors(app, lambda _status, message: {"detail": message})
+    sent: list[Message] = []
+    pieces = iter(body)
+
+    async def receive() -> Message:
+        piece = next(pieces, None)
+        return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    await guarded(app, most=most)(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def _asked(
+    body: list[bytes], headers: dict[str, str] | None = None, most: int = 100
+) -> tuple[int, bytes]:
+    import asyncio
+
+    return asyncio.run(_ask(body, {"host": "localhost"} | (headers or {}), most))
+
+
+def test_a_body_within_the_bound_passes() -> None:
+    assert _asked([b"x" * 50, b"x" * 50]) == (200, b"100")
+
+
+def test_a_body_beyond_it_is_refused_by_its_length_or_as_it_comes() -> None:
+    assert _asked([b"x" * 50, b"x" * 51])[0] == 413
+    assert _asked([], {"content-length": "101"})[0] == 413
+    assert _asked([], {"content-length": "9" * 30})[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("127.0.0.1:8000", 200),
+        ("127.0.0.1", 200),
+        ("localhost.evil.example", 400),
+        ("0.0.0.0", 400),
+        ("[::1]", 400),
+        ("", 400),
+    ],
+)
+def test_only_its_own_names_are_answered(host: str, status: int) -> None:
+    assert _asked([b"x"], {"host": host})[0] == status
