@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 from sqlalchemy import MetaData
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse
 from starlette.types import ASGIApp
@@ -22,6 +23,7 @@ from labext.sandbox.jobs import (
     catalogue,
     ending,
     folders,
+    limits,
     listing,
     results,
     seed,
@@ -38,9 +40,6 @@ from labext.sandbox.web import FloodGuard, handle_errors
 
 LARGEST_BODY = 64 << 20
 """Bytes of a JSON body."""
-
-FLOOD = 1000
-"""Requests of one account in 10 seconds that `rate="named"` lets pass; the contract names none."""
 
 
 class JobService:
@@ -72,7 +71,7 @@ class JobService:
         """The application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
-        app.state.flood = FloodGuard(FLOOD if site.rate == "named" else None)
+        app.state.flood = FloodGuard(None)
         app.include_router(api, prefix="/api")
         app.include_router(presigned)
         handle_errors(app, lambda _status, sentence: {"error": sentence})
@@ -94,7 +93,9 @@ def _caller(site: SiteOf, request: Request) -> Account:
     """The account that asks: 401 without a valid key, 429 in a flood."""
     with site.database.read() as session:
         account = account_of(session, request.headers.get("x-api-key"))
-    flood: FloodGuard = request.app.state.flood
+        flood: FloodGuard = request.app.state.flood
+        if site.rate == "named":
+            flood.requests = limits.limit(session, "flood_requests")
     allowance = flood.take(str(account.id))
     if not allowance.allowed:
         raise HTTPException(
@@ -185,7 +186,22 @@ def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request)
     return _message(ending.delete_job(site, caller, content, name))
 
 
-@api.put("/upload/{filename:path}")
+class _Name(Convertor[str]):
+    """Whatever stands behind the last fixed part of a path; `path` of Starlette stops at a line."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("labext_name", _Name())
+
+
+@api.put("/upload/{filename:labext_name}")
 async def put_upload(site: SiteOf, caller: Caller, request: Request, filename: str) -> Response:
     """Upload a file; the content is the body."""
     length = request.headers.get("content-length")
@@ -213,7 +229,7 @@ class _Download(FileResponse):
     chunk_size = 1 << 20
 
 
-@presigned.api_route(results.PREFIX + "/{rest:path}", methods=["GET", "HEAD"])
+@presigned.api_route(results.PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"])
 def get_download(site: SiteOf, request: Request, rest: str) -> Response:
     """A result, for whoever has its presigned address."""
     query = request.query_params

@@ -45,7 +45,7 @@ class BatchOrder:
 def read_batch(body: Body) -> BatchOrder:
     """Read and check a batch's body, all but the tool and its settings; 400 for the first fault."""
     name = fields.name(body, "batchName")
-    type_field = "tool" if "tool" in body and "type" not in body else "type"
+    type_field = "tool" if "type" not in body and ("tool" in body or "jobs" in body) else "type"
     type_name = fields.text(body, type_field)
     jobs = _pairs(body) if "jobs" in body else _arrays(body)
     _check_names(name, [job for job, _settings in jobs])

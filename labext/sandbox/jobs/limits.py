@@ -9,6 +9,7 @@ from labext.sandbox.jobs.store import Limit
 
 DEFAULTS = {
     "url_seconds": 15 * 60,  # how long a presigned address is valid
+    "flood_requests": 1000,  # of one account in 10 seconds, with the sandbox's `--rate named`
     "job_seconds": 15 * 60,  # how long any job may run
     "upload_bytes": 1 << 30,  # one uploaded file
     "storage_quota": 10 << 30,  # of a new account: its uploaded files and batches' archives
