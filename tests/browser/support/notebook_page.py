@@ -116,10 +116,10 @@ class NotebookPage:
         """The bar in the first cell's output that a reader is told of."""
         return self.output().get_by_role("progressbar")
 
-    def bar_says(self, words: str) -> None:
+    def bar_says(self, words: str, seconds: float = 15) -> None:
         """Wait until the bar's text for screen readers begins with the words."""
         said = lambda: str(self.bar().get_attribute("aria-valuetext"))  # noqa: E731
-        until(lambda: said().startswith(words), 15, words)
+        until(lambda: said().startswith(words), seconds, words)
 
     def idle(self) -> None:
         """Wait until the kernel has nothing to do."""

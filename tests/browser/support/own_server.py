@@ -41,11 +41,11 @@ SETTINGS = {
 
 @dataclass
 class Server:
-    """Where the server is, and the folder it shows."""
+    """Where the server is, the folder of its files, and the one that it shows."""
 
     url: str
+    home: Path
     folder: Path
-    log: Path
 
     def kernels(self) -> list[dict[str, Any]]:
         """Return the kernels that run."""
@@ -92,7 +92,7 @@ def jupyter_server(home: Path) -> Iterator[Server]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    server = Server(f"http://127.0.0.1:{port}", folder, log)
+    server = Server(f"http://127.0.0.1:{port}", home, folder)
     try:
         until(lambda: answers(f"{server.url}/api/status"), 60, f"JupyterLab; see {log}")
         yield server
