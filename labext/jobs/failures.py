@@ -64,7 +64,7 @@ def _refused(failure: Failure) -> LabextError:
         )
     if _EARLY.search(words):
         return NotReadyError(
-            _said(failure, "It is too early"), "Wait with `%jobs watch`, then ask again."
+            _said(failure, "Too early"), "Wait with `%jobs watch`, then ask again."
         )
     if _TAKEN.search(words):
         return ConflictError(_said(failure, "The name is taken"), "Choose another name.")
@@ -72,7 +72,9 @@ def _refused(failure: Failure) -> LabextError:
         return _unknown(failure)
     if _KEY.search(words):
         return _key(failure)
-    return InputError(_said(failure, f"'{failure.op.name}' was refused"), _step(failure))
+    return InputError(
+        _said(failure, f"The job service refused to {failure.op.name}"), _step(failure)
+    )
 
 
 def _key(failure: Failure) -> SignInError:
@@ -86,7 +88,7 @@ def _forbidden(failure: Failure) -> LabextError:
     words = failure.words
     if _NO_ADDRESS.search(words):
         return NotFoundError(
-            _said(failure, f"The job service has no '{failure.op.name}'"),
+            _said(failure, f"The job service can't {failure.op.name}"),
             "Check the service's address.",
         )
     if _BUDGET.search(words):
@@ -95,16 +97,17 @@ def _forbidden(failure: Failure) -> LabextError:
         step = "Wait a few minutes: after too many requests the service refuses all for a while."
     else:
         step = "It may be a permission, the budget, or a pause after too many requests."
-    return AccessError(_said(failure, f"The job service refuses '{failure.op.name}'"), step)
+    return AccessError(_said(failure, f"The job service refused to {failure.op.name}"), step)
 
 
 def _unknown(failure: Failure) -> NotFoundError:
     if failure.op.name in operations.BY_NAME:
-        return NotFoundError(_said(failure, "There is no such job"), "See `%jobs list`.")
+        return NotFoundError(_said(failure, "Not found"), "See `%jobs list`.")
     if failure.op.name == operations.DELETE_FILE.name:
-        return NotFoundError(_said(failure, "There is no such file"), "See `%jobs files`.")
+        return NotFoundError(_said(failure, "Not found"), "See `%jobs files`.")
     return NotFoundError(
-        _said(failure, f"'{failure.op.name}' found nothing"), "Check the name and the address."
+        _said(failure, f"The job service did not find what it needs to {failure.op.name}"),
+        "Check the names, and the service's address.",
     )
 
 

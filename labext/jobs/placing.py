@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from labext.errors import ConflictError, StorageError
+from labext.errors import BusyError, ConflictError, ServiceError, StorageError
 from labext.jobs import archives
 from labext.jobs.archives import File
 from labext.jobs.manifest import is_same
@@ -19,7 +19,8 @@ from labext.jobs.storage import make_folder, storage_errors
 def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
     """Make a hidden folder for what is not whole yet, in the folder where it will go.
 
-    After a failure it stays if it holds a download that can be gone on with.
+    After a failure of the service or an interrupt it stays if it holds a download that can be
+    gone on with.
 
     Args:
         folder: made if need be.
@@ -34,10 +35,13 @@ def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
     make_folder(stage)
     try:
         yield stage
-    except BaseException:
+    except (ServiceError, BusyError, KeyboardInterrupt):
         shutil.rmtree(stage / "files", ignore_errors=True)
         if not any(stage.iterdir()):
             stage.rmdir()
+        raise
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
         raise
     shutil.rmtree(stage, ignore_errors=True)
 

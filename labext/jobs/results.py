@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from labext.errors import (
     ConflictError,
     InputError,
     JobFailedError,
+    NotFoundError,
     NotReadyError,
     StorageError,
 )
@@ -131,7 +132,7 @@ class Fetcher:
         record = folder / f"{stem}.manifest.json"
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         if before is not None and before.is_of(fresh) and before.is_whole(folder):
-            return _results(folder, before, folder, False, f"{folder} holds them already, whole")
+            return _results(folder, before, folder, False, f"are in {folder} already, whole")
         with placing.staging(folder, stem, _key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
@@ -160,6 +161,7 @@ class Fetcher:
             done = self._manifest(job, wanted, files, kept)
             done.write(record)
         what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
+        what += _left_out(job)
         return _results(folder, done, folder, fetched, what)
 
     def _single(self, job: _Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
@@ -167,9 +169,7 @@ class Fetcher:
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         there = target.exists()
         if there and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
-            return _results(
-                target, before, target.parent, False, f"{target} is there already, whole"
-            )
+            return _results(target, before, target.parent, False, f"are at {target} already, whole")
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
         if there and before is None:
@@ -193,7 +193,8 @@ class Fetcher:
                 target.unlink()
                 raise
         done.write(record)
-        return _results(target, done, target.parent, True, f"were fetched to {target}")
+        what = f"were fetched to {target}{_left_out(job)}"
+        return _results(target, done, target.parent, True, what)
 
     def _whole(self, job: _Job, stage: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
         """Fetch one archive, or one file, of a split batch into the stage."""
@@ -210,7 +211,11 @@ class Fetcher:
             return target
         for part in _complete(job):
             if rest and first in self._jobs_of(part, wanted):
-                return self._download(part, target, wanted, on_bytes)
+                try:
+                    return self._download(part, target, wanted, on_bytes)
+                except NotFoundError:  # an archive whose folders have the jobs' stored names
+                    stored = replace(wanted, file=f"{part}-{wanted.file}")
+                    return self._download(part, target, stored, on_bytes)
         raise InputError(
             f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
         )
@@ -310,6 +315,12 @@ def _complete(job: _Job) -> list[str]:
         for part, row in job.found.items()
         if row is not None and rows.outcome(row) is Outcome.COMPLETE
     ]
+
+
+def _left_out(job: _Job) -> str:
+    """Say which parts of a split batch have no results, since none of their jobs is complete."""
+    absent = [part for part in job.found if part not in _complete(job)] if job.split else []
+    return f"; without {', '.join(absent)}, which ended without results" if absent else ""
 
 
 def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:

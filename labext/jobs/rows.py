@@ -79,7 +79,7 @@ def record(answer: Any, name: str) -> Row:
     """
     if isinstance(answer, Mapping) and "JobName" in answer:
         return _kept(dict(answer))
-    rows = _rows(answer)
+    rows = _rows(answer) if answer else []
     if rows is None:
         raise ServiceError(f"The service's answer about {name} makes no sense.")
     row = next((row for row in rows if row.get("JobName") == name), rows[0] if rows else None)

@@ -7,6 +7,7 @@ answer was lost is settled by looking its name up, and may be sent again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ from labext.jobs.service import Service
 from labext.progress import Outcome
 
 _TRIES = 3
+_PAUSE = 0.5
+"""Seconds before the second try, twice as long before the third."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ def send_once(
         LabextError: the service refused.
     """
     lost: LabextError | None = None
-    for _ in range(_TRIES):
+    for number in range(_TRIES):
+        time.sleep(number * _PAUSE)
         refused: ConflictError | None = None
         try:
             return send(), None, True
@@ -124,7 +128,9 @@ def taken(name: str, unlike: str) -> ConflictError:
 def _look(name: str, same: Callable[[], Row | None], after: LabextError | None) -> Row | None:
     try:
         return same()
-    except ServiceError as error:
+    except ConflictError:
+        raise
+    except LabextError as error:
         raise _unknown(name, after or error, error) from None
 
 

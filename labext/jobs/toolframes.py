@@ -29,6 +29,8 @@ def catalogue(tools: Iterable[Tool]) -> pd.DataFrame:
 
 def parameters(tool: Tool) -> pd.DataFrame:
     """Return a row a parameter; `.attrs` holds the tool's other fields."""
+    import pandas as pd
+
     from labext.frames import Column, frame
 
     columns = [
@@ -51,7 +53,8 @@ def parameters(tool: Tool) -> pd.DataFrame:
         for parameter in tool.parameters.values()
     ]
     table = frame(records, columns)
-    table["default"] = [record["default"] for record in records]
+    # Whatever a default is, also text that could be read as JSON.
+    table["default"] = pd.Series([record["default"] for record in records], dtype=object)
     table.attrs = {key: value for key, value in tool.record.items() if key != "settings"}
     return table
 

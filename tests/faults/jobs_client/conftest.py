@@ -1,0 +1,323 @@
+"""A small job service that keeps a ledger of what reached it, and fails by script.
+
+It shares no code with the sandbox: what the client needs of the contract and of the real services,
+in the forms that they use.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from labext.jobs import JobsClient
+
+KEY = "ledger-key-0123456789"
+TOOLS = [
+    {
+        "name": "fold",
+        "displayName": "Fold",
+        "description": "Folds.",
+        "settings": [
+            {"name": "sequence", "required": True, "type": "string"},
+            {"name": "temperature", "required": False, "default": 37},
+            {"name": "mode", "required": False, "options": ["fast", "slow"]},
+            {"name": "pdbFile", "required": False, "type": "pdb"},
+        ],
+    }
+]
+
+
+@dataclass
+class Answer:
+    """What a script makes of a request: an answer of its own, or none at all."""
+
+    status: int = 200
+    body: bytes | str | Any = ""
+    kind: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    first_acts: bool = False
+    lost: bool = False
+
+    def content(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+class Ledger:
+    """The service: rows by name, and every request in order."""
+
+    Answer = Answer
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.members: dict[str, list[str]] = {}
+        self.archives: dict[str, bytes] = {}
+        self.files: list[str] = []
+        self.tools: list[dict[str, Any]] = json.loads(json.dumps(TOOLS))
+        self.scripts: dict[str, list[Answer | None]] = {}
+        self.received: list[tuple[str, dict[str, str], Any]] = []
+        self.keys: list[tuple[str, str | None]] = []
+        self.validates = True
+        self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
+        self.as_list: Callable[[list[dict[str, Any]], str], Any] = lambda rows, key: {
+            "jobs": rows,
+            "startKey": key,
+            "statuses": {},
+        }
+        self.as_url: Callable[[str], str] = lambda url: url
+        self.url = ""
+        self.lock = threading.RLock()
+
+    # For the tests
+
+    @staticmethod
+    def lost_after() -> Answer:
+        """Do what is asked, then close the connection without an answer."""
+        return Answer(first_acts=True, lost=True)
+
+    @staticmethod
+    def lost_before() -> Answer:
+        """Close the connection, having done nothing."""
+        return Answer(lost=True)
+
+    @staticmethod
+    def html(status: int = 200, *, first_acts: bool = False) -> Answer:
+        page = "<!DOCTYPE html><title>Welcome to the hotel</title><p>Sign in"
+        return Answer(status, page, "text/html", first_acts=first_acts)
+
+    @staticmethod
+    def zipped(files: dict[str, str]) -> bytes:
+        """An archive of these files."""
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return out.getvalue()
+
+    def fail(self, operation: str, *answers: Answer | None) -> None:
+        """Treat the next requests of an operation so; None lets one through."""
+        self.scripts.setdefault(operation, []).extend(answers)
+
+    def count(self, operation: str) -> int:
+        return sum(1 for name, _, _ in self.received if name == operation)
+
+    def bodies(self, operation: str) -> list[Any]:
+        return [body for name, _, body in self.received if name == operation]
+
+    def add(self, name: str, type: str = "fold", settings: Any = None, **fields: Any) -> None:
+        self.rows[name] = {
+            "JobName": name,
+            "Type": type,
+            "JobStatus": "In Queue",
+            "Created": f"2026-01-01T00:00:{len(self.rows) % 60:02d}Z",
+            "Settings": json.dumps(settings or {}),
+            **fields,
+        }
+
+    def add_batch(self, name: str, jobs: dict[str, Any], type: str = "fold", **fields: Any) -> None:
+        self.add(name, "batch", batchStatus="Running", **fields)
+        self.members[name] = [f"{name}-{job}" for job in jobs]
+        for job, settings in jobs.items():
+            self.add(f"{name}-{job}", type, settings)
+
+    def complete(self, *names: str, results: dict[str, str] | None = None) -> None:
+        """Complete jobs or batches, each with an archive."""
+        for name in names:
+            row = self.rows[name]
+            row["JobStatus"] = "Complete"
+            row["Completed"] = "2026-01-01T01:00:00Z"
+            for member in self.members.get(name, []):
+                self.rows[member]["JobStatus"] = "Complete"
+            if name in self.members:
+                row["batchStatus"] = "Complete"
+            self.archives[name] = self.zipped(results or self._outputs(name))
+
+    def _outputs(self, name: str) -> dict[str, str]:
+        if name not in self.members:
+            return {"rank_1.pdb": f"ATOM {name}\n", "log.txt": "done\n"}
+        own = [member.removeprefix(f"{name}-") for member in self.members[name]]
+        found = {f"{job}/log.txt": f"{job}\n" for job in own}
+        found["metrics.csv"] = "job,score\n" + "".join(f"{job},{len(job)}\n" for job in own)
+        return found
+
+    # What the requests do
+
+    def act(self, operation: str, query: dict[str, str], body: Any) -> Answer:
+        with self.lock:
+            return getattr(self, f"do_{operation.replace('-', '_')}")(query, body)
+
+    def do_tools(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.tools)
+
+    def do_files(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.files)
+
+    def do_upload(self, query: dict[str, str], body: Any) -> Answer:
+        self.files.append(query["name"])
+        return Answer(body={"message": "ok"})
+
+    def do_validate_job(self, query: dict[str, str], body: Any) -> Answer:
+        if not self.validates:
+            return Answer(403, {"message": "Missing Authentication Token"})
+        wrong = body["settings"].get("temperature", 0) > 100
+        return Answer(body={"valid": False, "error": "too hot"} if wrong else {"valid": True})
+
+    def do_submit_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name in self.rows:
+            return Answer(400, f"Job name {name} is already taken.", "text/plain")
+        self.add(name, body["type"], {**body["settings"], "submit_method": "api"})
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    def do_submit_batch(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["batchName"]
+        if name in self.rows:
+            return Answer(400, {"error": f"Batch name {name} already exists"})
+        if not 1 <= len(body["jobNames"]) <= 100:
+            return Answer(400, "1 to 100 jobs", "text/plain")
+        self.add_batch(
+            name, dict(zip(body["jobNames"], body["settings"], strict=True)), body["type"]
+        )
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    def do_jobs(self, query: dict[str, str], body: Any) -> Answer:
+        name, batch = query.get("jobName"), query.get("batch")
+        if name is not None:
+            if name not in self.rows:
+                return Answer(400, f"Job {name} not found", "text/plain")
+            row = dict(self.rows[name])
+            if name in self.members:
+                row["statuses"] = self._tally(self.members[name])
+            return Answer(body=self.by_name(row))
+        inner = {member for members in self.members.values() for member in members}
+        listed = (
+            self.members.get(batch, [])
+            if batch is not None
+            else [name for name in reversed(self.rows) if name not in inner]
+        )
+        start, limit = int(query.get("startKey", 0)), int(query.get("limit", 1000))
+        found = [self.rows[name] for name in listed[start : start + limit]]
+        key = str(start + limit) if start + limit < len(listed) else ""
+        return Answer(body=self.as_list(found, key))
+
+    def do_result(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.archives:
+            state = self.rows.get(name, {}).get("JobStatus")
+            if state is None:
+                return Answer(400, f"Job {name} does not exist", "text/plain")
+            return Answer(400, f"Job {name} is not complete. Status: {state}", "text/plain")
+        file = f"/{body['fileName']}" if "fileName" in body else ""
+        url = f"{self.url}download/{name}{file}?expires=1&signature=abcdef0123456789"
+        return Answer(body=self.as_url(url), kind="text/plain")
+
+    def do_stop_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.rows:
+            return Answer(400, f"Job {name} not found", "text/plain")
+        self.rows[name]["JobStatus"] = "Stopped"
+        return Answer(body={"message": f"{name} stopped"})
+
+    def do_delete_job(self, query: dict[str, str], body: Any) -> Answer:
+        name = body["jobName"]
+        if name not in self.rows:
+            return Answer(404, {"error": f"Job {name} not found"})
+        for gone in [name, *self.members.pop(name, [])]:
+            del self.rows[gone]
+        return Answer(body={"message": f"{name} deleted"})
+
+    def do_download(self, query: dict[str, str], body: Any) -> Answer:
+        name, _, file = query["name"].partition("/")
+        if not file:
+            return Answer(body=self.archives[name], kind="application/zip")
+        with zipfile.ZipFile(io.BytesIO(self.archives[name])) as archive:
+            if file not in archive.namelist():
+                return Answer(404, "gone")
+            return Answer(body=archive.read(file), kind="application/octet-stream")
+
+    def _tally(self, members: list[str]) -> dict[str, int]:
+        counted: dict[str, int] = {}
+        for member in members:
+            state = self.rows[member]["JobStatus"]
+            counted[state] = counted.get(state, 0) + 1
+        return counted
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    ledger: Ledger
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def _handle(self) -> None:
+        parts = urlsplit(self.path)
+        operation, _, rest = parts.path.removeprefix("/api/").partition("/")
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        if rest:
+            query["name"] = unquote(rest)
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = json.loads(content) if content and operation != "upload" else content
+        with self.ledger.lock:
+            self.ledger.received.append((operation, query, body))
+            self.ledger.keys.append((operation, self.headers.get("x-api-key")))
+            script = self.ledger.scripts.get(operation) or [None]
+            planned = script.pop(0)
+        answer = planned
+        if planned is None or planned.first_acts:
+            done = self.ledger.act(operation, query, body)
+            answer = planned or done
+        assert answer is not None
+        if answer.lost:
+            self.close_connection = True
+            return
+        sent = answer.content()
+        self.send_response(answer.status)
+        headers = {"Content-Length": str(len(sent)), "Content-Type": answer.kind, **answer.headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(sent)
+        if int(headers["Content-Length"]) != len(sent):
+            self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_DELETE = _handle
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once."""
+    monkeypatch.setattr("labext.transport.retries.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    """The service, running on loopback."""
+    service = Ledger()
+    handler = type("LedgerHandler", (Handler,), {"ledger": service})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    service.url = f"http://127.0.0.1:{server.server_address[1]}/api/"
+    yield service
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def client(ledger: Ledger) -> Iterator[JobsClient]:
+    with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
