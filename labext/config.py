@@ -136,6 +136,17 @@ def profiles() -> list[str]:
     return running + sorted(_file.read())
 
 
+def check_profile_name(name: str) -> None:
+    """Check the name of a profile that is to be written.
+
+    Raises:
+        InputError: it can't be one, or is the sandbox's.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
+        why = "is kept for the sandbox" if name == SANDBOX else "is no name for a profile"
+        raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
+
+
 def save_profile(
     name: str, service: Service, base_url: str, options: Mapping[str, str] | None = None
 ) -> None:
@@ -145,9 +156,7 @@ def save_profile(
         InputError: a name, address or option that can't be one.
         StorageError: the config folder can't be written.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
-        why = "is kept for the sandbox" if name == SANDBOX else "is no name for a profile"
-        raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
+    check_profile_name(name)
     unknown = sorted(set(options or {}).difference(OPTIONS))
     if unknown:
         raise InputError(

@@ -31,6 +31,8 @@ def connect(
     ca_bundle: Path | None,
 ) -> None:
     """Use a service for this session, once it has accepted the key."""
+    if save is not None:
+        config.check_profile_name(save)
     target = _by_address(where, save, ca_bundle) if "://" in where else _by_name(where)
     if "://" not in where and (save or ca_bundle):
         raise InputError(
