@@ -46,6 +46,19 @@ def new_box(tmp_path: Path) -> Iterator[NewBox]:
         sandbox.stop()
 
 
+@pytest.fixture(scope="session")
+def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox with the small service, for tests that only ask."""
+    sandbox = Sandbox(
+        tmp_path_factory.mktemp("small") / "data", services=["labext_test_service:service"]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+        sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
 @pytest.fixture
 def small_box(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> NewBox:
     """As `new_box`, with the small service of tests/sandbox_parts in place of the real ones."""

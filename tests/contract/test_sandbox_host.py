@@ -20,7 +20,7 @@ import requests
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.folder import MARKER
+from labext.sandbox.folder import MARKER, Lock
 
 NewBox = Callable[..., Sandbox]
 
@@ -70,6 +70,13 @@ def pid_of(box: Sandbox) -> int:
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
     poll(lambda: is_gone(pid))
+
+
+def kill_host(box: Sandbox) -> None:
+    """Kill the host, and wait for its last thread, which keeps its files open so long."""
+    lock = Lock(box.data_dir / "host.lock")
+    kill(pid_of(box))
+    poll(lambda: not lock.is_held())
 
 
 # Starting and stopping
@@ -213,7 +220,7 @@ def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBo
     box = small_box()
     put(box, "descend", "deep", seconds=60)
     processes = pids(box, "deep")
-    kill(pid_of(box))
+    kill_host(box)
     poll(lambda: all(is_gone(pid) for pid in processes), 2)
     assert box.status().state == "stopped"
     with pytest.raises(NotReadyError):
@@ -237,7 +244,7 @@ def test_what_is_left_when_all_watchers_are_killed_is_found_at_the_next_start(
         host = psutil.Process(pid_of(box))
         [server] = host.children()
         server.suspend()  # so that it can't clean up
-        kill(host.pid)
+        kill_host(box)
         kill(server.pid)
         poll(lambda: is_gone(processes[0]), 5)
         assert not is_gone(processes[-1]), "the grandchild is on its own now"
@@ -258,7 +265,7 @@ def test_a_task_during_which_the_host_is_killed_three_times_is_given_up(
     put(box, "wait", "cursed", seconds=60)
     for _ in range(3):
         poll((work(box, "cursed") / "started").exists)
-        kill(pid_of(box))
+        kill_host(box)
         (work(box, "cursed") / "started").unlink()
         box.start()
     row = rows(box)["cursed"]
@@ -268,7 +275,7 @@ def test_a_task_during_which_the_host_is_killed_three_times_is_given_up(
 
 def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
     box = small_box()
-    kill(pid_of(box))
+    kill_host(box)
     lock = box.data_dir / "host.lock"
     alive = psutil.Process()
     lock.write_text(f'{{"pid": {alive.pid}, "created": {alive.create_time()}}}')
@@ -364,8 +371,8 @@ def _answer(box: Sandbox, request: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
-def test_a_foreign_host_name_is_refused(small_box: NewBox, host: str) -> None:
-    box = small_box()
+def test_a_foreign_host_name_is_refused(shared_small_box: Sandbox, host: str) -> None:
+    box = shared_small_box
     for path in ("/api/tasks", "/docs", "/nowhere"):
         request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
         assert _answer(box, request.encode()).startswith(b"HTTP/1.1 400 ")
@@ -375,15 +382,15 @@ def test_a_foreign_host_name_is_refused(small_box: NewBox, host: str) -> None:
     assert _answer(box, request.encode()).startswith(b"HTTP/1.1 200 ")
 
 
-def test_it_listens_on_loopback_alone(small_box: NewBox) -> None:
-    box = small_box()
+def test_it_listens_on_loopback_alone(shared_small_box: Sandbox) -> None:
+    box = shared_small_box
     links = psutil.Process(pid_of(box)).net_connections("inet")
     listening = [link.laddr.ip for link in links if link.status == psutil.CONN_LISTEN]
     assert listening == ["127.0.0.1"]
 
 
-def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(small_box: NewBox) -> None:
-    box = small_box()
+def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(shared_small_box: Sandbox) -> None:
+    box = shared_small_box
     head = "POST /api/length HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n"
     for length in (10**13, 10**40):
         assert _answer(box, head.format(length).encode()).startswith(b"HTTP/1.1 4")
@@ -393,14 +400,14 @@ def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(small_box: NewBox)
 
 
 @pytest.mark.parametrize("garbage", [b"\x00" * 100, b"GET\r\n\r\n", b"{" * 100_000])
-def test_garbage_harms_nobody(small_box: NewBox, garbage: bytes) -> None:
-    box = small_box()
+def test_garbage_harms_nobody(shared_small_box: Sandbox, garbage: bytes) -> None:
+    box = shared_small_box
     _answer(box, garbage + b"\r\n\r\n")
     assert rows(box) == {}
 
 
-def test_errors_have_the_services_own_form(small_box: NewBox) -> None:
-    base = small_box().jobs.base_url
+def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
+    base = shared_small_box.jobs.base_url
     for path, status in {"refused": 418, "nowhere": 404, "fault": 500}.items():
         answer = requests.get(base + path, timeout=5)
         assert answer.status_code == status
