@@ -146,24 +146,31 @@ class _Download:
         return True
 
     def _rest(self, got: requests.Response, part: Partial) -> bool:
-        cut: Lost | None = None
-        while True:
-            try:
-                chunk = got.raw.read(CHUNK, decode_content=_is_encoded(got))
-            except NETWORK_ERRORS as failure:
-                cut = lost(failure, self._url, self._service)
-                break
-            if not chunk:
-                break
-            part.write(chunk)
-            if self._on_bytes:
-                self._on_bytes(part.size, part.total)
-        if cut is None and (part.total is None or part.size == part.total):
+        cut = self._written(got, part)
+        if part.total is not None:
+            whole = part.size == part.total
+        else:
+            # Without a length only the chunks' own end tells that this is all; or nothing does.
+            whole = cut is None and (part.size > 0 or "Transfer-Encoding" in got.headers)
+        if whole:
             return True
         if part.size > self._furthest:
             self._furthest = part.size
             return False
         raise Again(cut.error if cut else self._wrong_length(part))
+
+    def _written(self, got: requests.Response, part: Partial) -> Lost | None:
+        """Write what comes; return why it ended too early, if that is known."""
+        while True:
+            try:
+                chunk = got.raw.read(CHUNK, decode_content=_is_encoded(got))
+            except NETWORK_ERRORS as failure:
+                return lost(failure, self._url, self._service)
+            if not chunk:
+                return None
+            part.write(chunk)
+            if self._on_bytes:
+                self._on_bytes(part.size, part.total)
 
     def _refused(self, got: requests.Response) -> Exception:
         status = got.status_code

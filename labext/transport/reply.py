@@ -66,15 +66,21 @@ class Reply:
     def broken(self) -> ServiceError | None:
         """Return why this answer can't be what the service meant, or None if it may be.
 
-        A web page under 200 comes from something in between; JSON is parsed where it is declared,
-        by the operation or by the answer's own Content-Type.
+        A web page under 200 comes from something in between. Nothing at all, of a length that
+        nobody named, is an answer cut within its headers. JSON is parsed where the operation
+        declares it, or where the answer does and begins like it: some services label every answer
+        as JSON, also one of plain words.
         """
-        if self.status == 204 or (self.status == 404 and self.repeated):
+        if self.status in {204, 304, 404}:
             return None
         kind = self.headers.get("Content-Type", "").lower()
-        if "html" in kind or looks_like_html(self.content[:200].decode("utf-8", "replace")):
+        start = self.content[:200].lstrip()
+        if "html" in kind or looks_like_html(start.decode("utf-8", "replace")):
             return self._senseless("an answer of its own")
-        if self._op.answer == "json" or "json" in kind:
+        bounded = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        if not start and not bounded:
+            return self._senseless("a whole answer")
+        if self._op.answer == "json" or ("json" in kind and start[:1] in {b"{", b"["}):
             try:
                 self.json()
             except ServiceError as error:
