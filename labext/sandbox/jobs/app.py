@@ -16,6 +16,7 @@ from sqlalchemy import MetaData
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse
 from starlette.types import ASGIApp
 
@@ -112,11 +113,14 @@ Caller = Annotated[Account, Depends(_caller)]
 async def _content(request: Request, _caller: Caller) -> bytes:
     """The body of a request that holds JSON; 400 for one that is too big."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > LARGEST_BODY:
-            raise invalid(f"The body is bigger than {LARGEST_BODY:,} bytes.")
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > LARGEST_BODY:
+                raise invalid(f"The body is bigger than {LARGEST_BODY:,} bytes.")
+            parts.append(part)
+    except ClientDisconnect:
+        raise invalid("The body broke off.") from None  # nobody hears it
     return b"".join(parts)
 
 
@@ -208,7 +212,10 @@ async def put_upload(site: SiteOf, caller: Caller, request: Request, filename: s
     upload = await run_in_threadpool(
         uploads.begin, site, caller, filename, request.query_params, length
     )
-    return _message(await uploads.receive(site, upload, request.stream()))
+    try:
+        return _message(await uploads.receive(site, upload, request.stream()))
+    except ClientDisconnect:
+        raise invalid("The content broke off.") from None  # nobody hears it
 
 
 @api.get("/files")

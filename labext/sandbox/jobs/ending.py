@@ -47,7 +47,7 @@ def stop_job(site: Site, account: Account, body: bytes) -> str:
 def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> str:
     """Delete a job, or a batch with all its jobs: what runs is stopped, rows and bytes go."""
     if body or name is None:
-        name = fields.text(fields.parse_body(body), "jobName")
+        name = fields.text(fields.parse_body(body or b"{}"), "jobName")
     with site.database.write() as session:
         job = _job(session, account, name)
         parent = job.parent

@@ -21,8 +21,10 @@ def parse_body(content: bytes) -> dict[str, Any]:
     try:
         body = orjson.loads(content)
         orjson.dumps(body)  # it reads deeper nesting than it writes
-    except (orjson.JSONDecodeError, TypeError) as error:
-        raise invalid(f"The body is not JSON that can be kept: {error}.") from None
+    except orjson.JSONDecodeError as error:
+        raise invalid(f"The body is not JSON: {error}.") from None
+    except TypeError:
+        raise invalid("The body is nested too deeply.") from None
     if not isinstance(body, dict):
         raise invalid("The body is not a JSON object.")
     return body

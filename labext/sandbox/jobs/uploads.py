@@ -16,6 +16,7 @@ from typing import BinaryIO
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs import fields, folders
 from labext.sandbox.jobs.faults import absent, invalid
@@ -74,6 +75,8 @@ async def receive(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> s
     try:
         size = await _write(upload, part, chunks)
         await run_in_threadpool(_keep, site, upload, part, size)
+    except OSError as error:  # a full disk
+        raise HTTPException(500, f"The file can't be stored: {error.strerror}.") from error
     finally:
         part.unlink(missing_ok=True)
     return f"{_path(upload.folder, upload.name)} uploaded ({size:,} bytes)."

@@ -1,0 +1,96 @@
+"""Archives and the table of metrics: whole or not at all, and the numbers as they were."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs import aggregation
+from labext.sandbox.jobs.archives import TooBig, files_in, write_archive
+from labext.sandbox.runner import TaskError
+
+
+def test_an_archive_is_there_with_its_size(tmp_path):
+    (tmp_path / "a").write_text("x" * 1000)
+    target = tmp_path / "archive.zip"
+    size = write_archive(target, [("folder/a", tmp_path / "a")])
+    assert size == target.stat().st_size
+    with zipfile.ZipFile(target) as archive:
+        assert archive.read("folder/a") == b"x" * 1000
+
+
+def test_an_archive_that_fails_leaves_nothing(tmp_path):
+    noise = bytes(range(256)) * 40
+    (tmp_path / "a").write_bytes(noise)
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(TooBig):
+        write_archive(out / "archive.zip", [("a", tmp_path / "a")], most=10)
+    with pytest.raises(FileNotFoundError):
+        write_archive(out / "archive.zip", [("a", tmp_path / "a"), ("b", tmp_path / "b")])
+    assert list(out.iterdir()) == []
+
+
+def test_an_archive_may_have_exactly_what_is_left(tmp_path):
+    (tmp_path / "a").write_text("x" * 1000)
+    size = write_archive(tmp_path / "one.zip", [("a", tmp_path / "a")])
+    assert write_archive(tmp_path / "two.zip", [("a", tmp_path / "a")], most=size) == size
+    with pytest.raises(TooBig):
+        write_archive(tmp_path / "three.zip", [("a", tmp_path / "a")], most=size - 1)
+
+
+def test_links_and_folders_are_no_outputs(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_text("a")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    assert [name for name, _file in files_in(tmp_path)] == ["folder/a"]
+
+
+scores = st.dictionaries(
+    st.sampled_from(["mfe", "pairs", "note", "a,b"]),
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers(-(2**53), 2**53)
+    | st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8),
+)
+
+
+@given(st.lists(scores, min_size=1, max_size=5))
+def test_the_table_has_the_jobs_own_numbers(tmp_path_factory, given_scores):
+    target = tmp_path_factory.mktemp("metrics") / "metrics.csv"
+    kept = [orjson.loads(orjson.dumps(score)) for score in given_scores]
+    parts = [{"name": f"j{n}", "status": "Complete", "score": s} for n, s in enumerate(kept)]
+    aggregation.write_metrics(target, parts)
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["job"] for row in rows] == [part["name"] for part in parts]
+    for row, score in zip(rows, kept, strict=True):
+        for key, value in score.items():
+            assert (row[key] if isinstance(value, str) else float(row[key])) == value
+
+
+def test_a_job_whose_outputs_are_gone_fails_the_aggregation(tmp_path):
+    work = tmp_path / "jobs" / "1" / "work"
+    work.mkdir(parents=True)
+    part = {"job": 2, "name": "a", "status": "Complete", "score": {}}
+    payload = {"job": 1, "bytes_left": 10**6, "parts": [part]}
+    with pytest.raises(TaskError, match="outputs of job a are gone"):
+        aggregation.run(work, payload)
+    assert not (work / "archive.zip").exists()
+
+
+def test_an_archive_over_what_is_left_fails_the_aggregation(tmp_path):
+    out = tmp_path / "jobs" / "2" / "work" / "out"
+    out.mkdir(parents=True)
+    (out / "a.txt").write_bytes(bytes(range(256)))
+    work = tmp_path / "jobs" / "1" / "work"
+    work.mkdir(parents=True)
+    part = {"job": 2, "name": "a", "status": "Complete", "score": {"x": 1.5}}
+    with pytest.raises(TaskError, match="storage"):
+        aggregation.run(work, {"job": 1, "bytes_left": -5, "parts": [part]})
+    done = aggregation.run(work, {"job": 1, "bytes_left": 10**6, "parts": [part]})
+    assert done == {"bytes": (work / "archive.zip").stat().st_size}

@@ -1,0 +1,112 @@
+"""The service's rules for settings, on a tool made up for them (Settings rules 1 to 5)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs.settings import INTERNAL, normalized, settings_fault
+from labext.sandbox.jobs.tool import Parameter, Tool
+
+TOOL = Tool(
+    name="mill",
+    display_name="Mill",
+    description="",
+    github="",
+    paper="",
+    parameters=(
+        Parameter("grain", required=True, type="string"),
+        Parameter("mode", options=("fine", "coarse", "stone"), default="fine"),
+        Parameter("stone", type="string", when=("mode", ("stone",)), required=True),
+        Parameter("grit", type="integer", when=("mode", ("coarse", "stone")), default=3),
+        Parameter("speed", type="number", default=1.5),
+        Parameter("wet", type="boolean", default=False),
+        Parameter("sieves", type="array"),
+        Parameter("anything"),
+        Parameter("secret", type="number", gate="advanced", default=7.0),
+    ),
+    check=lambda settings: "grain: it is sand." if settings["grain"] == "sand" else None,
+)
+
+GOOD = [
+    {"grain": "rye"},
+    {"grain": "", "mode": "coarse", "grit": 4},
+    {"grain": "rye", "mode": "stone", "stone": "basalt", "grit": 0},
+    {"grain": "rye", "speed": 2, "wet": True, "sieves": [], "anything": {"a": [1]}},
+    {"grain": "rye", "anything": False},
+]
+BAD = [
+    ({}, "grain"),
+    ({"grain": None}, "grain"),
+    ({"grain": 1}, "grain"),
+    ({"grain": "rye", "mode": "stone"}, "stone"),
+    ({"grain": "rye", "mode": "medium"}, "mode"),
+    ({"grain": "rye", "mode": ["fine"]}, "mode"),
+    ({"grain": "rye", "mode": None}, "mode"),
+    ({"grain": "rye", "grit": 4}, "grit applies only where mode is coarse or stone"),
+    ({"grain": "rye", "mode": "fine", "stone": "basalt"}, "stone"),
+    ({"grain": "rye", "mode": "coarse", "grit": 4.0}, "grit"),
+    ({"grain": "rye", "mode": "coarse", "grit": True}, "grit"),
+    ({"grain": "rye", "speed": "2"}, "speed"),
+    ({"grain": "rye", "speed": False}, "speed"),
+    ({"grain": "rye", "speed": float("inf")}, "speed"),
+    ({"grain": "rye", "wet": 0}, "wet"),
+    ({"grain": "rye", "wet": "true"}, "wet"),
+    ({"grain": "rye", "sieves": "a,b"}, "sieves"),
+    ({"grain": "rye", "anything": None}, "anything"),
+    ({"grain": "rye", "secret": 1.0}, "secret"),
+    ({"grain": "rye", "Mode": "fine"}, "Mode"),
+    ({"grain": "sand"}, "sand"),
+    *[({"grain": "rye", name: 1}, name) for name in INTERNAL],
+]
+
+
+@pytest.mark.parametrize("settings", GOOD)
+def test_good_settings_have_no_fault(settings):
+    assert settings_fault(TOOL, settings, ()) is None
+
+
+@pytest.mark.parametrize(("settings", "named"), BAD)
+def test_the_fault_names_the_setting(settings, named):
+    fault = settings_fault(TOOL, settings, ())
+    assert fault is not None
+    assert named in fault
+    assert fault.endswith(".")
+
+
+def test_a_gated_setting_is_as_unknown_as_any_other_to_those_without_the_permission():
+    unknown = settings_fault(TOOL, {"grain": "rye", "nothing": 1}, ())
+    gated = settings_fault(TOOL, {"grain": "rye", "secret": 1}, ())
+    assert unknown is not None
+    assert gated == unknown.replace("nothing", "secret")
+    assert settings_fault(TOOL, {"grain": "rye", "secret": 1}, ("advanced",)) is None
+
+
+def test_the_echo_has_the_defaults_that_apply_and_that_are_seen():
+    echo = normalized(TOOL, {"grain": "rye"}, ())
+    assert echo == {
+        "grain": "rye",
+        "mode": "fine",
+        "speed": 1.5,
+        "wet": False,
+        "submit_method": "api",
+    }
+    assert normalized(TOOL, {"grain": "rye", "mode": "coarse"}, ("advanced",))["grit"] == 3
+    assert normalized(TOOL, {"grain": "rye"}, ("advanced",))["secret"] == 7.0
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+names = st.sampled_from([p.name for p in TOOL.parameters]) | st.text(max_size=8)
+
+
+@given(st.dictionaries(names, values))
+def test_any_settings_are_judged_without_an_error(settings):
+    fault = settings_fault(TOOL, settings, ())
+    assert fault is None or (fault and "\n" not in fault)
+    if fault is None:
+        assert set(settings) <= {p.name for p in TOOL.visible(())}
