@@ -32,6 +32,7 @@ TOOL = Tool(
 GOOD = [
     {"grain": "rye"},
     {"grain": "", "mode": "coarse", "grit": 4},
+    {"grain": "rye", "mode": "coarse", "grit": 4.0},
     {"grain": "rye", "mode": "stone", "stone": "basalt", "grit": 0},
     {"grain": "rye", "speed": 2, "wet": True, "sieves": [], "anything": {"a": [1]}},
     {"grain": "rye", "anything": False},
@@ -46,7 +47,7 @@ BAD = [
     ({"grain": "rye", "mode": None}, "mode"),
     ({"grain": "rye", "grit": 4}, "grit applies only where mode is coarse or stone"),
     ({"grain": "rye", "mode": "fine", "stone": "basalt"}, "stone"),
-    ({"grain": "rye", "mode": "coarse", "grit": 4.0}, "grit"),
+    ({"grain": "rye", "mode": "coarse", "grit": 4.5}, "grit"),
     ({"grain": "rye", "mode": "coarse", "grit": True}, "grit"),
     ({"grain": "rye", "speed": "2"}, "speed"),
     ({"grain": "rye", "speed": False}, "speed"),

@@ -89,7 +89,8 @@ def _value(parameter: Parameter, value: object) -> str | None:
     if parameter.type is not None:
         expected, types = _TYPES[parameter.type]
         boolean = isinstance(value, bool) and parameter.type != "boolean"
-        if boolean or not isinstance(value, types):
+        whole = parameter.type == "integer" and isinstance(value, float) and value.is_integer()
+        if boolean or not (whole or isinstance(value, types)):
             return f"is not {expected}: {shown(value)}"
         if isinstance(value, float) and not math.isfinite(value):
             return "is not a finite number"
