@@ -27,12 +27,13 @@ def seen(done: int, outcome: Outcome | None = None) -> Progress:
 
 def test_a_terminal_has_one_line_drawn_again() -> None:
     out = Terminal()
-    line = Line(out)
-    for done in (1, 1, 2):
+    moments = iter([0.0, 0.0, 0.05, 0.2, 0.2])
+    line = Line(out, clock=lambda: next(moments))
+    for done in (1, 1, 2, 3):
         line.show(seen(done))
     line.finish(seen(9, Outcome.COMPLETE))
     drawn = out.getvalue()
-    assert drawn.count("\r") == 3, "the same is not drawn twice"
+    assert drawn.count("\r") == 3, "the same is not drawn twice, nor anything too soon"
     assert drawn.count("\n") == 1
     assert drawn.endswith(drawing.text(seen(9, Outcome.COMPLETE)) + "\n")
 

@@ -145,8 +145,9 @@ def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
 
 
 def _bar(progress: Progress) -> str:
-    """A bar stacked by state; of a single job, one piece in the colour of its state."""
+    """A bar stacked by state; of a single job, one piece in its colour, pale until it has ended."""
     shares, total = _shares(progress), _total(progress)
+    strength = "" if _has_parts(progress) or progress.outcome else ";opacity:0.4"
     if not _has_parts(progress):
         shares, total = [_Share(progress.phase, 1, _whole(progress))], 1
     total = max(total, 1)
@@ -154,7 +155,7 @@ def _bar(progress: Progress) -> str:
         div(
             "",
             f"flex:0 1 {100 * each.number / total:.2f}%;min-width:2px;"
-            f"{colour('background-color', *each.tint)}",
+            f"{colour('background-color', *each.tint)}{strength}",
         )
         for each in shares
     )

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from collections.abc import Callable
 from typing import TextIO
 
 from labext.progress import Progress
 from labext_widgets import drawing
+
+PACE = 0.1
+"""Seconds at least between two drawings of the line."""
 
 _CLEAR = "\x1b[K"
 
@@ -21,10 +26,18 @@ class Line:
         still: print first and last alone in a terminal too: while somebody types there.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, still: bool = False) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        *,
+        still: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._stream = stream or sys.stdout
         self._redraws = not still and _is_terminal(self._stream)
         self._drawn: str | None = None
+        self._clock = clock
+        self._due = float("-inf")
 
     def show(self, progress: Progress) -> None:
         """Draw the line if it says something new."""
@@ -43,10 +56,10 @@ class Line:
         self._print(line)
 
     def _draw(self, line: str) -> None:
-        if line != self._drawn:
+        if line != self._drawn and self._clock() >= self._due:
             self._stream.write(f"\r{line}{_CLEAR}")
             self._stream.flush()
-            self._drawn = line
+            self._drawn, self._due = line, self._clock() + PACE
 
     def _print(self, line: str) -> None:
         self._stream.write(f"{line}\n")
