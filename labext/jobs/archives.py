@@ -74,13 +74,32 @@ def opened(archive: Path) -> Iterator[zipfile.ZipFile]:
         ArchiveError: it is no zip archive, or damaged.
     """
     try:
-        with zipfile.ZipFile(archive) as whole:
+        with _opened(archive) as whole:
             yield whole
     except _DAMAGE as error:
         raise ArchiveError(
             f"The archive {archive.name} is damaged ({' '.join(str(error).split())}).",
             "Fetch it again.",
         ) from None
+
+
+def _opened(archive: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(archive)
+    except FileNotFoundError:
+        raise
+    except OSError as error:  # a table of contents that points nowhere
+        raise zipfile.BadZipFile(error.strerror or "unreadable") from None
+
+
+def blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield a file's content; whatever can't be read of it is damage, not the disk's."""
+    try:
+        with whole.open(info) as packed:
+            while block := packed.read(BLOCK):
+                yield block
+    except OSError as error:
+        raise zipfile.BadZipFile(error.strerror or "unreadable") from None
 
 
 def members(whole: zipfile.ZipFile, bounds: Bounds | None = None) -> dict[str, zipfile.ZipInfo]:
@@ -137,8 +156,8 @@ def file_of(path: Path, name: str) -> File:
 def _extract(whole: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, target: Path) -> File:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
-    with whole.open(info) as packed, target.open("xb") as out:
-        while block := packed.read(BLOCK):
+    with target.open("xb") as out:
+        for block in blocks(whole, info):
             digest.update(block)
             size += len(block)
             out.write(block)

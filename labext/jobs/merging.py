@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -88,7 +87,7 @@ def merge(parts: Mapping[str, Path], target: Path, order: Sequence[str]) -> None
                 for path, info in found.items():
                     inner = _within(path, part, found)
                     if _is_metrics(inner):
-                        metrics.add(part, whole.read(info))
+                        metrics.add(part, b"".join(archives.blocks(whole, info)))
                     else:
                         _copy(whole, info, out, _placed(inner, part, taken))
         table = metrics.text(order)
@@ -131,5 +130,6 @@ def _copy(whole: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile, p
     copied.compress_type = zipfile.ZIP_DEFLATED
     copied.external_attr = 0o644 << 16
     copied.file_size = info.file_size
-    with whole.open(info) as source, out.open(copied, "w") as sink:
-        shutil.copyfileobj(source, sink, archives.BLOCK)
+    with out.open(copied, "w") as sink:
+        for block in archives.blocks(whole, info):
+            sink.write(block)

@@ -1,0 +1,187 @@
+"""Batches before they are sent: from frames and mappings to parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.jobs import batches, tables
+from labext.jobs.batches import Limits, Plan
+from labext.jobs.parts import merged, phase
+from labext.jobs.schema import Tool
+
+TOOL = Tool(
+    {
+        "name": "fold",
+        "settings": [
+            {"name": "sequence", "required": True},
+            {"name": "temperature", "required": False},
+        ],
+    }
+)
+
+
+def read(frame: pd.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
+    given = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
+    return tables.named_settings(frame, TOOL, **(given | options))
+
+
+FRAME = pd.DataFrame({"name": ["a", "b"], "bases": ["AC", "GU"], "t": [37.0, 38.0]})
+
+
+@given(st.integers(1, 1234), st.floats(0.01, 1e6))
+def test_a_plan_loses_no_job_and_no_budget(count: int, budget: float) -> None:
+    jobs = {f"j{n}": {"n": n} for n in range(count)}
+    plan = Plan("b", "fold", jobs, Limits(None, budget))
+    assert [job for part in plan.parts for job in part.jobs] == list(jobs)
+    assert all(1 <= len(part.jobs) <= 100 for part in plan.parts)
+    assert len(plan.parts) == math.ceil(count / 100)
+    assert sum(part.budget or 0 for part in plan.parts) == pytest.approx(budget)
+    assert [part.name for part in plan.parts][:1] == ["b" if count <= 100 else plan.parts[0].name]
+    for part in plan.parts:
+        body = plan.body(part)
+        assert len(body["jobNames"]) == len(body["settings"])
+        assert "gpuType" not in body
+
+
+def test_a_frames_rows_are_jobs() -> None:
+    assert read(FRAME) == {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}}
+    both = read(FRAME, mapping={"sequence": "bases", "temperature": "t"}, constants={"x": 1})
+    assert both["b"] == {"x": 1, "sequence": "GU", "temperature": 38.0}
+    unnamed = read(FRAME, name_column=None)
+    assert list(unnamed) == ["1", "2"]
+    plain = FRAME.rename(columns={"bases": "sequence", "t": "temperature"})
+    assert read(plain, mapping=None)["a"] == {"sequence": "AC", "temperature": 37.0}
+    numbers = FRAME.assign(name=[1, 2])
+    assert list(read(numbers)) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"mapping": {"sequence": "base"}},
+            r'no column "base" for sequence \(did you mean "bases"',
+        ),
+        ({"name_column": "nam"}, r'no column "nam" for the jobs\' names \(did you mean "name"'),
+        ({"mapping": None}, "bases, t are no setting of fold"),
+        ({"constants": {"sequence": "A"}}, "sequence is given both for all jobs and by a column"),
+    ],
+)
+def test_columns_that_do_not_fit(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(FRAME, **options)
+
+
+def test_a_column_that_is_there_twice() -> None:
+    twice = pd.DataFrame([["a", "AC", "GU"]], columns=["name", "bases", "bases"])
+    with pytest.raises(InputError, match='2 columns called "bases"'):
+        read(twice)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
+    frame = FRAME.astype(object)
+    frame.loc[1, "bases"] = missing
+    frame.loc[0, "name"] = missing
+    with pytest.raises(InputError) as raised:
+        read(frame)
+    assert 'olumn "name" misses a cell (row 0)' in raised.value.what
+    assert 'column "bases" misses a cell (row 1)' in raised.value.what
+    assert "dropna" in raised.value.next_step
+
+
+def test_rows_and_names_that_do_not_fit() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        read(FRAME.head(0))
+    with pytest.raises(InputError, match="more than once: a"):
+        read(FRAME.assign(name="a"))
+    with pytest.raises(InputError, match='"x y" has a space'):
+        read(FRAME.assign(name=["x y", "z"]))
+
+
+def test_other_forms_of_jobs() -> None:
+    wanted = {"a": {"t": 1, "s": "x"}, "b": {"t": 2}}
+    arrays = {"jobNames": ["a", "b"], "settings": [{"s": "x"}, {"t": 2}]}
+    listed = [{"jobName": "a", "settings": {"s": "x"}}, {"jobName": "b", "settings": {"t": 2}}]
+    for form in ({"a": {"s": "x"}, "b": {"t": 2}}, arrays, listed, {"jobs": listed}):
+        assert batches.named_settings(form, {"t": 1}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
+        ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
+        ({"jobNames": ["a"], "settings": ["x"]}, "not in a form"),
+        ({"jobNames": ["a"]}, "not in a form"),
+        ({"a": 5}, "not in a form"),
+        ([5], "not in a form"),
+        ("text", "not in a form"),
+        (5, "not in a form"),
+    ],
+)
+def test_forms_that_are_none(form: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        batches.named_settings(form, {})
+
+
+@pytest.mark.parametrize(
+    "limits", [(0, None), (1.5, None), (True, None), (None, 0), (None, math.nan), (None, "5")]
+)
+def test_limits_that_are_none(limits: Any) -> None:
+    with pytest.raises(InputError, match="can't be"):
+        Limits(*limits)
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "whole"),
+    [
+        (["Complete", "Complete"], [], "Complete"),
+        (["Complete", "Complete"], ["p3"], "Stopped"),
+        (["Complete", "Running"], [], "Running"),
+        (["Complete", "Aggregating"], [], "Aggregating"),
+        (["Running", "Aggregating"], [], "Running"),
+        (["Complete", "Hibernating"], [], "Hibernating"),
+        (["Running", "Hibernating"], [], "Running"),
+        (["Complete", "AggregationFailed"], [], "AggregationFailed"),
+        (["Running", "AggregationFailed"], [], "Running"),
+        (["Complete", "Stopped"], [], "Stopped"),
+    ],
+)
+def test_the_phase_of_the_whole(words: list[str], missing: list[str], whole: str) -> None:
+    assert phase(words, missing) == whole
+
+
+def test_the_row_of_the_whole() -> None:
+    found = {
+        "b-part1of3": {
+            "JobName": "b-part1of3",
+            "batchStatus": "Complete",
+            "Created": "2026-01-01T00:00:00Z",
+            "Completed": "2026-01-01T00:05:00Z",
+            "WeightedHours": 0.5,
+            "statuses": {"Complete": 100},
+        },
+        "b-part2of3": {
+            "JobName": "b-part2of3",
+            "batchStatus": "Running",
+            "Created": "2026-01-01T00:00:01Z",
+            "statuses": {"Complete": 1, "Running": 2},
+        },
+        "b-part3of3": None,
+    }
+    row = merged("b", found, {"b-part3of3": 7})
+    assert row["batchStatus"] == "Running"
+    assert row["statuses"] == {"Complete": 101, "Running": 2, "not sent": 7}
+    assert row["Created"] == "2026-01-01T00:00:00Z"
+    assert "Completed" not in row
+    assert row["WeightedHours"] == 0.5
+    assert row["parts"] == list(found)

@@ -1,0 +1,221 @@
+"""Settings rules on the client's side, and text cast to what a parameter takes."""
+
+from __future__ import annotations
+
+import enum
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.jobs.schema import MISSING, Parameter, Tool, cast
+from labext.jobs.settings import clean, file_values, looks_like_a_file, output_of
+
+TOOL = Tool(
+    {
+        "name": "fold",
+        "settings": [
+            {"name": "sequence", "required": True, "type": "string"},
+            {"name": "temperature", "required": False, "type": "number", "default": 37},
+            {"name": "steps", "required": False, "type": "integer"},
+            {"name": "circular", "required": False, "default": False},
+            {"name": "mode", "required": False, "options": ["fast", "slow"]},
+            {"name": "model", "required": False, "options": [{"value": 1}, {"value": 2}]},
+            {"name": "angles", "required": False},
+            {"name": "pdbFile", "required": False, "type": "pdb"},
+        ],
+    }
+)
+
+
+class Mode(enum.StrEnum):
+    FAST = "fast"
+
+
+def faults(**settings: Any) -> list[str]:
+    return clean(TOOL, {"sequence": "A", **settings})[1]
+
+
+def test_good_settings_pass_as_they_are() -> None:
+    settings = {"sequence": "A", "temperature": 37.5, "steps": 3, "mode": "slow", "angles": [1, 2]}
+    assert clean(TOOL, settings) == (settings, [])
+
+
+def test_every_fault_is_named_at_once() -> None:
+    _, found = clean(
+        TOOL, {"sequnce": "A", "temperature": "warm", "mode": "fats", "msa": "x", "steps": None}
+    )
+    assert found == [
+        'sequnce is no setting (did you mean "sequence"?)',
+        'temperature takes a number, not "warm"',
+        'mode can\'t be "fats" (did you mean "fast"?)',
+        "msa is set by the service itself and can't be sent",
+        "steps has no value; leave it out instead",
+        "sequence is missing",
+    ]
+
+
+@pytest.mark.parametrize("name", ["submit_method", "monomer_msa", "msa"])
+def test_internal_fields_are_never_sent_even_if_the_schema_has_them(name: str) -> None:
+    tool = Tool({"name": "t", "settings": [{"name": name, "required": True}]})
+    sent, found = clean(tool, {name: "x"})
+    assert not sent
+    assert found == [f"{name} is set by the service itself and can't be sent"]
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        (np.float64(1.5), 1.5),
+        (np.float32(1.5), 1.5),
+        (np.int64(3), 3),
+        (np.bool_(True), True),
+        (np.str_("a"), "a"),
+        (Mode.FAST, "fast"),
+        (np.array([1, 2]), [1, 2]),
+        (pd.Series([1.0, 2.0]), [1.0, 2.0]),
+        ((1, 2), [1, 2]),
+        ({1: np.int8(2)}, {"1": 2}),
+        ([{"a": None}], [{"a": None}]),
+    ],
+)
+def test_values_become_plain_json(value: Any, sent: Any) -> None:
+    got, found = clean(TOOL, {"sequence": "A", "angles": value})
+    assert found == []
+    assert got["angles"] == sent
+    assert type(got["angles"]) is type(sent)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, np.float32("nan"), [1, math.nan], pd.NA, pd.NaT, {1, 2}, b"x", Path("x")],
+)
+def test_values_that_json_cannot_hold_are_refused(value: Any) -> None:
+    (fault,) = faults(angles=value)
+    assert fault.startswith("angles is ")
+
+
+@given(st.floats() | st.integers() | st.text() | st.lists(st.floats()) | st.none())
+def test_what_is_sent_is_json(value: Any) -> None:
+    import json
+
+    sent, _ = clean(TOOL, {"sequence": "A", "angles": value})
+    json.dumps(sent, allow_nan=False)
+
+
+def test_text_for_numbers_becomes_numbers() -> None:
+    sent, found = clean(
+        TOOL, {"sequence": "A", "temperature": "37", "steps": 4.0, "circular": "true"}
+    )
+    assert found == []
+    assert sent == {"sequence": "A", "temperature": 37, "steps": 4, "circular": True}
+    assert type(sent["steps"]) is int
+
+
+def test_options_of_other_types() -> None:
+    assert faults(model=2) == []
+    assert faults(model="2") == []
+    assert faults(model=3) == ['model can\'t be "3" (one of 1, 2)']
+    assert faults(mode=["fast", "slow"]) == []
+    assert faults(mode="warp") == ['mode can\'t be "warp" (one of fast, slow)']
+
+
+def test_an_account_is_no_place_for_a_file() -> None:
+    (fault,) = faults(pdbFile="student@sandbox.local/1A8O.pdb")
+    assert fault.endswith("an uploaded file goes by its bare name, 1A8O.pdb")
+
+
+def test_what_a_file_value_is() -> None:
+    settings = {"sequence": "x.pdb", "pdbFile": "1A8O.pdb"}
+    assert file_values(TOOL, settings) == {"pdbFile": "1A8O.pdb"}
+    assert file_values(TOOL, {"pdbFile": "ATOM 1\nEND"}) == {}
+    assert looks_like_a_file("1A8O.pdb")
+    assert not looks_like_a_file("ACDE")
+    assert not looks_like_a_file("a/b.pdb")
+    assert output_of("f1/out/rank_1.pdb") == "f1"
+    assert output_of("C/C=C\\C") == "C"
+    assert output_of("1A8O.pdb") is None
+
+
+PARAMETERS = {
+    "number": Parameter("p", type="number"),
+    "integer": Parameter("p", type="int"),
+    "boolean": Parameter("p", type="boolean"),
+    "list": Parameter("p", type="list"),
+    "numbers": Parameter("p", type="list[number]"),
+    "array default": Parameter("p", default=[1.5]),
+    "string": Parameter("p", type="string", default=37),
+    "default number": Parameter("p", default=37),
+    "default text": Parameter("p", default="x"),
+    "number options": Parameter("p", options=(1, 2)),
+    "object": Parameter("p", type="object"),
+    "bare": Parameter("p"),
+    "smiles": Parameter("p", type="smiles"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("number", "37", 37),
+        ("number", "3.5", 3.5),
+        ("number", "-1e-3", -0.001),
+        ("integer", "4.0", 4),
+        ("boolean", "Yes", True),
+        ("boolean", "0", False),
+        ("list", "EcoRI,HindIII", ["EcoRI", "HindIII"]),
+        ("list", "EcoRI", ["EcoRI"]),
+        ("list", '["a", 1]', ["a", 1]),
+        ("list", "", []),
+        ("numbers", "1, 2.5", [1, 2.5]),
+        ("array default", "1,2", [1, 2]),
+        ("string", "37", "37"),
+        ("default number", "37", 37),
+        ("default text", "37", "37"),
+        ("number options", "2", 2),
+        ("object", '{"a": 1}', {"a": 1}),
+        ("bare", "37", "37"),
+        ("bare", "[1, 2]", [1, 2]),
+        ("bare", "[Na+].[Cl-]", "[Na+].[Cl-]"),
+        ("bare", "a,b", "a,b"),
+        ("smiles", "[Na+].[Cl-]", "[Na+].[Cl-]"),
+    ],
+)
+def test_text_is_cast_to_what_the_parameter_takes(kind: str, text: str, value: Any) -> None:
+    got = cast(PARAMETERS[kind], text)
+    assert got == value
+    assert type(got) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("number", "warm"),
+        ("number", "nan"),
+        ("number", "inf"),
+        ("integer", "3.5"),
+        ("boolean", "perhaps"),
+        ("list", "[1,"),
+        ("numbers", "1,x"),
+        ("object", "{"),
+    ],
+)
+def test_text_that_cannot_be_cast_is_refused(kind: str, text: str) -> None:
+    with pytest.raises(InputError, match="p takes"):
+        cast(PARAMETERS[kind], text)
+
+
+def test_a_record_may_lack_all_but_name_and_required() -> None:
+    bare = Parameter.of({"name": "x", "required": False})
+    assert (bare.type, bare.default, bare.options, bare.kind) == (None, MISSING, (), None)
+    assert Tool({"name": "t"}).parameters == {}
+    assert Tool({"name": "t", "settings": [{"required": True}, "x"]}).parameters == {}
+    assert Parameter("receptorFile").is_file
+    assert Parameter("x", type="pdb_file").is_file
+    assert not Parameter("receptorFile", type="string").is_file
