@@ -46,7 +46,7 @@ def frame(records: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd
     if extra := keys.difference(data):
         for name in dict.fromkeys(key for row in rows for key in row if key in extra):
             data[name] = _as_it_is(_cells(rows, name))
-    return pd.DataFrame(data, index=pd.RangeIndex(len(rows)), copy=False)
+    return _table(data, pd.RangeIndex(len(rows)))
 
 
 def spread(table: pd.DataFrame, column: str, prefix: str) -> pd.DataFrame:
@@ -69,7 +69,16 @@ def spread(table: pd.DataFrame, column: str, prefix: str) -> pd.DataFrame:
     place = list(table.columns).index(column)
     others = {name: table[name] for name in table.columns if name not in {column, *made}}
     before = {name: others.pop(name) for name in table.columns[:place] if name in others}
-    return pd.DataFrame({**before, **made, **others}, index=table.index)
+    return _table({**before, **made, **others}, table.index)
+
+
+def _table(data: Mapping[str, Any], index: pd.Index[Any]) -> pd.DataFrame:
+    typed = {
+        # Of objects the type would be guessed again.
+        name: pd.Series(values, index, dtype=object) if values.dtype == object else values
+        for name, values in data.items()
+    }
+    return pd.DataFrame(typed, index=index, copy=False)
 
 
 def _cells(rows: list[Mapping[str, Any]], name: str) -> list[Any]:
@@ -121,9 +130,12 @@ def _time(cells: list[Any]) -> Any:
 
 def _number(cells: list[Any]) -> Any:
     try:
-        return np.array(cells, dtype=np.float64)
+        numbers = np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        return np.array([_float(cell) for cell in cells], dtype=np.float64)
+        numbers = None
+    if numbers is None or numbers.ndim != 1:  # some cell is no number, or a list
+        numbers = np.array([_float(cell) for cell in cells], dtype=np.float64)
+    return numbers
 
 
 def _float(cell: Any) -> float:

@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine's other work than about the code.
+settings.register_profile("labext", deadline=None)
+settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"

@@ -1,0 +1,247 @@
+"""Where a service is, by profile, session, environment; and where its secrets come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import PasswordDeleteError
+
+import labext
+from labext import config
+from labext.errors import InputError, SetupError, StorageError
+from labext.redaction import mask
+
+
+class MemoryKeyring(KeyringBackend):
+    priority = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.kept.pop((service, username), None) is None:
+            raise PasswordDeleteError(username)
+
+
+@pytest.fixture
+def ring() -> Iterator[MemoryKeyring]:
+    before = keyring.get_keyring()
+    memory = MemoryKeyring()
+    keyring.set_keyring(memory)
+    yield memory
+    keyring.set_keyring(before)
+
+
+def running_sandbox(folder: Path, key: str = "sandbox-key") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = {"base_url": "http://127.0.0.1:4711/api/", "api_key": key}
+    (folder / "connection.json").write_text(json.dumps({"jobs": jobs, "pid": 1}))
+
+
+def test_nothing_configured_says_what_to_do() -> None:
+    with pytest.raises(SetupError) as caught:
+        config.connection("jobs")
+    assert caught.value.what == "No jobs service is configured."
+    assert "%lab sandbox start" in caught.value.next_step
+    assert "%jobs connect URL" in caught.value.next_step
+
+
+def test_the_order_is_argument_session_environment_default(
+    isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("default", "course", "other"):
+        config.save_profile(name, "jobs", f"https://{name}.example/api/")
+    assert config.connection("jobs").profile == "default"
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://env.example/api/")
+    assert config.connection("jobs").base_url == "https://env.example/api/"
+    config.choose_profile("jobs", "course")
+    assert config.connection("jobs").profile == config.chosen("jobs") == "course"
+    assert config.connection("jobs", "other").profile == "other"
+    running_sandbox(isolated / "sandbox")
+    assert config.connection("jobs", "sandbox").base_url == "http://127.0.0.1:4711/api/"
+    config.choose_profile("jobs", None)
+    assert config.connection("jobs").profile is None
+
+
+def test_an_address_may_be_used_for_a_session() -> None:
+    typed = config.Connection("jobs", None, "https://typed.example/api/", {"api_key": "typed-key"})
+    config.use(typed)
+    assert config.connection("jobs") == typed
+    assert mask("typed-key") != "typed-key"
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    config.choose_profile(None, "course")
+    assert config.connection("jobs").profile == "course"
+
+
+def test_a_key_of_the_environment_goes_with_its_address_alone(
+    isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    running_sandbox(isolated / "sandbox")
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", "env-key")
+    assert config.connection("jobs", "course").secrets == {"api_key": "env-key"}
+    assert config.connection("jobs", "sandbox").secrets == {"api_key": "sandbox-key"}
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://env.example/api/")
+    assert config.connection("jobs").secrets == {"api_key": "env-key"}
+    assert config.connection("jobs", "course").secrets == {}
+
+
+def test_a_key_is_kept_in_the_keyring_under_the_profile_s_name(ring: MemoryKeyring) -> None:
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    assert config.save_secret("jobs", "course", "api_key", "kept-key")
+    assert ring.kept == {("labext", "course/jobs/api_key"): "kept-key"}
+    config.forget_session()
+    found = config.connection("jobs", "course")
+    assert found.secrets == {"api_key": "kept-key"}
+    config.forget_secret("jobs", "course", "api_key")
+    config.forget_secret("jobs", "course", "api_key")  # a second time is no error
+    assert config.connection("jobs", "course").secrets == {}
+
+
+def test_without_a_keyring_a_key_lasts_the_session() -> None:
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    assert not config.save_secret("jobs", "course", "api_key", "kept-key")
+    assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
+    config.forget_session()
+    assert config.connection("jobs", "course").secrets == {}
+
+
+def test_the_environment_comes_before_the_keyring(
+    ring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    config.save_secret("jobs", "course", "api_key", "kept-key")
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", "env-key")
+    assert config.connection("jobs", "course").secrets == {"api_key": "env-key"}
+
+
+def test_a_connection_shows_no_secret(isolated: Path) -> None:
+    running_sandbox(isolated / "sandbox")
+    found = config.connection("jobs", "sandbox")
+    assert "sandbox-key" not in repr(found)
+    assert mask("the sandbox-key is") == "the ••• is"
+
+
+def test_the_file_holds_addresses_and_options_only(isolated: Path, ring: MemoryKeyring) -> None:
+    config.save_profile("course", "lab", "https://lab.example", {"ca_bundle": "/etc/ca.pem"})
+    config.save_profile("course", "jobs", "https://jobs.example/api/")
+    config.save_secret("jobs", "course", "api_key", "kept-key")
+    text = (isolated / "config" / "profiles.toml").read_text()
+    assert "kept-key" not in text
+    assert config.connection("lab", "course").options == {"ca_bundle": "/etc/ca.pem"}
+    assert config.connection("jobs", "course").base_url == "https://jobs.example/api/"
+    assert [path.name for path in (isolated / "config").iterdir()] == ["profiles.toml"]
+
+
+def test_profiles_are_listed_the_sandbox_first(isolated: Path) -> None:
+    config.save_profile("course", "jobs", "https://course.example/")
+    assert config.profiles() == ["course"]
+    running_sandbox(isolated / "sandbox")
+    assert config.profiles() == ["sandbox", "course"]
+
+
+def test_another_sandbox_may_be_chosen(isolated: Path, tmp_path: Path) -> None:
+    running_sandbox(tmp_path / "mine", "other-key")
+    config.choose_sandbox(tmp_path / "mine")
+    assert config.connection("jobs", "sandbox").secrets == {"api_key": "other-key"}
+    config.choose_sandbox(None)
+    assert config.sandbox_dir() == isolated / "sandbox"
+    with pytest.raises(SetupError, match="not running"):
+        config.connection("jobs", "sandbox")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"jobs": 1}', '{"jobs": {}}', '{"lab": {}}'])
+def test_a_sandbox_file_that_says_nothing_is_no_sandbox(isolated: Path, content: str) -> None:
+    (isolated / "sandbox").mkdir()
+    (isolated / "sandbox" / "connection.json").write_text(content)
+    with pytest.raises(SetupError, match="not running"):
+        config.connection("jobs", "sandbox")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "jobs.example", "ftp://jobs.example", "https://", "https://a b/", "http://[::1", "x"],
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="no address"):
+        config.save_profile("course", "jobs", url)
+
+
+@pytest.mark.parametrize("url", ["https://ada:pw@h.example/", "https://h.example/?key=1"])
+def test_a_secret_in_an_address_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(InputError, match="a password or a query") as caught:
+        config.save_profile("course", "jobs", url)
+    assert "pw" not in str(caught.value).replace("password", "")
+
+
+@pytest.mark.parametrize("name", ["sandbox", "", "a b", "a/b", "x" * 65])
+def test_what_is_no_profile_name_is_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        config.save_profile(name, "jobs", "https://jobs.example/")
+
+
+def test_an_unknown_profile_names_the_near_one() -> None:
+    config.save_profile("course", "jobs", "https://course.example/")
+    with pytest.raises(SetupError, match="Did you mean course"):
+        config.choose_profile("jobs", "coarse")
+    with pytest.raises(SetupError, match="There are: course, sandbox"):
+        config.connection("jobs", "zzz")
+
+
+def test_a_profile_without_the_service_says_so() -> None:
+    config.save_profile("course", "lab", "https://lab.example")
+    with pytest.raises(SetupError, match="no address for jobs"):
+        config.connection("jobs", "course")
+
+
+@pytest.mark.parametrize("text", ["[course", "course = 1", 'a.jobs.base_url = "no address"'])
+def test_a_spoilt_file_is_told_or_passed_over(isolated: Path, text: str) -> None:
+    (isolated / "config").mkdir()
+    (isolated / "config" / "profiles.toml").write_text(text)
+    with pytest.raises((SetupError, InputError)):
+        config.connection("jobs", "a")
+
+
+def test_an_unwritable_folder_is_told(isolated: Path) -> None:
+    (isolated / "config").write_text("a file, not a folder")
+    with pytest.raises((StorageError, SetupError)):
+        config.save_profile("course", "jobs", "https://course.example/")
+
+
+def test_unknown_services_options_and_secrets_are_refused() -> None:
+    with pytest.raises(InputError, match="no service"):
+        config.connection("gobs")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no option"):
+        config.save_profile("course", "jobs", "https://h.example/", {"gpu": "1"})
+    with pytest.raises(InputError, match="no secret called"):
+        config.save_secret("jobs", "course", "password", "x")
+
+
+def test_folders_follow_the_environment(isolated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config.state_dir() == isolated / "state"
+    for variable in ("LABEXT_STATE_DIR", "LABEXT_SANDBOX_DIR", "LABEXT_CONFIG_DIR"):
+        monkeypatch.delenv(variable)
+    for folder in (config.state_dir(), config.sandbox_dir(), config.config_dir()):
+        assert folder.is_absolute()
+        assert "labext" in folder.parts or "labext" in str(folder)
+
+
+def test_connect_gives_a_client_of_the_profile(isolated: Path) -> None:
+    running_sandbox(isolated / "sandbox")
+    client = labext.connect("jobs", "sandbox")
+    assert isinstance(client, labext.JobsClient)
+    assert "sandbox-key" not in repr(client)
+    with pytest.raises(InputError, match="no client"):
+        labext.connect("gobs")  # type: ignore[arg-type]

@@ -1,0 +1,100 @@
+"""An event stream reads the same however its bytes are cut."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+from urllib3 import HTTPResponse
+
+from labext.errors import ServiceError
+from labext.transport.events import Event, EventReader, events
+
+LINE = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=("Cs",)), max_size=20)
+
+
+def read(stream: bytes, cuts: list[int] = []) -> list[Event]:  # noqa: B006 - never changed
+    reader = EventReader()
+    edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
+    pieces = [stream[a:b] for a, b in pairwise(edges)]
+    return [event for piece in pieces for event in reader.feed(piece)]
+
+
+@given(
+    st.lists(st.tuples(LINE, st.lists(LINE, min_size=1, max_size=3)), max_size=5),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.lists(st.integers(0, 10_000), max_size=30),
+    st.booleans(),
+)
+def test_what_was_sent_comes_out_wherever_it_was_cut(
+    sent: list[tuple[str, list[str]]], end: str, cuts: list[int], mark: bool
+) -> None:
+    lines = [": a comment"]
+    for name, data in sent:
+        lines += [f"event: {name}", *(f"data: {line}" for line in data), ": another", ""]
+    stream = ("\ufeff" * mark + end.join([*lines, ""])).encode()
+    expected = [Event(name or "message", "\n".join(data)) for name, data in sent]
+    assert read(stream, cuts) == expected
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=20))
+def test_no_bytes_are_too_strange(stream: bytes, cuts: list[int]) -> None:
+    assert read(stream, cuts) == read(stream)
+
+
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [
+        (b"data: a\n\n", [Event("message", "a")]),
+        (b"data:a\ndata\ndata:  b\n\n", [Event("message", "a\n\n b")]),
+        (b"event: x\n\ndata: a\n\n", [Event("message", "a")]),
+        (
+            b"id: 7\ndata: a\n\ndata: b\n\n",
+            [Event("message", "a", "7"), Event("message", "b", "7")],
+        ),
+        (b"retry: 10\nunknown: 1\n:\n\n", []),
+        (b"data: half", []),
+        (b"data: half\n", []),
+        ("data: ü\n\n".encode(), [Event("message", "ü")]),
+        (b'data: {"a": 1}\r\n\r\n', [Event("message", '{"a": 1}')]),
+    ],
+)
+def test_events_by_example(stream: bytes, expected: list[Event]) -> None:
+    assert read(stream) == expected
+    assert read(stream, list(range(len(stream)))) == expected
+
+
+def test_an_event_without_end_does_not_fill_the_memory() -> None:
+    reader = EventReader(longest=100)
+    with pytest.raises(ServiceError, match="over 100 characters"):
+        list(map(list, map(reader.feed, [b"data: aaaaaaaaaa\n"] * 20)))
+
+
+def test_data_may_be_json_or_is_an_error() -> None:
+    assert Event("answer", '{"a": 1}').json() == {"a": 1}
+    with pytest.raises(ServiceError, match="no JSON"):
+        Event("answer", '{"a":').json()
+
+
+def response(body: bytes, kind: str) -> Any:
+    made = requests.Response()
+    made.status_code = 200
+    made.headers["Content-Type"] = kind
+    made.raw = HTTPResponse(io.BytesIO(body), preload_content=False)
+    return made
+
+
+def test_a_streamed_answer_gives_its_events() -> None:
+    stream = b"data: 1\n\ndata: 2\n\n"
+    found = list(events(response(stream, "text/event-stream; charset=utf-8")))
+    assert [event.json() for event in found] == [1, 2]
+
+
+def test_another_answer_is_no_event_stream() -> None:
+    with pytest.raises(ServiceError, match="Sign in"):
+        list(events(response(b"<html>Sign in</html>", "text/html")))

@@ -1,0 +1,155 @@
+"""Records of any kind become a frame of known columns and types."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.frames import Column, Kind, frame, spread
+
+COLUMNS = [
+    Column("JobName", "text"),
+    Column("JobStatus", "category"),
+    Column("Created", "time"),
+    Column("WeightedHours", "number"),
+    Column("Count", "integer"),
+    Column("Shared", "boolean"),
+    Column("Score", "json"),
+]
+ROW = {
+    "JobName": "fold1",
+    "JobStatus": "Complete",
+    "Created": "2026-11-20T13:23:23.761Z",
+    "WeightedHours": 0.25,
+    "Count": 3,
+    "Shared": True,
+    "Score": '{"mfe": -12.5}',
+}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def types(table: pd.DataFrame) -> list[str]:
+    return [str(kind) for kind in table.dtypes]
+
+
+def test_cells_have_real_types() -> None:
+    table = frame([ROW, ROW | {"JobName": "fold2"}], COLUMNS)
+    assert list(table.columns) == [column.name for column in COLUMNS]
+    assert table.Created[0] == pd.Timestamp("2026-11-20T13:23:23.761", tz="UTC")
+    assert str(table.Created.dtype) == "datetime64[us, UTC]"
+    assert table.JobStatus.dtype == "category"
+    assert table.WeightedHours.dtype == np.float64
+    assert table.Count.sum() == 6
+    assert table.Shared.all()
+    assert table.Score[1] == {"mfe": -12.5}
+    assert list(table.JobName) == ["fold1", "fold2"]
+
+
+def test_an_empty_list_has_the_same_columns_and_types() -> None:
+    assert types(frame([], COLUMNS)) == types(frame([ROW], COLUMNS)) == types(frame([{}], COLUMNS))
+    assert len(frame([], COLUMNS)) == 0
+    assert list(frame([], COLUMNS).columns) == list(frame([ROW], COLUMNS).columns)
+
+
+def test_what_no_column_names_is_appended_as_it_came() -> None:
+    rows = [ROW | {"x": 1}, ROW | {"y": "a", "x": 2}, {"z": [1]}]
+    table = frame(iter(rows), COLUMNS)
+    assert list(table.columns)[len(COLUMNS) :] == ["x", "y", "z"]
+    assert table.x[1] == 2
+    assert table.z[2] == [1]
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from([column.name for column in COLUMNS]) | st.text(max_size=3), JSON
+        ),
+        max_size=5,
+    )
+)
+def test_no_cell_stops_a_list(rows: list[dict[str, Any]]) -> None:
+    table = frame(rows, COLUMNS)
+    assert len(table) == len(rows)
+    assert types(table)[: len(COLUMNS)] == types(frame([], COLUMNS))
+    table.to_html()  # and it can be shown
+    spread(table, "Score", "score").to_html()
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "expected"),
+    [
+        ("text", 3, "3"),
+        ("text", {"a": 1}, '{"a": 1}'),
+        ("time", "2026-11-20 13:23:23.76+00:00", pd.Timestamp("2026-11-20T13:23:23.76Z")),
+        ("time", "2026-11-20T14:00:00+01:00", pd.Timestamp("2026-11-20T13:00:00Z")),
+        ("time", "2026-11-20", pd.Timestamp("2026-11-20T00:00:00Z")),
+        ("time", "yesterday", pd.NaT),
+        ("time", 1_700_000_000, pd.NaT),
+        ("number", "0.5", 0.5),
+        ("number", "much", None),
+        ("number", 10**400, None),
+        ("integer", 2**60 + 1, 2**60 + 1),
+        ("integer", 3.5, None),
+        ("integer", 2**63, None),
+        ("boolean", "yes", None),
+        ("category", None, None),
+        ("json", "plain words", "plain words"),
+        ("json", '{"half":', '{"half":'),
+        ("json", {"parsed": True}, {"parsed": True}),
+        ("json", "[1, 2]", [1, 2]),
+        ("json", None, None),
+    ],
+)
+def test_what_does_not_fit_is_missing_or_stays_text(kind: Kind, cell: Any, expected: Any) -> None:
+    found = frame([{"a": cell}, {}], [Column("a", kind)]).a[0]
+    assert found == expected or (expected in (None, pd.NaT) and pd.isna(found))
+
+
+def test_scores_with_nan_are_read() -> None:
+    table = frame([{"Score": json.dumps({"mfe": float("nan")})}], COLUMNS)
+    assert np.isnan(table.Score[0]["mfe"])
+
+
+def test_half_a_surrogate_pair_can_be_shown() -> None:
+    table = frame([{"JobName": "\ud800", "JobStatus": "\udfff"}], COLUMNS)
+    table.to_html().encode()
+
+
+def test_dictionaries_spread_where_they_stood() -> None:
+    rows = [
+        {"a": 1, "Score": {"mfe": -1.5, "note": "x"}, "b": 2},
+        {"a": 1, "Score": {"mfe": -2.5, "deep": {"c": 1}}, "b": 2},
+        {"a": 1, "Score": None, "b": 2},
+    ]
+    columns = [Column("a", "integer"), Column("Score", "json"), Column("b", "integer")]
+    table = spread(frame(rows, columns), "Score", "score")
+    assert list(table.columns) == ["a", "score.mfe", "score.note", "score.deep", "b"]
+    assert table["score.mfe"].dtype == np.float64
+    assert table["score.mfe"].min() == -2.5
+    assert table["score.deep"][1] == {"c": 1}
+    assert table["score.note"].isna().tolist() == [False, True, True]
+
+
+def test_a_score_that_is_no_dictionary_stands_by_itself() -> None:
+    rows = [{"Score": "0.5"}, {"Score": '{"mfe": 1}'}]
+    table = spread(frame(rows, [Column("Score", "json")]), "Score", "score")
+    assert list(table.columns) == ["score", "score.mfe"]
+    assert table["score"][0] == 0.5
+
+
+def test_spreading_nothing_gives_nothing() -> None:
+    empty = frame([], COLUMNS)
+    assert "Score" not in spread(empty, "Score", "score")
+    assert len(spread(empty, "Score", "score").columns) == len(COLUMNS) - 1
