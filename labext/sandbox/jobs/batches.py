@@ -125,10 +125,14 @@ def spent(session: Session, parent: Job) -> float:
 
 
 def _why_none(session: Session, parent: Job) -> str:
-    reason = session.scalars(
+    if parent.reason is not None:
+        return parent.reason
+    first = session.scalars(
         select(Job.reason).where(Job.parent_id == parent.id).order_by(Job.id).limit(1)
     ).first()
-    return parent.reason or f"None of its jobs is complete; the first says: {reason or 'nothing'}"
+    if first is None:
+        return "All its jobs were deleted."
+    return f"None of its jobs is complete; the first says: {first}"
 
 
 def _payload(session: Session, parent: Job) -> dict[str, Any]:

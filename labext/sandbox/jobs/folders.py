@@ -13,7 +13,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import event, select
+from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs import archives
 from labext.sandbox.jobs.store import Job, UploadedFile
@@ -39,9 +40,9 @@ def output_folder(site: Site, job_id: int) -> Path:
     return work_folder(site, job_id) / OUT
 
 
-def input_folder(site: Site, job_id: int, setting: str) -> Path:
-    """The input file of one setting; the folder holds that file alone."""
-    return job_folder(site, job_id) / "inputs" / setting
+def inputs_folder(site: Site, job_id: int) -> Path:
+    """The job's input files: a folder for each setting, which holds that file alone."""
+    return job_folder(site, job_id) / "inputs"
 
 
 def upload_path(site: Site, file_id: int) -> Path:
@@ -76,6 +77,13 @@ def remove_jobs(site: Site, job_ids: Iterable[int]) -> None:
         shutil.rmtree(job_folder(site, job_id), ignore_errors=True)
 
 
+def remove_after_commit(session: Session, folder: Path) -> None:
+    """Remove a folder once the transaction stands: until then its job may start again."""
+    event.listen(
+        session, "after_commit", lambda _: shutil.rmtree(folder, ignore_errors=True), once=True
+    )
+
+
 def remove_partial(folder: Path) -> None:
     """Remove what a killed process left half written."""
     for file in folder.glob(f"*{archives.PART}"):
@@ -85,9 +93,10 @@ def remove_partial(folder: Path) -> None:
 def link(source: Path, target: Path) -> None:
     """Keep `source` as `target` too, whatever becomes of it: a hard link, or a copy."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)  # left by a submission that could not be committed
     try:
         os.link(source, target)
-    except FileExistsError:
+    except FileNotFoundError:
         raise
     except OSError:  # a file system without links
         shutil.copyfile(source, target)

@@ -200,7 +200,7 @@ def _store(
 def _keep_inputs(site: Site, job: Job, inputs: dict[str, Input]) -> None:
     """Keep each input as it is now: the upload or the earlier job may be deleted meanwhile."""
     for setting, found in inputs.items():
-        folders.link(found.source, folders.input_folder(site, job.id, setting) / found.name)
+        folders.link(found.source, folders.inputs_folder(site, job.id) / setting / found.name)
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ builds a batch's archive once its last job has ended (job service contract, Stat
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -80,9 +79,9 @@ def _requeued(session: Session, task: Task) -> None:
 def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
     job = session.get(Job, task.payload["job"])
     if job is None:  # deleted while it ran
-        folders.remove_jobs(site, [task.payload["job"]])
+        folders.remove_after_commit(session, folders.job_folder(site, task.payload["job"]))
         return
-    shutil.rmtree(folders.job_folder(site, job.id) / "inputs", ignore_errors=True)
+    folders.remove_after_commit(session, folders.inputs_folder(site, job.id))
     job.weighted_hours = round(ending.seconds / 3600, 9)
     job.completed = now()
     if job.status in LIVING:  # not stopped by hand meanwhile

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 
@@ -51,14 +53,21 @@ def test_a_bare_name_is_found_in_a_folder_too(api, kit, structure):
 
 
 def test_the_file_is_taken_as_it_was_when_the_job_was_submitted(new_box, kit, structure):
-    api = kit.Api(new_box(workers=1))
+    box = new_box(workers=1)
+    api = kit.Api(box)
     api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy
     api.upload("a.pdb", structure)
     name, answer = modes(api, "a.pdb", kit)
     assert answer.status_code == 200
     api.upload("a.pdb", b"ATOM")
     api.delete("delete-file", filePath="a.pdb")
+    kept = box.data_dir / "jobs" / "jobs" / "2" / "inputs"
+    assert [file.name for file in kept.rglob("*.pdb")] == ["a.pdb"]
     assert api.ended(name)["JobStatus"] == "Complete"
+    deadline = time.monotonic() + 10
+    while kept.exists():  # it goes once the end is recorded
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_an_output_of_an_earlier_job(api, kit, helix):
