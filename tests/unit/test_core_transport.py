@@ -1,0 +1,264 @@
+"""Operations, words, replies and sign-in, each by itself."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import (
+    AccessError,
+    BusyError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SignInError,
+    StorageError,
+)
+from labext.redaction import mask
+from labext.transport import Failure, Operation, Repeat, Reply, Transport
+from labext.transport.auth import ApiKeyHeader, BasicKey, Bearer
+from labext.transport.call import new_call
+from labext.transport.failure import error_of, server_words
+
+OP = Operation("upload a file", "PUT", "upload/{filename}", Repeat.ALWAYS)
+
+
+# --- addresses and bodies ----------------------------------------------------------------------
+
+
+@given(st.text(min_size=1).filter(lambda name: name not in {".", ".."}))
+def test_a_placeholder_s_value_stays_one_segment(name: str) -> None:
+    try:
+        address = OP.address("http://h/api/", {"filename": name})
+    except UnicodeEncodeError:
+        return  # half a surrogate pair is no text
+    sent = requests.Request("PUT", address).prepare().url
+    assert sent is not None
+    assert sent.startswith("http://h/api/upload/")
+    assert sent.removeprefix("http://h/api/upload/").count("/") == 0
+    assert "?" not in sent
+    assert "#" not in sent
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_value_that_would_change_the_path_is_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        OP.address("http://h/api/", {"filename": name})
+
+
+def call(**what: Any) -> Any:
+    given: dict[str, Any] = {
+        "path": {"filename": "a"},
+        "params": None,
+        "json": None,
+        "content": None,
+        "headers": None,
+    }
+    return new_call(OP, "http://h/api", **(given | what))
+
+
+def test_a_query_is_written_as_services_read_it() -> None:
+    params = {"organization": True, "limit": 50, "startKey": None, "batch": "a b"}
+    assert call(params=params).params == {"organization": "true", "limit": "50", "batch": "a b"}
+
+
+def test_numbers_of_numpy_are_written_as_numbers() -> None:
+    body = call(json={"n": np.int64(3), "x": np.float32(0.5), "b": np.bool_(True)}).body
+    assert json.loads(body) == {"n": 3, "x": 0.5, "b": True}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}, np.zeros(3)])
+def test_what_can_t_be_written_fails_before_it_is_sent(value: Any) -> None:
+    with pytest.raises(InputError, match="can't be written as JSON"):
+        call(json={"x": value})
+
+
+def test_a_file_that_can_t_be_read_fails_before_it_is_sent(tmp_path: Any) -> None:
+    transport = Transport("http://127.0.0.1:9/", auth=None, rate=None)
+    with pytest.raises(InputError, match=r"none\.pdb can't be read"):
+        transport.send(
+            OP, path={"filename": "a"}, content=lambda: (tmp_path / "none.pdb").open("rb")
+        )
+
+
+def test_what_was_sent_is_shown_without_the_service_s_own_path() -> None:
+    assert call().path == "/upload/a"
+    assert call().url == "http://h/api/upload/a"
+
+
+# --- the service's words -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("Job fold1 not found", "Job fold1 not found"),
+        ('"Job fold1 not found"', "Job fold1 not found"),
+        ('{"error": "no"}', "no"),
+        ('{"message": "no"}', "no"),
+        ('{"detail": "no"}', "no"),
+        ('{"title": "no"}', "no"),
+        ('{"error": {"type": "x", "message": "m", "userMessage": "u"}}', "u"),
+        (
+            '{"detail": [{"loc": ["body", "name"], "msg": "Field required"}, {"msg": "b"}]}',
+            "body.name: Field required; b",
+        ),
+        ('{"other": 1}', '{"other": 1}'),
+        ("", ""),
+        ("   \n ", ""),
+        ("null", "null"),
+        ("{half", "{half"),
+        ("<html><head><title>502 Bad &amp; Worse</title>", "a web page, “502 Bad & Worse”"),
+        ("<!doctype html><p>", "a web page"),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_a_service_s_words_come_in_many_forms(body: str, words: str) -> None:
+    assert server_words(body.encode()) == words
+
+
+@given(st.binary(max_size=300))
+def test_no_body_is_too_strange(body: bytes) -> None:
+    assert "\n" not in server_words(body)
+
+
+def test_words_are_cut_and_masked() -> None:
+    words = server_words(json.dumps({"error": "api_key='swordfish' " + "x" * 5000}).encode())
+    assert "swordfish" not in words
+    assert len(words) <= 500
+
+
+def test_a_deeply_nested_body_is_shown_as_text() -> None:
+    assert server_words(b"[" * 100_000).startswith("[[")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, InputError),
+        (401, SignInError),
+        (403, AccessError),
+        (404, NotFoundError),
+        (409, ConflictError),
+        (410, NotFoundError),
+        (418, InputError),
+        (422, InputError),
+        (429, BusyError),
+        (500, ServiceError),
+        (503, ServiceError),
+    ],
+)
+def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextError]) -> None:
+    found = error_of(Failure(status, "PUT", "/upload/a", "the words", OP), "job service", None)
+    assert type(found) is error
+    assert (found.status, found.method, found.path) == (status, "PUT", "/upload/a")
+    assert found.server == "the words"
+    assert found.what == f"The job service answered {status} to 'upload a file': the words."
+    assert found.next_step
+
+
+def test_a_service_s_own_reading_comes_first() -> None:
+    failure = Failure(400, "PUT", "/upload/a", "no such job", OP)
+    found = error_of(failure, "job service", lambda each: NotFoundError(each.words, "Look."))
+    assert isinstance(found, NotFoundError)
+    assert (found.what, found.status, found.server) == ("no such job", 400, "no such job")
+
+
+# --- replies -----------------------------------------------------------------------------------
+
+READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
+
+
+def reply(content: bytes, kind: str = "application/json", op: Operation = OP, **more: Any) -> Reply:
+    headers = {"Content-Type": kind, "Content-Length": str(len(content))}
+    return Reply(op, more.pop("status", 200), headers, content, **more)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "op", "broken"),
+    [
+        (b'{"a": 1}', "application/json", READ, False),
+        (b'{"a": 1}', "text/plain", READ, False),
+        (b'{"a": ', "application/json", READ, True),
+        (b'{"a": ', "application/json", OP, True),
+        (b'{"a": ', "text/plain", OP, False),
+        (b"", "application/json", READ, True),
+        (b"", "application/json", OP, False),
+        (b"plain words", "application/json", OP, False),
+        (b"plain words", "application/json", READ, True),
+        (b"<html>", "text/html", OP, True),
+        (b"\n<!DOCTYPE HTML>", "application/json", OP, True),
+    ],
+)
+def test_an_answer_is_judged_by_what_was_asked(
+    content: bytes, kind: str, op: Operation, broken: bool
+) -> None:
+    assert (reply(content, kind, op).broken() is not None) is broken
+
+
+def test_no_content_is_no_broken_answer() -> None:
+    assert reply(b"", op=READ, status=204).broken() is None
+
+
+@pytest.mark.parametrize("content", [b"", b"<html><body>Sign in", b'{"jobs": [', b"\xff\xfe"])
+def test_what_is_no_json_is_quoted(content: bytes) -> None:
+    with pytest.raises(ServiceError, match="not JSON") as caught:
+        reply(content).json()
+    assert caught.value.method == "PUT"
+    assert caught.value.__cause__ is None
+    assert content[:10].decode("utf-8", "replace").strip() in caught.value.what
+
+
+def test_json_is_read_once_also_with_nan() -> None:
+    answer = reply(b'{"a": [NaN, Infinity, 12345678901234567890123]}')
+    assert answer.json() is answer.json()
+    assert answer.json()["a"][1] == float("inf")
+
+
+# --- signing in --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("auth", "header", "value"),
+    [
+        (ApiKeyHeader(" swordfish\n"), "x-api-key", "swordfish"),
+        (Bearer("swordfish"), "Authorization", "Bearer swordfish"),
+        (BasicKey("swordfish"), "Authorization", "Basic c3dvcmRmaXNoOg=="),
+    ],
+)
+def test_a_key_goes_into_its_header_and_nowhere_else(auth: Any, header: str, value: str) -> None:
+    request = requests.Request("GET", "http://h/", auth=auth).prepare()
+    assert request.headers[header] == value
+    assert "swordfish" not in repr(auth)
+    assert "swordfish" not in repr(Transport("http://h/", auth=auth, rate=None))
+    type(auth)("swordfish")
+    assert "swordfish" not in mask("x swordfish x")
+    assert "c3dvcmRmaXNoOg" not in mask("c3dvcmRmaXNoOg==") or header == "x-api-key"
+
+
+@pytest.mark.parametrize("key", ["", "  ", "sword\nfish", "swördfish", "sword\0fish"])
+def test_what_is_no_key_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ApiKeyHeader(key)
+    assert not key.strip() or key not in str(caught.value)
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+
+def test_an_error_crosses_to_another_process_whole() -> None:
+    error = ServiceError("It broke.", "Look.", status=500, method="GET", path="/a", server="x")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is ServiceError
+    assert vars(again) == vars(error)
+    assert str(again) == str(error) == "It broke. Look."
+    assert isinstance(pickle.loads(pickle.dumps(StorageError("Full.", "Make room."))), OSError)
