@@ -25,7 +25,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
     """IPython in a pseudo-terminal, in a copy of the examples; its sandbox ends with it."""
     folder = tmp_path / "notebooks"
     shutil.copytree(examples.source(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
-    environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb"}
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "xterm"}
     child = pexpect.spawn(
         sys.executable,
         [
@@ -63,10 +63,12 @@ def test_the_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
             for line in cell.source.splitlines():
                 shown[line.split("#")[0].strip()] = enter(terminal, line)
     for line, text in shown.items():
-        assert not re.search(r"^\w+(Error|Interrupted):|Traceback", text, re.MULTILINE), f"{line}: {text}"
+        assert not re.search(r"^\w+(Error|Interrupted):|Traceback", text, re.MULTILINE), (
+            f"{line}: {text}"
+        )
     assert "peptide_build" in shown["tools"]
     watched = shown["%jobs watch folds"]
-    assert "\r" in watched
+    assert re.search(r"\r[^\r\n]", watched), "the line is drawn again, not printed anew"
     assert "Complete" in watched
     assert "<div" not in "".join(shown.values())
     assert "score.mfe" in shown['scores.sort_values("score.mfe").head()']
