@@ -34,6 +34,7 @@ def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: l
     html = nb.kept("248 Complete")
     assert "watched 1:23" in html
     assert "As seen" not in html
+    assert "widgets" not in nb.save().metadata
     assert nb.errors == []
     assert refused == []
 
@@ -159,6 +160,18 @@ def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) 
     assert not script.stopped
     nb.shot("watching-stopped", nb.output())
     nb.kept("Watching stopped")
+
+
+def test_a_click_that_has_to_wait_says_what_for(watched: Watched) -> None:
+    nb = watched(IN_BACKGROUND, "import time; time.sleep(6)")
+    nb.idle()
+    nb.run(1)
+    until(lambda: nb.kernel_status() == "busy")
+    nb.page.get_by_role("button", name="Stop watching folds").click()
+    nb.says("Stop watching…")
+    nb.says("waiting for the kernel, which is busy with a cell")
+    nb.shot("waiting-for-the-kernel", nb.output())
+    nb.says("Watching stopped; the batch goes on.")
 
 
 def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> None:

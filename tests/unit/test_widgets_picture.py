@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -98,6 +99,21 @@ def test_without_a_live_view_the_file_follows_as_fast(
         clock.now = step * 0.1001
         picture.show(replace(RUNNING, states={"Complete": step, "Running": 9 - step}))
     assert len(made[0].saved) == 10
+
+
+def test_where_no_widget_can_be_made_the_picture_is_enough(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setitem(sys.modules, "labext_widgets.hub", None)
+    monkeypatch.setattr(placeholder, "show", lambda html, text, name: shown.append(text))
+    monkeypatch.setattr(placeholder, "change", lambda html, text, name: shown.append(text))
+    picture = Picture(clock=Clock())
+    picture.show(RUNNING)
+    picture.finish(COMPLETE)
+    placeholder.close_all()
+    assert [each.split(":")[1].split(",")[0] for each in shown] == [" Running", " Complete"]
+    assert "the picture alone is shown" in caplog.text
 
 
 def test_what_is_said_and_asked(made: list[Fake]) -> None:

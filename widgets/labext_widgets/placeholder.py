@@ -128,7 +128,8 @@ def _watch_cells() -> None:
 
 
 def _before_cell(info: Any) -> None:
-    gone = {getattr(info, "cell_id", None) or cell_id(), *deleted_cells()} - {None}
+    # Code that a cell runs within itself has no cell of its own, and ends nothing.
+    gone = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
     for placeholder in list(_open.values()):
         if placeholder.cell in gone:
             placeholder.close()
