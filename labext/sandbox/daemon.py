@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import labext
 from labext.redaction import mask
 from labext.sandbox.folder import Folder
 from labext.sandbox.launcher import clean_environment
@@ -70,7 +69,7 @@ def last_words(log: Path, offset: int) -> str:
 
 def _import_path() -> dict[str, str]:
     """What lets the host import the labext that this process imported, if it isn't installed."""
-    root = str(Path(labext.__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if Path(root).name in ("site-packages", "dist-packages") or root in paths:
         return {}
