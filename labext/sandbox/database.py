@@ -33,7 +33,10 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine = _engine(url)
-        self._immediate = self.engine.execution_options(labext_writes=True)
+        self._writes = {
+            durable: self.engine.execution_options(labext_writes="FULL" if durable else "NORMAL")
+            for durable in (True, False)
+        }
         self._writers = threading.Lock()
         self._writing = threading.local()
 
@@ -45,7 +48,7 @@ class Database:
     def create(self, *metadata: MetaData) -> None:
         """Create the tables that aren't there yet."""
         for tables in metadata:
-            tables.create_all(self._immediate)
+            tables.create_all(self._writes[True])
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -54,8 +57,11 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, *, durable: bool = True) -> Iterator[Session]:
         """A session with the write lock: committed at the end, rolled back on an exception.
+
+        What is committed survives a killed process; if `durable`, also a machine that loses its
+        power. That takes a wait for the disk, which a change that is only repeated can do without.
 
         Raises:
             RuntimeError: this thread is already inside a writing transaction.
@@ -65,7 +71,8 @@ class Database:
         with self._writers:
             self._writing.inside = True
             try:
-                with Session(self._immediate, expire_on_commit=False) as session, session.begin():
+                engine = self._writes[durable]
+                with Session(engine, expire_on_commit=False) as session, session.begin():
                     yield session
             finally:
                 self._writing.inside = False
@@ -78,7 +85,8 @@ class Database:
 def _engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    # A connection is an open file: never a reason for a request to wait.
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
@@ -88,11 +96,13 @@ def _prepare(connection: DBAPIConnection, _record: Any) -> None:
     # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("labext_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    synchronous = connection.get_execution_options().get("labext_writes")
+    if synchronous is not None:
+        connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
+    connection.exec_driver_sql("BEGIN" if synchronous is None else "BEGIN IMMEDIATE")

@@ -81,7 +81,7 @@ class ForkServer:
             raise SystemExit("Another fork server serves this sandbox.")
         self._lock = lock
         if self._method == "fork":
-            _preload(hello[0]["preload"])
+            _preload(["orjson", *hello[0]["preload"]])
         self._obey(hello[1:])
         while True:
             ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]

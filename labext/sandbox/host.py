@@ -155,6 +155,8 @@ def _config(app: Any) -> uvicorn.Config:
         server_header=False,
         ws="none",
         timeout_graceful_shutdown=2,
+        # Longer than a watcher's longest interval, so that it keeps its connection.
+        timeout_keep_alive=75,
     )
 
 

@@ -82,7 +82,8 @@ class Ledger:
 
     def begin(self, task_id: int) -> Begun | None:
         """Mark a waiting task as running; None where it ended at once, or no longer waits."""
-        with self._database.write() as session:
+        # Should the power fail, it waits again: nothing that has to be kept.
+        with self._database.write(durable=False) as session:
             task = session.get(Task, task_id, with_for_update=True)
             if task is None or task.state != QUEUED:
                 return None

@@ -104,7 +104,9 @@ def test_a_writer_inside_a_writer_is_refused_instead_of_waiting_for_ever(
 
 
 def test_it_survives_the_machine_and_keeps_references(database: Database) -> None:
+    for durable, synchronous in ((True, 2), (False, 1), (True, 2)):
+        with database.write(durable=durable) as session:
+            assert session.execute(text("PRAGMA synchronous")).scalar() == synchronous
     with database.read() as session:
         assert session.execute(text("PRAGMA journal_mode")).scalar() == "wal"
-        assert session.execute(text("PRAGMA synchronous")).scalar() == 2
         assert session.execute(text("PRAGMA foreign_keys")).scalar() == 1
