@@ -190,7 +190,7 @@ def _from_profile(service: Service, name: str) -> Connection:
     if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
         raise SetupError(
             f"The profile {name} has no address for {service}.",
-            f"Run `%{service} connect URL --profile {name}`, or choose another profile.",
+            f"Run `%{service} connect URL --save {name}`, or choose another profile.",
         )
     # A key of the environment belongs to the environment's address, if it names one.
     free = from_environment(service, "base_url") is None

@@ -100,13 +100,22 @@ class Candidates:
         return [str(column) for column in getattr(frame, "columns", ())]
 
 
+def _newest(jobs: JobsClient) -> Iterator[tuple[str, bool]]:
+    """Yield the newest jobs' names and whether each is a batch; a split batch goes by its own."""
+    from labext.jobs.names import parse_part
+
+    for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST):
+        name = str(row.get("JobName"))
+        part = parse_part(name)
+        yield part[0] if part else name, row.get("Type") == "batch" or "batchStatus" in row
+
+
 def _job_names(jobs: JobsClient) -> list[str]:
-    return [str(row["JobName"]) for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST)]
+    return list(dict.fromkeys(name for name, _ in _newest(jobs)))
 
 
 def _batch_names(jobs: JobsClient) -> list[str]:
-    rows = islice(jobs.iter_jobs(limit=NEWEST), NEWEST)
-    return [str(r["JobName"]) for r in rows if r.get("Type") == "batch" or r.get("batchStatus")]
+    return list(dict.fromkeys(name for name, is_batch in _newest(jobs) if is_batch))
 
 
 def _folders(jobs: JobsClient) -> list[str]:

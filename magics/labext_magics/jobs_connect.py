@@ -80,8 +80,8 @@ def _by_address(where: str, save: str | None, ca_bundle: Path | None) -> Connect
     secrets.refuse_value(where)
     url = config.clean_url(where)
     options = {} if ca_bundle is None else {"ca_bundle": str(_file(ca_bundle))}
-    if save in config.profiles():
-        known = config.connection("jobs", save)
+    known = None if save is None else _saved(save)
+    if known is not None:
         if known.base_url.rstrip("/") != url.rstrip("/"):
             raise InputError(
                 f"The profile {save} is there already, for {known.base_url}.",
@@ -91,6 +91,16 @@ def _by_address(where: str, save: str | None, ca_bundle: Path | None) -> Connect
     own = os.environ.get("LABEXT_JOBS_BASE_URL", url)
     key = os.environ.get("LABEXT_JOBS_API_KEY") if own.rstrip("/") == url.rstrip("/") else None
     return Connection("jobs", save, url, {"api_key": key} if key else {}, options)
+
+
+def _saved(name: str) -> Connection | None:
+    """Return what a profile says of the job service, if it is there and says anything."""
+    if name not in config.profiles():
+        return None
+    try:
+        return config.connection("jobs", name)
+    except SetupError:
+        return None  # a profile of other services
 
 
 def _file(path: Path) -> Path:

@@ -26,9 +26,7 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
     rows = {each: call.jobs.job(each) for each in name}
     would_go = [_described(each, row) for each, row in rows.items()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
-        import pandas as pd
-
-        return pd.concat([call.jobs.show(each) for each in name], ignore_index=True)
+        return _frame(list(rows.values()))
     for each in name:
         output.say(_said(call.jobs.delete(each)) or f"{each} is deleted.")
     return None
@@ -50,6 +48,14 @@ def rm(
     said = call.jobs.delete_file(path=file, folder=folder)
     output.say(_said(said) or f"{file or folder} is removed.")
     return None
+
+
+def _frame(found: list[dict[str, Any]]) -> pd.DataFrame:
+    from labext import frames
+    from labext.jobs.rows import columns
+
+    table = frames.frame(found, columns())
+    return table.drop(columns=["resultUrl", "statuses"], errors="ignore")
 
 
 def _described(name: str, row: dict[str, Any]) -> str:

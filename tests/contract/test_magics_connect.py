@@ -179,6 +179,7 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
     asked_for()
     url = box.jobs.base_url
     config.save_profile("other", "jobs", "https://jobs.example.org/api/")
+    config.save_profile("lab", "lab", "https://lab.example.org/")
     for line, what in {
         f"%jobs connect {url} --keep": "under the name of a profile",
         f"%jobs connect {url} --save other": "is there already",
@@ -187,10 +188,21 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
         f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
         "%jobs connect other --save more": "go with an address",
         "%jobs connect ohter": "no profile ohter",
+        "%jobs connect lab": "no address for jobs",
     }.items():
         with pytest.raises((InputError, SetupError), match=what):
             run(line)
-    assert config.profiles() == ["other"]
+    assert config.profiles() == ["lab", "other"]
+
+
+def test_a_profile_of_another_service_takes_this_one_too(
+    run: Run, box: Sandbox, asked_for: Ask, memory: Memory
+) -> None:
+    asked_for(box.jobs.api_key)
+    config.save_profile("lab", "lab", "https://lab.example.org/")
+    run(f"%jobs connect {box.jobs.base_url} --save lab --keep")
+    assert config.connection("jobs", "lab").base_url == box.jobs.base_url
+    assert config.connection("lab", "lab").base_url == "https://lab.example.org/"
 
 
 @pytest.mark.parametrize(
