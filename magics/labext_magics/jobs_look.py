@@ -95,10 +95,10 @@ def follow(call: Call, name: str, *, background: bool) -> bool:
 
 
 def _failed(last: Progress) -> JobFailedError:
-    reason = f": {last.reason}" if last.reason else "."
+    reason = f": {last.reason.rstrip('.')}" if last.reason else ""
     step = (
         f"`%jobs list --batch {last.subject}` shows its jobs."
         if last.kind == "batch"
         else f"`%jobs show {last.subject}` shows its settings."
     )
-    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}", step)
+    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)
