@@ -6,9 +6,7 @@ lock that it holds, never by a number in a file.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import os
 import signal
 import sys
 import time
@@ -20,7 +18,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from labext.config import sandbox_dir
-from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
+from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError, StorageError
 from labext.redaction import keep_secret
 from labext.sandbox import daemon
 from labext.sandbox.folder import LOCKED, Folder, Lock, read_json
@@ -150,8 +148,8 @@ class Sandbox:
             return False
         holder = self._holder()
         for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 5.0)):
-            _send(holder, number)
-            if _poll(lambda: not self._runs() and not _is_alive(holder), seconds):
+            daemon.send(holder, number)
+            if _poll(lambda: not self._runs() and not daemon.is_alive(holder), seconds):
                 self._folder.connection.unlink(missing_ok=True)
                 return True
         raise ServiceError(
@@ -187,6 +185,7 @@ class Sandbox:
         Raises:
             SetupError: the folder is not a sandbox's.
             ServiceError: it can't be stopped.
+            StorageError: something can't be deleted.
         """
         if not self.data_dir.exists():
             return False
@@ -196,6 +195,11 @@ class Sandbox:
             raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
         try:
             self._folder.erase()
+        except OSError as error:
+            raise StorageError(
+                f"Not all of {self.data_dir} could be deleted: {error}.",
+                "Delete the rest yourself.",
+            ) from error
         finally:
             self._lock.release()
         return True
@@ -235,7 +239,7 @@ class Sandbox:
 
     def _answers(self) -> bool:
         # A process that is being killed keeps its lock until its last thread is gone.
-        return self._runs() and bool(self._connection()) and _is_alive(self._lock.holder())
+        return self._runs() and bool(self._connection()) and daemon.is_alive(self._lock.holder())
 
     def _connection(self) -> dict[str, Any]:
         """connection.json, if the host that lives now has written it."""
@@ -252,7 +256,10 @@ class Sandbox:
         self._folder.prepare()
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
-        process = daemon.spawn(self._folder, self._arguments())
+        try:
+            process = daemon.spawn(self._folder, self._arguments())
+        except OSError as error:
+            raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
         try:
             while process.poll() is None:
                 if self._connection().get("pid") == process.pid:
@@ -300,25 +307,6 @@ def _check_system() -> None:
             f"The sandbox needs packages that are not installed: {', '.join(missing)}.",
             f"Run `{INSTALL}`.",
         )
-
-
-def _send(holder: dict[str, Any], number: signal.Signals) -> None:
-    if _is_alive(holder):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(holder["pid"], number)
-
-
-def _is_alive(holder: dict[str, Any]) -> bool:
-    """Whether the process that wrote itself down lives, and not another with its number."""
-    import psutil
-
-    daemon.reap()
-    try:
-        process = psutil.Process(holder["pid"])
-        same = abs(process.create_time() - holder["created"]) < 1.0
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, KeyError, TypeError):
-        return False
 
 
 def _poll(condition: Callable[[], bool], seconds: float) -> bool:

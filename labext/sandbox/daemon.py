@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from labext.redaction import mask
 from labext.sandbox.folder import Folder
@@ -53,6 +55,26 @@ def reap() -> None:
             ended = pid
         if ended:
             _children.discard(pid)
+
+
+def is_alive(holder: Mapping[str, Any]) -> bool:
+    """Whether the process that wrote itself into its lock lives, and not another of its number."""
+    import psutil
+
+    reap()
+    try:
+        process = psutil.Process(holder["pid"])
+        same = abs(process.create_time() - holder["created"]) < 1.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, KeyError, TypeError):
+        return False
+
+
+def send(holder: Mapping[str, Any], number: signal.Signals) -> None:
+    """Send a signal to the process that wrote itself into its lock, if it lives."""
+    if is_alive(holder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder["pid"], number)
 
 
 def last_words(log: Path, offset: int) -> str:

@@ -120,7 +120,8 @@ class Folder:
 class Lock:
     """A file that is locked as long as the process that took it lives, however it ends.
 
-    The file says which process that is; that it says so means nothing unless it is locked.
+    The file says which process that is; that it says so means nothing unless it is locked. A folder
+    in which nothing can be locked is a StorageError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -163,15 +164,22 @@ class Lock:
     def _try(self, sign: bool = True) -> bool:
         import fcntl
 
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = None
         try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # An erased folder's lock file is no lock: whoever comes next makes a new one.
             if os.fstat(descriptor).st_ino != self.path.stat().st_ino:
                 raise BlockingIOError
-        except (BlockingIOError, FileNotFoundError):
-            os.close(descriptor)
-            return False
+        except OSError as error:
+            if descriptor is not None:
+                os.close(descriptor)
+            if isinstance(error, (BlockingIOError, FileNotFoundError)):
+                return False
+            raise StorageError(
+                f"The file {self.path} can't be locked: {error.strerror}.",
+                "Choose a folder of your own on a local disk for the sandbox.",
+            ) from error
         self._descriptor = descriptor
         if sign:
             import psutil

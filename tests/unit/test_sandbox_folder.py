@@ -73,6 +73,13 @@ def test_a_lock_file_that_was_deleted_is_no_lock(tmp_path: Path) -> None:
         process.communicate("")
 
 
+def test_where_nothing_can_be_locked_is_told(tmp_path: Path) -> None:
+    (tmp_path / "some.lock").mkdir()
+    with pytest.raises(StorageError, match="can't be locked"):
+        Lock(tmp_path / "some.lock").acquire()
+    assert not Lock(tmp_path / "nowhere" / "some.lock").acquire()
+
+
 def test_a_secret_is_made_once_read_by_its_owner_only_and_masked(tmp_path: Path) -> None:
     path = tmp_path / "key"
     value = secret(path)
