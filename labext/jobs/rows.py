@@ -113,10 +113,10 @@ def _rows(answer: Any) -> list[Row] | None:
         elif set(answer) <= {"statuses", "startKey"} and answer:
             return []
         else:
-            answer = [answer[key] for key in sorted(filter(str.isdigit, answer), key=int)]
+            answer = [answer[key] for key in sorted(filter(str.isdecimal, answer), key=int)]
             if not answer:
                 return None
-    if isinstance(answer, list) and all(isinstance(row, Mapping) for row in answer):
+    if isinstance(answer, list) and all(isinstance(row, dict) for row in answer):
         return answer
     return None
 
