@@ -80,9 +80,10 @@ def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir
         "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
     )
     assert done.returncode == 1
-    assert done.stderr.startswith("labext: ")
-    assert done.stderr.count("\n") == 1
-    assert "sequnce" in done.stderr
+    *by_others, last = done.stderr.splitlines()  # an old ipykernel warns about its debugger
+    assert last.startswith("labext: ")
+    assert "sequnce" in last
+    assert not [line for line in by_others if "Traceback" in line or "labext" in line]
     executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
     assert executed.cells[1].outputs[-1].output_type == "error"
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,38 @@ def test_every_dependency_declares_a_lower_bound() -> None:
     extras = PROJECT["optional-dependencies"].values()
     for line in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
         assert ">=" in line or line.startswith("labext-jupyter["), line
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    extras = PROJECT["optional-dependencies"]
+    lines = PROJECT["dependencies"] + extras["sandbox"] + extras["tools"] + extras["rna"]
+    declared = {canonical(line) for line in lines}
+    homes = metadata.packages_distributions()
+    used = {
+        canonical(distribution)
+        for name in imports(*(ROOT / home for home in ("labext", "magics", "widgets")))
+        for distribution in homes.get(name, [name])
+        if name not in sys.stdlib_module_names and not name.startswith("labext")
+    }
+    assert used - {canonical(line) for line in extras["demo"]} == declared
+
+
+def canonical(requirement: str) -> str:
+    return requirement.split(">=")[0].lower().replace("_", "-")
+
+
+def imports(*folders: Path) -> set[str]:
+    """The first part of every absolute import in these folders."""
+    found = set()
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        if "node_modules" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    return found
 
 
 def test_the_extras_nest_as_they_should() -> None:
