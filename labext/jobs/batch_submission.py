@@ -63,10 +63,9 @@ class BatchSubmitter:
                 `/validate-job`.
             StorageError: the journal can't be written; then nothing was sent.
         """
-        there = self._split_there(plan) if plan.split else self._there(plan)
-        absent = [part for part in plan.parts if part.name not in there]
-        if absent and plan.split:
-            self.validate(plan, tool)
+        absent = self._absent(plan)
+        if plan.split:
+            self._validate(plan, absent, tool)
         self._journal.write(plan, free=[part.name for part in absent])
         self._parts.forget(plan.name)
         sent: list[Part] = []
@@ -85,6 +84,21 @@ class BatchSubmitter:
             _message(plan, sent),
             overview(plan),
         )
+
+    def check(self, plan: Plan, tool: Tool) -> pd.DataFrame:
+        """Check what `submit` would send, and send nothing; return a row a job.
+
+        Raises:
+            ConflictError: the name is taken by another batch or job.
+            InputError: the service refuses a job's settings.
+        """
+        self._validate(plan, self._absent(plan), tool)
+        return overview(plan)
+
+    def _absent(self, plan: Plan) -> list[Part]:
+        """Return the parts that the service does not have yet."""
+        there = self._split_there(plan) if plan.split else self._there(plan)
+        return [part for part in plan.parts if part.name not in there]
 
     def _there(self, plan: Plan) -> set[str]:
         entry = self._journal.read(plan.name)
@@ -125,7 +139,7 @@ class BatchSubmitter:
             for page in self._service.pages(batch=part.name)
             for job in page.rows
         }
-        surplus = [job for job in found if job not in plan.jobs or job not in part.jobs]
+        surplus = [job for job in found if job not in set(part.jobs)]
         missing = [job for job in part.jobs if job not in found]
         if surplus or missing:
             which = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
@@ -135,20 +149,16 @@ class BatchSubmitter:
             if unlike is not None:
                 raise taken(part.name, f"in job {job}, {unlike}")
 
-    def validate(self, plan: Plan, tool: Tool) -> None:
-        """Ask the service about one job of each shape, without submitting it.
+    def _validate(self, plan: Plan, parts: list[Part], tool: Tool) -> None:
+        """Ask the service about one job of each shape in these parts, without submitting it.
 
         Raises:
             InputError: it would refuse one.
         """
-        for job in shapes(tool, plan.jobs)[:_VALIDATED]:
-            part = next(part for part in plan.parts if job in part.jobs)
+        stored = {job: f"{part.name}-{job}" for part in parts for job in part.jobs}
+        for job in shapes(tool, {job: plan.jobs[job] for job in stored})[:_VALIDATED]:
             answer = self._service.validate(
-                {
-                    "jobName": f"{part.name}-{job}",
-                    "type": plan.type,
-                    "settings": plan.jobs[job],
-                }
+                {"jobName": stored[job], "type": plan.type, "settings": plan.jobs[job]}
             )
             if answer is None:
                 return

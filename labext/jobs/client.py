@@ -12,8 +12,8 @@ from labext.config import clean_url, state_dir
 from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.jobs import files, names, rows, toolframes
 from labext.jobs.actions import Actions
-from labext.jobs.batch_submission import BatchSubmission, BatchSubmitter, overview
-from labext.jobs.batches import Limits
+from labext.jobs.batch_submission import BatchSubmission, BatchSubmitter
+from labext.jobs.batches import Limits, Plan
 from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
 from labext.jobs.journal import Journal
@@ -23,7 +23,7 @@ from labext.jobs.planning import make_plan
 from labext.jobs.results import Fetcher, OnBytes, Results, Wanted
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
-from labext.jobs.submission import Submission, submit_job
+from labext.jobs.submission import Submission, submit_job, validate_job
 from labext.jobs.watching import Watched, parent
 from labext.progress import Outcome, Progress
 from labext.transport import Rate, Transport
@@ -69,6 +69,7 @@ class JobsClient:
         self._catalogue = Catalogue(self._service)
         self._lister = Lister(self._service, self._parts)
         self._fetcher = Fetcher(self._service, self._parts, state, verify)
+        self._submitter = BatchSubmitter(self._service, self._journal, self._parts)
         self._actions = Actions(self._service, self._parts, self._journal)
 
     def __repr__(self) -> str:
@@ -150,14 +151,12 @@ class JobsClient:
 
         Raises:
             InputError: the settings would be refused.
+            ConflictError: the name is taken by another job.
         """
+        if name is not None:
+            names.check(name)
         clean = self.check(type, settings)
-        name = names.made_up(type, clean) if name is None else names.check(name)
-        answer = self._service.validate({"jobName": name, "type": type, "settings": clean})
-        if answer is not None and not answer[0]:
-            raise InputError(
-                f"The service would refuse this: {answer[1]}", f"See `%jobs tool {type}`."
-            )
+        validate_job(self._service, name or names.made_up(type, clean), type, clean)
         return clean
 
     def submit(
@@ -224,8 +223,7 @@ class JobsClient:
             StorageError: the journal can't be written; nothing was sent.
             OutcomeUnknownError: an answer was lost and the service can't be asked.
         """
-        plan = make_plan(
-            self._catalogue,
+        plan, tool = self._planned(
             name,
             type,
             jobs,
@@ -234,9 +232,7 @@ class JobsClient:
             mapping=mapping,
             limits=Limits(max_runtime_seconds, weighted_hours_budget),
         )
-        tool = self._catalogue.tool(type)
-        files.check_references(self._service, tool, plan.jobs.values())
-        return BatchSubmitter(self._service, self._journal, self._parts).submit(plan, tool)
+        return self._submitter.submit(plan, tool)
 
     def check_batch(
         self,
@@ -249,12 +245,17 @@ class JobsClient:
         max_runtime_seconds: int | None = None,
         weighted_hours_budget: float | None = None,
     ) -> pd.DataFrame:
-        """Check a batch here, and jobs of each shape by the service, without submitting it.
+        """Check a batch as `submit_batch` does, and by the service's `/validate-job`; send nothing.
 
-        Arguments and errors are those of `submit_batch`; the frame is its `BatchSubmission.frame`.
+        Of each shape of settings the service is asked about one job.
+
+        Returns:
+            A row a job: Name, JobName (as the service would know it), Part, the input's columns.
+
+        Raises:
+            InputError, ConflictError: as for `submit_batch`.
         """
-        plan = make_plan(
-            self._catalogue,
+        plan, tool = self._planned(
             name,
             type,
             jobs,
@@ -263,10 +264,13 @@ class JobsClient:
             mapping=mapping,
             limits=Limits(max_runtime_seconds, weighted_hours_budget),
         )
-        tool = self._catalogue.tool(type)
+        return self._submitter.check(plan, tool)
+
+    def _planned(self, *asked: Any, **options: Any) -> tuple[Plan, Tool]:
+        plan = make_plan(self._catalogue, *asked, **options)
+        tool = self._catalogue.tool(plan.type)
         files.check_references(self._service, tool, plan.jobs.values())
-        BatchSubmitter(self._service, self._journal, self._parts).validate(plan, tool)
-        return overview(plan)
+        return plan, tool
 
     # Looking
 
@@ -287,8 +291,9 @@ class JobsClient:
 
         Columns: JobName, Type, JobStatus, batchStatus, Created, Started, Completed (UTC),
         WeightedHours, Settings and Score (parsed), AggregationError, then what else the service
-        gives. Of a batch the first column is Name, the job's own name; the jobs stand in the
-        input's order, the input's columns beside them (`<column>.input` where both have a name).
+        gives. A split batch is one row. Of a batch's jobs the first column is Name, the job's own
+        name; they stand in the input's order, the input's columns beside them (`<column>.input`
+        where both have a name).
         `.attrs` holds `statuses`, the service's tally, and `start_key`, where a list that `limit`
         cut short goes on.
 
@@ -296,7 +301,7 @@ class JobsClient:
             batch: the jobs of this batch, also of a split one.
             limit: rows wanted in all; None for every one.
             organization: the organization's jobs, where permitted.
-            subjobs: the jobs of batches too.
+            subjobs: the jobs of batches too, and split batches' parts as they are.
             email: a teammate's jobs, where permitted.
             start_key: where an earlier list ended.
             scores: spread Score into columns `score.<metric>`.

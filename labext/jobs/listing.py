@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, NotFoundError
 from labext.jobs import names, rows
+from labext.jobs.batches import Plan
+from labext.jobs.folding import Folded
+from labext.jobs.identity import difference, stored_settings
 from labext.jobs.parts import Parts
-from labext.jobs.rows import Page
+from labext.jobs.rows import Page, Row
 from labext.jobs.service import Service
 
 if TYPE_CHECKING:
@@ -55,6 +58,16 @@ class Query:
         }
 
 
+@dataclass
+class _Listed:
+    """What a list consists of: rows, own names of a batch's jobs, tally, where it goes on."""
+
+    rows: list[Row] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    statuses: dict[str, int] = field(default_factory=dict)
+    start_key: str = ""
+
+
 class Lister:
     """Lists jobs of one service."""
 
@@ -91,30 +104,54 @@ class Lister:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
         from labext import frames
 
-        records: list[dict[str, Any]] = []
-        own: list[str] = []
-        statuses: dict[str, int] = {}
-        start_key = ""
-        by_part: dict[str | None, dict[str, int]] = {}
-        for part, page in self.pages(query):
-            records += page.rows
-            if part is not None:
-                own += [names.own(str(row.get("JobName")), part) for row in page.rows]
-            by_part[part] = page.statuses or by_part.get(part, {})
-            start_key = page.start_key
-        for tally in by_part.values():
-            for state, count in tally.items():
-                statuses[state] = statuses.get(state, 0) + count
-        table = frames.frame(records, rows.columns())
-        table = table.drop(columns=["resultUrl", "statuses"], errors="ignore")
+        found = self._batch(query) if query.batch is not None else self._account(query)
+        table = frames.frame(found.rows, rows.columns())
+        if hidden := [name for name in ("resultUrl", "statuses") if name in table.columns]:
+            table = table.drop(columns=hidden)
         if scores:
             table = frames.spread(table, "Score", "score")
         if query.batch is not None:
-            table.insert(0, "Name", own)
+            table.insert(0, "Name", found.names)
             table["Name"] = table["Name"].astype(table["JobName"].dtype)
         table = self._joined(table, query, input_rows, name_column)
-        table.attrs = {"statuses": statuses, "start_key": start_key}
+        table.attrs = {"statuses": found.statuses, "start_key": found.start_key}
         return table
+
+    def _batch(self, query: Query) -> _Listed:
+        """Read the jobs of a batch; of a split one part by part."""
+        found = _Listed()
+        by_part: dict[str | None, dict[str, int]] = {}
+        for part, page in self.pages(query):
+            found.rows += page.rows
+            found.names += [names.own(str(row.get("JobName")), str(part)) for row in page.rows]
+            by_part[part] = page.statuses or by_part.get(part, {})
+            found.start_key = page.start_key
+        for tally in by_part.values():
+            for state, count in tally.items():
+                found.statuses[state] = found.statuses.get(state, 0) + count
+        return found
+
+    def _account(self, query: Query) -> _Listed:
+        """Read the account's jobs, a split batch as one row; with subjobs every row as it is."""
+        found, folded = _Listed(), Folded()
+        while True:
+            left = None if query.limit is None else query.limit - len(folded)
+            part = replace(query, limit=left, start_key=found.start_key or query.start_key)
+            for _, page in self.pages(part):
+                found.rows += page.rows
+                if not query.subjobs:
+                    folded.add(page.rows)
+                found.statuses = page.statuses or found.statuses
+                found.start_key = page.start_key
+            if query.subjobs:
+                return found
+            if left is None or not found.start_key or len(folded) >= (query.limit or 0):
+                break
+        cut = bool(found.start_key or query.start_key) and not query.organization
+        found.rows = folded.rows(
+            (lambda name: self._service.find(name, query.email)) if cut else None
+        )
+        return found
 
     def _of(self, query: Query, batches: tuple[str | None, ...]) -> Iterator[Found]:
         left = query.limit
@@ -166,9 +203,24 @@ class Lister:
                 )
             order, others = joining.names_and_rows(input_rows, column)
             return joining.join(table, key, order, others, missing=whole)
-        if plan is None or set(table[key]).isdisjoint(plan.jobs):
+        if plan is None or not _is_of(table, plan):
             return table
         beside = plan.rows
         if beside is not None and plan.name_column is not None:
             beside = beside.drop(columns=plan.name_column)
         return joining.join(table, key, list(plan.jobs), beside, missing=whole)
+
+
+def _is_of(table: pd.DataFrame, plan: Plan) -> bool:
+    """Say whether the journal speaks of these jobs, and not of another account's of that name."""
+    found = [
+        (name, {"Type": type, "Settings": settings})
+        for name, type, settings in zip(
+            table["Name"], table["Type"], table["Settings"], strict=True
+        )
+        if name in plan.jobs
+    ]
+    return bool(found) and not any(
+        stored_settings(row) is not None and difference(plan.type, plan.jobs[name], row)
+        for name, row in found
+    )

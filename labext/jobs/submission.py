@@ -14,6 +14,7 @@ from typing import Any
 
 from labext.errors import (
     ConflictError,
+    InputError,
     LabextError,
     OutcomeUnknownError,
     ServiceError,
@@ -74,6 +75,23 @@ def submit_job(
     if row is not None and not created:
         return Submission(name, type, False, _reused(name, row), row)
     return Submission(name, type, True, said or f"{name} was submitted.", row)
+
+
+def validate_job(service: Service, name: str, type: str, settings: Mapping[str, Any]) -> None:
+    """Ask the service whether it would take a job, its settings checked, without submitting it.
+
+    Raises:
+        ConflictError: the name is taken by another job.
+        InputError: the service would refuse it.
+    """
+    row = service.find(name)
+    if row is not None:
+        if unlike := _job_difference(type, settings, row):
+            raise taken(name, unlike)
+        return
+    answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
+    if answer is not None and not answer[0]:
+        raise InputError(f"The service would refuse this: {answer[1]}", f"See `%jobs tool {type}`.")
 
 
 def send_once(

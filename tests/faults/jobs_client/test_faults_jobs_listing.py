@@ -1,0 +1,115 @@
+"""Lists with split batches in them, and lists of a batch beside its input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.errors import ConflictError, InputError
+from labext.jobs import JobsClient
+
+FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(250)], "n": range(250)})
+MAPPING = {"temperature": "n"}
+
+
+@pytest.fixture
+def split(client: JobsClient, ledger: Any) -> Any:
+    """The service with an older job, a split batch and a newer job."""
+    ledger.add("older")
+    client.submit_batch(
+        "folds", "fold", FRAME.assign(n=37), {"sequence": "A"}, "name", {"temperature": "n"}
+    )
+    ledger.add("newer")
+    return ledger
+
+
+def test_a_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
+    table = client.jobs()
+    assert table["JobName"].tolist() == ["newer", "folds", "older"]
+    assert table["batchStatus"].tolist()[1] == "Running"
+    assert "parts" not in table.columns
+    split.complete("folds-part1of3", "folds-part2of3", "folds-part3of3")
+    assert client.jobs()["batchStatus"].tolist()[1] == "Complete"
+    parts = [row["JobName"] for row in client.iter_jobs()]
+    assert parts == ["newer", "folds-part3of3", "folds-part2of3", "folds-part1of3", "older"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 50])
+def test_a_limit_counts_what_is_seen(client: JobsClient, split: Any, limit: int) -> None:
+    whole = ["newer", "folds", "older"]
+    table = client.jobs(limit=limit)
+    assert table["JobName"].tolist() == whole[:limit]
+    assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
+
+
+def test_parts_beyond_the_end_of_a_cut_list_are_looked_for(client: JobsClient, split: Any) -> None:
+    split.complete("folds-part3of3")
+    assert client.jobs(limit=2)["batchStatus"].tolist()[1] == "Running"
+    del split.rows["folds-part1of3"], split.rows["folds-part2of3"]
+    assert client.jobs()["batchStatus"].tolist()[1] == "Stopped"
+
+
+def test_a_batch_is_listed_beside_its_input(client: JobsClient, split: Any) -> None:
+    table = client.jobs(batch="folds")
+    assert table["Name"].tolist() == FRAME["name"].tolist()
+    assert table["n"].tolist() == [37] * 250
+    some = client.jobs(batch="folds", limit=120)
+    assert some["Name"].tolist() == FRAME["name"].tolist()[:120]
+    assert some["n"].tolist() == [37] * 120
+    mine = client.jobs(batch="folds", rows=FRAME.assign(n=1), name_column="name")
+    assert mine["n"].tolist() == [1] * 250
+
+
+def test_a_part_that_is_not_there_leaves_its_rows(client: JobsClient, split: Any) -> None:
+    for name in ["folds-part2of3", *split.members.pop("folds-part2of3")]:
+        del split.rows[name]
+    table = client.jobs(batch="folds")
+    assert table["Name"].tolist() == FRAME["name"].tolist()
+    assert table["JobStatus"].isna().sum() == 100
+    assert client.job("folds")["statuses"] == {"In Queue": 150, "not sent": 100}
+    split.complete("folds-part1of3", "folds-part3of3")
+    (seen,) = client.watch("folds")
+    assert "folds-part2of3 was never sent" in seen.reason
+    assert seen.total == 250
+
+
+def test_another_accounts_batch_of_the_name_is_not_joined(client: JobsClient, ledger: Any) -> None:
+    client.submit_batch("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
+    assert "n" in client.jobs(batch="few").columns
+    for name in ("few-h0", "few-h1"):
+        ledger.rows[name]["Settings"] = '{"sequence": "C"}'
+    assert "n" not in client.jobs(batch="few").columns
+
+
+def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: Any) -> None:
+    client.job("folds")
+    for name in [name for name in split.rows if name.startswith("folds")]:
+        del split.rows[name]
+    split.members.clear()
+    split.add_batch("folds", {"x": {"sequence": "A"}})
+    for again in (client, JobsClient(client.base_url, "ledger-key-0123456789")):
+        assert again.job("folds")["JobName"] == "folds"
+        assert again.jobs(batch="folds")["Name"].tolist() == ["x"]
+        assert next(again.watch("folds")).total == 1
+
+
+def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+    asked = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
+    table = client.check_batch(*asked)
+    assert table.columns.tolist() == ["Name", "JobName", "Part", "n"]
+    assert table["JobName"].tolist() == ["few-h0", "few-h1", "few-h2"]
+    assert ledger.count("validate-job") == 1
+    assert not ledger.rows
+    with pytest.raises(InputError, match="would refuse job h0"):
+        client.check_batch("few", "fold", {"h0": {"sequence": "A", "temperature": 101}})
+    client.submit_batch(*asked)
+    assert len(client.check_batch(*asked)) == 3
+    with pytest.raises(ConflictError):
+        client.check_batch("few", "fold", {"h0": {"sequence": "A"}})
+    with pytest.raises(ConflictError):
+        client.validate("fold", {"sequence": "A"}, "few")
+    assert client.validate("fold", {"sequence": "A"}) == {"sequence": "A"}
+    assert len(ledger.rows) == 4
