@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from labext.errors import BusyError, ConflictError, ServiceError, StorageError
+from labext.errors import ArchiveError, ConflictError, StorageError
 from labext.jobs import archives
 from labext.jobs.archives import File
-from labext.jobs.manifest import is_same
+from labext.jobs.manifest import Manifest, is_same
 from labext.jobs.storage import make_folder, storage_errors
 
 
@@ -19,8 +19,7 @@ from labext.jobs.storage import make_folder, storage_errors
 def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
     """Make a hidden folder for what is not whole yet, in the folder where it will go.
 
-    After a failure of the service or an interrupt it stays if it holds a download that can be
-    gone on with.
+    After a failure it stays if it holds a download that can be gone on with.
 
     Args:
         folder: made if need be.
@@ -28,29 +27,74 @@ def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
         key: tells one run's results from another's; what was left of others is removed.
     """
     make_folder(folder)
-    stage = folder / f".labext-{name}-{key[:12]}"
-    for old in folder.glob(f".labext-{name}-*"):
+    # A dot parts them: no job's name has one.
+    stage = folder / f".labext-{name}.{key[:12]}"
+    for old in folder.glob(f".labext-{name}.*"):
         if old != stage:
             shutil.rmtree(old, ignore_errors=True)
     make_folder(stage)
     try:
         yield stage
-    except (ServiceError, BusyError, KeyboardInterrupt):
+    except BaseException:
         shutil.rmtree(stage / "files", ignore_errors=True)
         if not any(stage.iterdir()):
             stage.rmdir()
         raise
-    except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
-        raise
     shutil.rmtree(stage, ignore_errors=True)
+
+
+def clear(stage: Path) -> None:
+    """Remove what is in the stage: nothing of it can be used."""
+    for entry in stage.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+
+
+def install(
+    archive: Path, stage: Path, folder: Path, before: Manifest | None, record: str
+) -> tuple[list[File], File]:
+    """Unpack an archive and put its files, and itself, into the folder.
+
+    Args:
+        archive: in the stage, or in the folder already.
+        stage: where it is unpacked first.
+        folder: the results folder.
+        before: what an earlier fetch of the same job's results put there.
+        record: the name of the manifest.
+
+    Returns:
+        The files, and the archive.
+
+    Raises:
+        ArchiveError: it is damaged, or not safe to unpack; nothing was put there.
+        ConflictError: something stands there that is not these results; nothing was put there.
+        StorageError: the disk is too full, or the folder can't be written.
+    """
+    files = unpack(archive, stage)
+    kept = archives.file_of(archive, archive.name)
+    paths = {file.path for file in files}
+    if taken := paths & {kept.path, record}:
+        raise ArchiveError(
+            f"The archive holds a file {taken.pop()}, which is what is written here.",
+            "Fetch the archive alone, to a path that ends in .zip.",
+        )
+    earlier = () if before is None else before.files
+    ours = {file.path for file in earlier} | ({kept.path} if before else set())
+    check_place(folder, [*files, kept], ours)
+    place(stage, folder, files)
+    with storage_errors(folder):
+        archive.replace(folder / kept.path)
+    remove_stale(folder, earlier, paths)
+    return files, kept
 
 
 def unpack(archive: Path, stage: Path) -> list[File]:
     """Unpack an archive into the stage's `files`.
 
     Raises:
-        ArchiveError: it is damaged, or not safe to unpack; it is removed then.
+        ArchiveError: it is damaged, or not safe to unpack.
         StorageError: the disk is too full.
     """
     size = archives.unpacked_size(archive)
@@ -66,30 +110,28 @@ def unpack(archive: Path, stage: Path) -> list[File]:
     return archives.unpack(archive, make_folder(into))
 
 
-def check_place(folder: Path, files: Iterable[File], ours: Iterable[File], owner: str) -> None:
+def check_place(folder: Path, files: Iterable[File], ours: Container[str]) -> None:
     """Check that files can be put into a folder.
 
     Args:
         folder: where to.
         files: what is to be put there.
-        ours: what an earlier fetch of the same job's results put there.
-        owner: the job, for the message.
+        ours: the paths that an earlier fetch of the same job's results put there.
 
     Raises:
         ConflictError: something stands there that is not these results.
     """
-    known = {file.path for file in ours}
     for file in files:
         target = folder.joinpath(*PurePosixPath(file.path).parts)
         for above in [*target.parents][: len(PurePosixPath(file.path).parts) - 1]:
             if above.is_symlink() or (above.exists() and not above.is_dir()):
-                raise _conflict(above, owner)
+                raise _conflict(above)
         if not os.path.lexists(target):
             continue
         if target.is_symlink() or target.is_dir():
-            raise _conflict(target, owner)
-        if file.path not in known and not is_same(folder, file):
-            raise _conflict(target, owner)
+            raise _conflict(target)
+        if file.path not in ours and not is_same(folder, file):
+            raise _conflict(target)
 
 
 def place(stage: Path, folder: Path, files: Iterable[File]) -> None:
@@ -106,12 +148,11 @@ def place(stage: Path, folder: Path, files: Iterable[File]) -> None:
             os.replace((stage / "files").joinpath(*parts), target)
 
 
-def remove_stale(folder: Path, before: Iterable[File], now: Iterable[File]) -> None:
+def remove_stale(folder: Path, before: Iterable[File], now: Container[str]) -> None:
     """Remove files of an earlier run's results that are unchanged, and not among the new ones."""
-    current = {file.path for file in now}
     for file in before:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
-        if file.path in current or path.is_symlink() or not is_same(folder, file):
+        if file.path in now or path.is_symlink() or not is_same(folder, file):
             continue
         with storage_errors(path):
             path.unlink()
@@ -121,8 +162,8 @@ def remove_stale(folder: Path, before: Iterable[File], now: Iterable[File]) -> N
             above.rmdir()
 
 
-def _conflict(path: Path, owner: str) -> ConflictError:
+def _conflict(path: Path) -> ConflictError:
     return ConflictError(
-        f"{path} is there already, and is not from the results of {owner}.",
+        f"{path} is there already, and is not from these results.",
         "Choose another folder, or move it away.",
     )

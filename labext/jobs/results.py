@@ -139,25 +139,11 @@ class Fetcher:
             if fetched:
                 archive = self._archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
             try:
-                files = placing.unpack(archive, stage)
-                own = {f"{stem}.zip", record.name} & {file.path for file in files}
-                if own:
-                    raise ArchiveError(f"The archive of {job.name} holds a file {own.pop()}.")
-            except ArchiveError:
-                archive.unlink(missing_ok=True)
+                files, kept = placing.install(archive, stage, folder, before, record.name)
+            except (ArchiveError, ConflictError, StorageError):
+                if fetched:
+                    placing.clear(stage)
                 raise
-            kept = archives.file_of(archive, f"{stem}.zip")
-            ours = () if before is None else before.files
-            theirs = [
-                *ours,
-                *(() if before is None or before.archive is None else [before.archive]),
-            ]
-            placing.check_place(folder, [*files, kept], theirs, job.name)
-            placing.place(stage, folder, files)
-            if fetched:
-                with storage_errors(folder):
-                    archive.replace(folder / kept.path)
-            placing.remove_stale(folder, ours, files)
             done = self._manifest(job, wanted, files, kept)
             done.write(record)
         what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
@@ -350,5 +336,7 @@ def _results(path: Path, done: Manifest, folder: Path, fetched: bool, what: str)
         columns=["file", "bytes", "sha256"],
     )
     archive = None if done.archive is None else folder / done.archive.path
+    if done.wanted["fileName"] is None and path != folder:
+        archive = path
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
     return Results(path, files, fetched, archive, f"The results ({count}) {what}.")

@@ -96,6 +96,7 @@ def test_nothing_that_is_not_theirs_is_overwritten(
     with pytest.raises(ConflictError, match=r"log\.txt is there already"):
         client.download("f1", tmp_path)
     assert everything(tmp_path) == ["log.txt"]
+    assert not list(tmp_path.glob(".labext*"))
     (tmp_path / "log.txt").write_text("done\n")
     assert client.download("f1", tmp_path).fetched
 
@@ -339,7 +340,7 @@ def test_what_was_whole_before_a_break_is_not_fetched_again(
     split.fail("download", None, *[split.Answer(500, "disk on fire")] * 5)
     with pytest.raises(ServiceError, match="disk on fire"):
         client.download("b", tmp_path)
-    assert [name for name in everything(tmp_path) if not name.startswith(".labext-b-")] == []
+    assert [name for name in everything(tmp_path) if not name.startswith(".labext-b.")] == []
     split.received.clear()
     assert client.download("b", tmp_path).fetched
     assert split.count("download") == 1
