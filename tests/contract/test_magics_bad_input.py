@@ -68,7 +68,7 @@ LINES = [
     ("%jobs upload nothing.pdb", "no file nothing.pdb"),
     ("%jobs upload .", "no file ."),
     ("%jobs submit normal_modes --set pdbFile=someone@example.org/1A8O.pdb", "bare name"),
-    ("%jobs submit normal_modes --set pdbFile=1A8O.pdb", "no such file has been uploaded"),
+    ("%jobs submit normal_modes --set pdbFile=nowhere.pdb", "no such file has been uploaded"),
     ("%jobs submit normal_modes --set pdbFile={Path('1A8O.pdb')}", "path"),
     ("%jobs results nosuch --to out/w", 'called "nosuch"'),
     ("%jobs results taken --to out/w --file nosuch.txt", "nosuch.txt"),
