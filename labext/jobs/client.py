@@ -18,9 +18,10 @@ from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
 from labext.jobs.journal import Journal
 from labext.jobs.listing import Lister, Query
+from labext.jobs.obtaining import OnBytes, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.planning import make_plan
-from labext.jobs.results import Fetcher, OnBytes, Results, Wanted
+from labext.jobs.results import Fetcher, Results
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
 from labext.jobs.submission import Submission, submit_job, validate_job
@@ -300,8 +301,8 @@ class JobsClient:
         Args:
             batch: the jobs of this batch, also of a split one.
             limit: rows wanted in all; None for every one.
-            organization: the organization's jobs, where permitted.
-            subjobs: the jobs of batches too, and split batches' parts as they are.
+            organization: the organization's jobs, where permitted; parts as they are.
+            subjobs: the jobs of batches too; parts as they are.
             email: a teammate's jobs, where permitted.
             start_key: where an earlier list ended.
             scores: spread Score into columns `score.<metric>`.
@@ -389,7 +390,7 @@ class JobsClient:
                 why = f": {seen.reason}" if seen.reason else ""
                 raise JobFailedError(
                     f"{name} has ended as {seen.phase}{why}.",
-                    f"See `%jobs show {name}`; its log.txt may say more.",
+                    f"See `%jobs show {name}`.",
                 )
             if timeout is not None and seen.elapsed >= timeout:
                 break

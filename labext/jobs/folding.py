@@ -8,8 +8,8 @@ from labext.jobs import names, rows
 from labext.jobs.parts import merged
 from labext.jobs.rows import Row
 
-Split = tuple[str, int, object]
-"""A split batch in a list: its name, its number of parts, and whose it is."""
+Split = tuple[str, int]
+"""A split batch in a list: its name, and its number of parts."""
 
 
 class Folded:
@@ -30,7 +30,7 @@ class Folded:
                 self._rows.append(row)
                 continue
             name, number, count = part
-            split: Split = (name, count, row.get("Email"))
+            split = (name, count)
             if split not in self._parts:
                 self._parts[split] = {}
                 self._rows.append(split)
@@ -46,7 +46,7 @@ class Folded:
         return [self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows]
 
     def _merged(self, split: Split, find: Callable[[str], Row | None] | None) -> Row:
-        name, count, owner = split
+        name, count = split
         came = self._parts[split]
         found: dict[str, Row | None] = {}
         for number in range(1, count + 1):
@@ -54,4 +54,4 @@ class Folded:
             found[part] = came.get(number) or (find(part) if find else None)
         row = merged(name, found, {})
         del row["parts"], row["statuses"]
-        return row if owner is None else {**row, "Email": owner}
+        return row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, NotFoundError
@@ -13,7 +14,7 @@ from labext.jobs.folding import Folded
 from labext.jobs.identity import difference, stored_settings
 from labext.jobs.parts import Parts
 from labext.jobs.rows import Page, Row
-from labext.jobs.service import Service
+from labext.jobs.service import Service, circle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,25 +133,31 @@ class Lister:
         return found
 
     def _account(self, query: Query) -> _Listed:
-        """Read the account's jobs, a split batch as one row; with subjobs every row as it is."""
-        found, folded = _Listed(), Folded()
-        while True:
+        """Read the account's jobs, a split batch as one row."""
+        if query.subjobs or query.organization:
+            return self._as_they_are(query)
+        found, folded = _Listed(start_key=query.start_key or ""), Folded()
+        keys = set[str]()
+        while query.limit is None or len(folded) < query.limit:
             left = None if query.limit is None else query.limit - len(folded)
-            part = replace(query, limit=left, start_key=found.start_key or query.start_key)
-            for _, page in self.pages(part):
-                found.rows += page.rows
-                if not query.subjobs:
-                    folded.add(page.rows)
-                found.statuses = page.statuses or found.statuses
-                found.start_key = page.start_key
-            if query.subjobs:
-                return found
-            if left is None or not found.start_key or len(folded) >= (query.limit or 0):
+            more = self._as_they_are(replace(query, limit=left, start_key=found.start_key))
+            folded.add(more.rows)
+            found.statuses, found.start_key = more.statuses, more.start_key
+            if not found.start_key:
                 break
-        cut = bool(found.start_key or query.start_key) and not query.organization
-        found.rows = folded.rows(
-            (lambda name: self._service.find(name, query.email)) if cut else None
-        )
+            if found.start_key in keys:
+                raise circle()
+            keys.add(found.start_key)
+        cut = bool(found.start_key or query.start_key)
+        found.rows = folded.rows(partial(self._service.find, email=query.email) if cut else None)
+        return found
+
+    def _as_they_are(self, query: Query) -> _Listed:
+        found = _Listed()
+        for _, page in self.pages(query):
+            found.rows += page.rows
+            found.statuses = page.statuses or found.statuses
+            found.start_key = page.start_key
         return found
 
     def _of(self, query: Query, batches: tuple[str | None, ...]) -> Iterator[Found]:

@@ -59,4 +59,6 @@ def _frame(jobs: Any) -> pd.DataFrame | None:
         return None
     import pandas as pd
 
-    return jobs if isinstance(jobs, pd.DataFrame) else None
+    if not isinstance(jobs, pd.DataFrame):
+        return None
+    return jobs.set_axis(pd.Index([str(column) for column in jobs.columns]), axis=1)

@@ -7,35 +7,30 @@ which says what they are. A path that ends in `.zip` gets the archive alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext.errors import (
     ArchiveError,
     ConflictError,
-    InputError,
     JobFailedError,
-    NotFoundError,
     NotReadyError,
     StorageError,
 )
-from labext.jobs import archives, manifest, merging, names, placing, rows
+from labext.jobs import archives, manifest, placing, rows
 from labext.jobs.archives import File
 from labext.jobs.identity import canonical
 from labext.jobs.manifest import Manifest
+from labext.jobs.obtaining import Job, OnBytes, Source, Wanted
 from labext.jobs.parts import Parts
-from labext.jobs.rows import Row
 from labext.jobs.service import Service
-from labext.jobs.storage import storage_errors, write_whole
+from labext.jobs.storage import storage_errors
 from labext.jobs.watching import resolve, seen
 from labext.progress import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
-
-OnBytes = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
@@ -57,39 +52,6 @@ class Results:
     message: str
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which results of a job are wanted: all, one file, or the structures only; and whose."""
-
-    file: str | None = None
-    pdbs_only: bool = False
-    email: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.file is not None and self.pdbs_only:
-            raise InputError("One file and the structures only can't both be asked for.", "Choose.")
-        if self.file == "":
-            raise InputError("The name of the file is empty.", "Name one of the job's files.")
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What stands in the manifest."""
-        return {"fileName": self.file, "pdbsOnly": self.pdbs_only}
-
-
-@dataclass(frozen=True)
-class _Job:
-    """The job or batch whose results are fetched: its name, its row, and its parts' rows."""
-
-    name: str
-    row: Row
-    found: Mapping[str, Row | None]
-
-    @property
-    def split(self) -> bool:
-        return self.name not in self.found
-
-
 class Fetcher:
     """Fetches results from one service.
 
@@ -106,14 +68,14 @@ class Fetcher:
         self._service = service
         self._parts = parts
         self._state = state
-        self._verify = verify
+        self._source = Source(service, parts, verify)
 
     def fetch(
         self, name: str, to: Path | str, wanted: Wanted, on_bytes: OnBytes | None = None
     ) -> Results:
         """Fetch results; see `JobsClient.download`."""
         found = resolve(self._service, self._parts, name, wanted.email)
-        job = _Job(name, seen(name, found, {}), found)
+        job = Job(name, seen(name, found, {}), found)
         _check_ended(job)
         path = Path(to).expanduser()
         if wanted.file is not None:
@@ -125,7 +87,7 @@ class Fetcher:
             return self._single(job, path, wanted, on_bytes)
         return self._folder(job, path, wanted, on_bytes)
 
-    def _folder(self, job: _Job, folder: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _folder(self, job: Job, folder: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
         stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
@@ -137,7 +99,7 @@ class Fetcher:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
             if fetched:
-                archive = self._archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
             try:
                 files, kept = placing.install(archive, stage, folder, before, record.name)
             except (ArchiveError, ConflictError, StorageError):
@@ -150,7 +112,7 @@ class Fetcher:
         what += _left_out(job)
         return _results(folder, done, folder, fetched, what)
 
-    def _single(self, job: _Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _single(self, job: Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
         record = manifest.elsewhere(self._state, target)
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         there = target.exists()
@@ -165,11 +127,11 @@ class Fetcher:
             )
         if job.split:
             with placing.staging(target.parent, job.name, _key(fresh)) as stage:
-                whole = self._whole(job, stage, wanted, on_bytes)
+                whole = self._source.whole(job, stage, wanted, on_bytes)
                 with storage_errors(target):
                     whole.replace(target)
         else:
-            self._download(job.name, target, wanted, on_bytes)
+            self._source.download(job.name, target, wanted, on_bytes)
         file = archives.file_of(target, target.name)
         done = self._manifest(job, wanted, [file])
         if wanted.file is None:
@@ -182,83 +144,9 @@ class Fetcher:
         what = f"were fetched to {target}{_left_out(job)}"
         return _results(target, done, target.parent, True, what)
 
-    def _whole(self, job: _Job, stage: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
-        """Fetch one archive, or one file, of a split batch into the stage."""
-        target = stage / "whole"
-        if wanted.file is None:
-            return self._archive(job, stage, target, wanted, on_bytes)
-        first, _, rest = wanted.file.partition("/")
-        if wanted.file == merging.METRICS:
-            tables = {
-                part: self._download(part, stage / f"{part}.csv", wanted, on_bytes).read_bytes()
-                for part in _complete(job)
-            }
-            write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
-            return target
-        for part in _complete(job):
-            if rest and first in self._jobs_of(part, wanted):
-                try:
-                    return self._download(part, target, wanted, on_bytes)
-                except NotFoundError:  # an archive whose folders have the jobs' stored names
-                    stored = replace(wanted, file=f"{part}-{wanted.file}")
-                    return self._download(part, target, stored, on_bytes)
-        raise InputError(
-            f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
-        )
-
-    def _archive(
-        self, job: _Job, stage: Path, target: Path, wanted: Wanted, on_bytes: OnBytes | None
-    ) -> Path:
-        """Fetch the archive; of a split batch its parts', merged."""
-        if not job.split:
-            return self._download(job.name, target, wanted, on_bytes)
-        fetched: dict[str, Path] = {}
-        for part in _complete(job):
-            done = sum(path.stat().st_size for path in fetched.values())
-            path = stage / f"{part}.zip"
-            # What an interrupted fetch left whole is not fetched again.
-            if not path.exists():
-                self._download(part, path, wanted, on_bytes and _from(on_bytes, done))
-            fetched[part] = path
-        try:
-            merging.merge(fetched, target, self._order(job, wanted))
-        except ArchiveError:
-            for path in fetched.values():
-                path.unlink(missing_ok=True)
-            target.unlink(missing_ok=True)
-            raise
-        return target
-
-    def _download(self, name: str, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
-        from labext.transport.download import fetch
-
-        def address() -> str:
-            return self._service.result_url(
-                name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
-            )
-
-        return fetch(
-            address(),
-            target,
-            fresh=address,
-            on_bytes=on_bytes,
-            verify=self._verify,
-            service="job service",
-        )
-
-    def _order(self, job: _Job, wanted: Wanted) -> list[str]:
-        entry = None if wanted.email else self._parts.entry(job.name)
-        if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
-            return list(entry.plan.jobs)
-        return [own for part in _complete(job) for own in self._jobs_of(part, wanted)]
-
-    def _jobs_of(self, part: str, wanted: Wanted) -> list[str]:
-        pages = self._service.pages(batch=part, jobEmail=wanted.email)
-        return [names.own(str(row.get("JobName")), part) for page in pages for row in page.rows]
-
     def _manifest(
         self,
-        job: _Job,
+        job: Job,
         wanted: Wanted,
         files: list[File] | None = None,
         archive: File | None = None,
@@ -273,7 +161,7 @@ class Fetcher:
         )
 
 
-def _check_ended(job: _Job) -> None:
+def _check_ended(job: Job) -> None:
     """Check that there may be results; of a single job or batch the service itself says so.
 
     Raises:
@@ -287,7 +175,7 @@ def _check_ended(job: _Job) -> None:
         raise NotReadyError(
             f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
         )
-    if outcome is Outcome.FAILED or (job.split and not _complete(job)):
+    if outcome is Outcome.FAILED or (job.split and not job.complete):
         why = rows.reason(job.row)
         raise JobFailedError(
             f"{job.name} has no results as a whole: {phase}{f' ({why})' if why else ''}.",
@@ -295,17 +183,9 @@ def _check_ended(job: _Job) -> None:
         )
 
 
-def _complete(job: _Job) -> list[str]:
-    return [
-        part
-        for part, row in job.found.items()
-        if row is not None and rows.outcome(row) is Outcome.COMPLETE
-    ]
-
-
-def _left_out(job: _Job) -> str:
+def _left_out(job: Job) -> str:
     """Say which parts of a split batch have no results, since none of their jobs is complete."""
-    absent = [part for part in job.found if part not in _complete(job)] if job.split else []
+    absent = [part for part in job.found if part not in job.complete] if job.split else []
     return f"; without {', '.join(absent)}, which ended without results" if absent else ""
 
 
@@ -322,10 +202,6 @@ def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
 def _key(fresh: Manifest) -> str:
     said = canonical([fresh.service, fresh.identity, fresh.wanted])
     return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
-
-
-def _from(on_bytes: OnBytes, before: int) -> OnBytes:
-    return lambda done, _: on_bytes(before + done, None)
 
 
 def _results(path: Path, done: Manifest, folder: Path, fetched: bool, what: str) -> Results:

@@ -72,7 +72,7 @@ class Service:
             if not key:
                 return
             if key in seen:
-                raise ServiceError("The service's list of jobs goes round in a circle.")
+                raise circle()
             seen.add(key)
 
     def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
@@ -153,6 +153,11 @@ class Service:
         """Delete an uploaded file, or a folder with its files; return the service's words."""
         params = {"filePath": path, "folder": folder}
         return said(self.transport.send(operations.DELETE_FILE, params=params))
+
+
+def circle() -> ServiceError:
+    """Return the error for a list whose keys come again."""
+    return ServiceError("The service's list of jobs goes round in a circle.")
 
 
 def said(reply: Reply) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from labext.errors import ConflictError, InputError
+from labext.errors import ConflictError, InputError, ServiceError
 from labext.jobs import JobsClient
 
 FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(250)], "n": range(250)})
@@ -43,6 +43,19 @@ def test_a_limit_counts_what_is_seen(client: JobsClient, split: Any, limit: int)
     table = client.jobs(limit=limit)
     assert table["JobName"].tolist() == whole[:limit]
     assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
+
+
+def test_a_list_of_parts_that_goes_round_ends(client: JobsClient, split: Any) -> None:
+    split.as_list = lambda rows, _: {"jobs": [split.rows["folds-part1of3"]], "startKey": "1"}
+    with pytest.raises(ServiceError, match="circle"):
+        client.jobs(limit=2)
+
+
+def test_columns_need_not_be_called_by_text(client: JobsClient, ledger: Any) -> None:
+    frame = pd.DataFrame([["a", "GGG"], ["b", "CCC"]])
+    done = client.submit_batch("few", "fold", frame, None, "0", {"sequence": "1"})
+    assert done.frame["1"].tolist() == ["GGG", "CCC"]
+    assert client.jobs(batch="few")["1"].tolist() == ["GGG", "CCC"]
 
 
 def test_parts_beyond_the_end_of_a_cut_list_are_looked_for(client: JobsClient, split: Any) -> None:

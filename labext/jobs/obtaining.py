@@ -1,0 +1,159 @@
+"""Archives and files asked of the service: the two-step download, and a split batch's parts as one.
+
+Nothing is put into the user's folder here; that is `labext.jobs.results`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labext.errors import ArchiveError, InputError, NotFoundError
+from labext.jobs import merging, names, rows
+from labext.jobs.parts import Parts
+from labext.jobs.rows import Row
+from labext.jobs.service import Service
+from labext.jobs.storage import write_whole
+from labext.progress import Outcome
+
+OnBytes = Callable[[int, int | None], None]
+"""Is told the bytes that have come, and the whole's if known."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which results of a job are wanted: all, one file, or the structures only; and whose."""
+
+    file: str | None = None
+    pdbs_only: bool = False
+    email: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.file is not None and self.pdbs_only:
+            raise InputError("One file and the structures only can't both be asked for.", "Choose.")
+        if self.file == "":
+            raise InputError("The name of the file is empty.", "Name one of the job's files.")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What stands in the manifest."""
+        return {"fileName": self.file, "pdbsOnly": self.pdbs_only}
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job or batch whose results are fetched: its name, its row, and its parts' rows."""
+
+    name: str
+    row: Row
+    found: Mapping[str, Row | None]
+
+    @property
+    def split(self) -> bool:
+        """Whether it is a split batch."""
+        return self.name not in self.found
+
+    @property
+    def complete(self) -> list[str]:
+        """The parts of a split batch that are complete."""
+        return [
+            part
+            for part, row in self.found.items()
+            if row is not None and rows.outcome(row) is Outcome.COMPLETE
+        ]
+
+
+class Source:
+    """Where results come from: one service.
+
+    Args:
+        service: the service.
+        parts: knows split batches.
+        verify: for TLS, as the transport's.
+    """
+
+    def __init__(self, service: Service, parts: Parts, verify: bool | str) -> None:
+        self._service = service
+        self._parts = parts
+        self._verify = verify
+
+    def whole(self, job: Job, stage: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
+        """Fetch one archive, or one file, of a split batch into the stage."""
+        target = stage / "whole"
+        if wanted.file is None:
+            return self.archive(job, stage, target, wanted, on_bytes)
+        first, _, rest = wanted.file.partition("/")
+        if wanted.file == merging.METRICS:
+            tables = {
+                part: self.download(part, stage / f"{part}.csv", wanted, on_bytes).read_bytes()
+                for part in job.complete
+            }
+            write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
+            return target
+        for part in job.complete:
+            if rest and first in self._jobs_of(part, wanted):
+                try:
+                    return self.download(part, target, wanted, on_bytes)
+                except NotFoundError:  # an archive whose folders have the jobs' stored names
+                    stored = replace(wanted, file=f"{part}-{wanted.file}")
+                    return self.download(part, target, stored, on_bytes)
+        raise InputError(
+            f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
+        )
+
+    def archive(
+        self, job: Job, stage: Path, target: Path, wanted: Wanted, on_bytes: OnBytes | None
+    ) -> Path:
+        """Fetch the archive; of a split batch its parts', merged."""
+        if not job.split:
+            return self.download(job.name, target, wanted, on_bytes)
+        fetched: dict[str, Path] = {}
+        for part in job.complete:
+            done = sum(path.stat().st_size for path in fetched.values())
+            path = stage / f"{part}.zip"
+            # What an interrupted fetch left whole is not fetched again.
+            if not path.exists():
+                self.download(part, path, wanted, on_bytes and _from(on_bytes, done))
+            fetched[part] = path
+        try:
+            merging.merge(fetched, target, self._order(job, wanted))
+        except ArchiveError:
+            for path in fetched.values():
+                path.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+            raise
+        return target
+
+    def download(self, name: str, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
+        """Fetch what is wanted of one job, or one batch of the service, to `target`."""
+        from labext.transport.download import fetch
+
+        def address() -> str:
+            return self._service.result_url(
+                name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
+            )
+
+        return fetch(
+            address(),
+            target,
+            fresh=address,
+            on_bytes=on_bytes,
+            verify=self._verify,
+            service="job service",
+        )
+
+    def _order(self, job: Job, wanted: Wanted) -> list[str]:
+        entry = None if wanted.email else self._parts.entry(job.name)
+        if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
+            return list(entry.plan.jobs)
+        return [own for part in job.complete for own in self._jobs_of(part, wanted)]
+
+    def _jobs_of(self, part: str, wanted: Wanted) -> list[str]:
+        pages = self._service.pages(batch=part, jobEmail=wanted.email)
+        return [names.own(str(row.get("JobName")), part) for page in pages for row in page.rows]
+
+
+def _from(on_bytes: OnBytes, before: int) -> OnBytes:
+    return lambda done, _: on_bytes(before + done, None)
