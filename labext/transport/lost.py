@@ -119,7 +119,7 @@ def _why_broken(failure: Exception) -> str:
         return "no answer in time"
     if _find(failure, urllib3.exceptions.IncompleteRead):
         return "the answer was cut short"
-    if isinstance(failure, requests.exceptions.ContentDecodingError):
+    if _find(failure, urllib3.exceptions.DecodeError):
         return "the answer can't be unpacked"
     reset = _find(failure, ConnectionError)
     if reset is not None:

@@ -72,7 +72,8 @@ class Partial:
 
     def restart(self, validator: str | None, total: int | None) -> None:
         """Begin anew, with what the whole is."""
-        self._storing(lambda: self._file.truncate(0))
+        if self.size:  # ext4 writes a truncated file to disk at once, at half the speed
+            self._storing(lambda: self._file.truncate(0))
         self.size, self.validator, self.total = 0, validator, total
         free = shutil.disk_usage(self.target.parent)
         if total is not None and free.total and free.free < total:

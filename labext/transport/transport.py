@@ -274,7 +274,8 @@ class Transport:
 
     def _content(self, call: Call, response: requests.Response) -> bytes:
         try:
-            return response.content
+            # At once: `response.content` would put it together from pieces of 10 KiB.
+            return bytes(response.raw.read(decode_content=True))
         except NETWORK_ERRORS as failure:
             missing = lost(failure, call.url, self.service)
         raise self._after_loss(call, missing)

@@ -1,0 +1,59 @@
+"""What the benchmarks share: their figures at the end of the run, and a server beside them.
+
+    python -m pytest tests/benchmarks -n 0 --benchmark-only
+
+Without `--benchmark-only`, and always under xdist, each runs once with little data: that it works
+is tested, no time is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+_FIGURES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Note a figure: what was measured, and how it came out."""
+    lines = request.config.stash.setdefault(_FIGURES, [])
+
+    def note(what: str, result: str) -> None:
+        lines.append(f"{what}: {result}")
+
+    return note
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the figures."""
+    lines = config.stash.get(_FIGURES, [])
+    if lines:
+        terminalreporter.section("figures")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., str]]:
+    """Start a script that serves on loopback and prints its port; return its address."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(script: str, *arguments: str | Path) -> str:
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        assert process.stdout is not None
+        return f"http://127.0.0.1:{int(process.stdout.readline())}/"
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
