@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import http.client
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,7 +118,7 @@ def _why_broken(failure: Exception) -> str:
         failure, urllib3.exceptions.ReadTimeoutError, TimeoutError
     ):
         return "no answer in time"
-    if _find(failure, urllib3.exceptions.IncompleteRead):
+    if _find(failure, http.client.IncompleteRead):  # urllib3's own is one too
         return "the answer was cut short"
     if _find(failure, urllib3.exceptions.DecodeError):
         return "the answer can't be unpacked"
