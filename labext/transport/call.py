@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json as stdlib_json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ import requests
 from requests.auth import AuthBase
 
 from labext.errors import InputError
-from labext.transport.operation import Operation, Repeat
+from labext.transport.operation import Operation
 
 Params = Mapping[str, str | int | float | bool | None]
 
@@ -38,11 +39,6 @@ class Call:
     content: Callable[[], BinaryIO] | None = None
     seen: bool = field(default=False, compare=False)
 
-    @property
-    def repeatable(self) -> bool:
-        """May be sent again though the service may have acted."""
-        return self.op.repeat is not Repeat.UNSENT
-
     def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
         """Return the request, with what was opened of its stream."""
         data: bytes | BinaryIO | None = self.body if stream is None else stream
@@ -52,21 +48,25 @@ class Call:
             self.op.method, self.url, headers=self.headers, params=self.params, data=data, auth=auth
         )
 
-    def open(self) -> BinaryIO | None:
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO | None]:
         """Open the stream to send, if there is one.
 
         Raises:
             InputError: it can't be read.
         """
         if self.content is None:
-            return None
+            yield None
+            return
         try:
-            return self.content()
+            stream = self.content()
         except OSError as failure:
-            what = failure.filename or "What was to be sent"
-            raise InputError(
-                f"{what} can't be read ({failure.strerror}).", "Check the file."
-            ) from None
+            what, why = failure.filename or "What was to be sent", failure.strerror
+            stream = None
+        if stream is None:
+            raise InputError(f"{what} can't be read ({why}).", "Check the file.")
+        with closing(stream):
+            yield stream
 
 
 def new_call(

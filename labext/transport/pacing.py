@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -33,6 +34,17 @@ class Rate:
             raise ValueError("a rate's window is longer than 0 seconds")
 
 
+class Turn:
+    """One request's turn: it learns the headers of the answer, if there is one."""
+
+    def __init__(self) -> None:
+        self.headers: Mapping[str, str] = {}
+
+    def answered(self, headers: Mapping[str, str]) -> None:
+        """Note what the answer's headers say of the rate."""
+        self.headers = headers
+
+
 class Pacer:
     """Lets a request through when the limit allows it; shared by threads.
 
@@ -58,12 +70,26 @@ class Pacer:
         self._resets = 0.0
         self._paused_until = 0.0
 
-    def wait(self, patience: float) -> None:
-        """Return when the next request may go; `answered` or `lost` must follow.
+    @contextmanager
+    def turn(self, patience: float) -> Iterator[Turn]:
+        """Begin when the next request may go, and end when its answer has begun or is lost.
 
         Raises:
-            BusyError: that would be later than in `patience` seconds.
+            BusyError: it may not go within `patience` seconds.
         """
+        self._wait(patience)
+        turn = Turn()
+        try:
+            yield turn
+        finally:
+            self._over(turn.headers)
+
+    def pause(self, seconds: float) -> None:
+        """Hold every request for `seconds`."""
+        with self._lock:
+            self._paused_until = max(self._paused_until, self._clock() + seconds)
+
+    def _wait(self, patience: float) -> None:
         deadline = self._clock() + patience
         while True:
             with self._lock:
@@ -79,25 +105,14 @@ class Pacer:
                 )
             self._sleep(due - now)
 
-    def answered(self, headers: Mapping[str, str]) -> None:
-        """Learn from the headers of an answer."""
+    def _over(self, headers: Mapping[str, str]) -> None:
         with self._lock:
             now = self._clock()
-            self._flying = max(0, self._flying - 1)
+            self._flying -= 1
             remaining = _number(headers.get("x-rate-limit-remaining"))
             resets = _number(headers.get("x-rate-limit-reset"))
             if remaining is not None and resets is not None:
                 self._follow(now, int(remaining), now + resets)
-
-    def lost(self) -> None:
-        """No answer will come to a request that went."""
-        with self._lock:
-            self._flying = max(0, self._flying - 1)
-
-    def pause(self, seconds: float) -> None:
-        """Hold every request for `seconds`."""
-        with self._lock:
-            self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def _due(self, now: float) -> float:
         if now < self._paused_until:
@@ -123,6 +138,21 @@ class Pacer:
             # Answers overtake each other: within a window the allowance only falls.
             allowed = min(allowed, self._allowed)
         self._allowed, self._resets = allowed, resets
+
+
+class Unpaced(Pacer):
+    """Lets every request through at once."""
+
+    def __init__(self) -> None:
+        super().__init__(Rate(None))
+
+    @contextmanager
+    def turn(self, patience: float) -> Iterator[Turn]:  # noqa: ARG002 - nothing to wait for
+        """Begin at once."""
+        yield Turn()
+
+    def pause(self, seconds: float) -> None:
+        """Hold nobody: whoever was told to wait does so alone."""
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import threading
+import weakref
+from collections.abc import Callable
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,9 @@ from labext.redaction import logger
 
 Timeout = tuple[float, float | None]
 """Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
+
+_IDLE = 1.0
+"""Seconds after which a kept connection is not trusted with what must not be sent twice."""
 
 _BLOCK = 256 * 1024
 """Bytes sent at once from a file; the 16 KiB of http.client cost a third of the speed."""
@@ -47,6 +53,41 @@ def new_session(user_agent: str = "labext") -> requests.Session:
     session.mount("https://", adapter)
     session.mount("http://", adapter)
     return session
+
+
+class Sessions:
+    """A session for each thread, since one may not be shared."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._local = threading.local()
+        self._all: weakref.WeakSet[requests.Session] = weakref.WeakSet()
+        self._lock = threading.Lock()
+
+    def mine(self, *, fresh: bool = False) -> requests.Session:
+        """Return this thread's session; `fresh` for what must not be sent twice.
+
+        A connection that idled may be closed by the service just as it is used again, and the
+        request's outcome would then be unknown: hence it is opened anew.
+        """
+        session: requests.Session | None = getattr(self._local, "session", None)
+        if session is None:
+            session = self._local.session = new_session()
+            with self._lock:
+                self._all.add(session)
+        elif fresh and self._clock() - getattr(self._local, "used", 0.0) > _IDLE:
+            session.close()
+        return session
+
+    def used(self) -> None:
+        """Note that this thread's connections are in use now."""
+        self._local.used = self._clock()
+
+    def close(self) -> None:
+        """Close the connections of every thread."""
+        with self._lock:
+            for session in list(self._all):
+                session.close()
 
 
 def proxies_for(url: str) -> dict[str, str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,28 +11,23 @@ from typing import Any, BinaryIO, Self, TypeVar
 import requests
 from requests.auth import AuthBase
 
-from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
+from labext.errors import LabextError
 from labext.redaction import logger
 from labext.transport.call import Call, Params, new_call
 from labext.transport.download import fetch
-from labext.transport.exchange import beginning, exchange
-from labext.transport.failure import Explain, Failure, error_of, server_words
-from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
+from labext.transport.exchange import exchange
+from labext.transport.failure import Explain
+from labext.transport.lost import NETWORK_ERRORS, Lost, lost
 from labext.transport.operation import Operation, Repeat
-from labext.transport.pacing import Pacer, Rate, retry_after
+from labext.transport.pacing import Pacer, Rate, Unpaced
 from labext.transport.reply import Reply
-from labext.transport.retries import GATEWAY, REJECTED, TRANSIENT, Again, retrying
-from labext.transport.session import Timeout, new_session, trust
+from labext.transport.retries import Again, retrying
+from labext.transport.session import Sessions, Timeout, trust
+from labext.transport.verdict import after_half, after_loss, after_refusal, is_settled
 
 _T = TypeVar("_T")
 
 _log = logger("labext.transport")
-
-_FIRST_CONTACT = 3
-"""Tries to connect to a service that has never answered: a wrong address is told at once."""
-
-_IDLE = 1.0
-"""Seconds after which a kept connection is not trusted with what must not be sent twice."""
 
 
 class Transport:
@@ -72,7 +65,7 @@ class Transport:
         self.base_url = f"{base_url.rstrip('/')}/"
         self.service = service
         self._auth = auth
-        self._pacer = None if rate is None else Pacer(rate, clock=clock, sleep=sleep)
+        self._pacer = Unpaced() if rate is None else Pacer(rate, clock=clock, sleep=sleep)
         self._verify = trust(verify)
         self._explain = explain
         self._timeout = timeout
@@ -81,9 +74,7 @@ class Transport:
         self._clock = clock
         self._sleep = sleep
         self._answered = False
-        self._local = threading.local()
-        self._sessions: weakref.WeakSet[requests.Session] = weakref.WeakSet()
-        self._lock = threading.Lock()
+        self._sessions = Sessions(clock)
 
     def __repr__(self) -> str:
         return f"Transport({self.base_url!r}, auth={self._auth!r})"
@@ -96,9 +87,7 @@ class Transport:
 
     def close(self) -> None:
         """Close the connections of every thread; a later call opens new ones."""
-        with self._lock:
-            for session in list(self._sessions):
-                session.close()
+        self._sessions.close()
 
     def send(
         self,
@@ -183,7 +172,7 @@ class Transport:
         Raises:
             UnreachableError: there is no answer.
         """
-        session = self._session()
+        session = self._sessions.mine()
         request = requests.Request("GET", url, headers=dict(headers or {}))
         got = exchange(
             session, request, timeout or self._timeout, self._verify, self.service, away=True
@@ -226,50 +215,40 @@ class Transport:
 
     def _whole(self, call: Call, timeout: Timeout) -> Reply:
         response = self._response(call, timeout)
-        status = response.status_code
-        if status >= 400:
-            error = self._failed(call, response)
-            if not _settled(call, error):
-                raise error
+        if response.status_code >= 400:
+            verdict = self._refused(call, response)
+            if not is_settled(call, verdict):
+                raise verdict
             return self._reply(call, response, b"")
         with response:
             content = self._content(call, response)
         reply = self._reply(call, response, content)
         broken = reply.broken()
         if broken is not None:
-            raise self._unfinished(call, broken)
+            raise after_half(call, broken)
         return reply
 
     def _begun(self, call: Call, timeout: Timeout) -> requests.Response:
         response = self._response(call, timeout, away=call.op.method == "GET")
         if response.status_code >= 400:
-            raise self._failed(call, response)
+            raise self._refused(call, response)
         return response
 
     def _response(self, call: Call, timeout: Timeout, *, away: bool = False) -> requests.Response:
         """Send once; return the answer's beginning, or raise what its loss means."""
-        if self._pacer:
-            self._pacer.wait(self._patience)
-        session = self._session(fresh=not call.repeatable)
-        began = self._clock()
-        stream = call.open()
-        try:
+        session = self._sessions.mine(fresh=call.op.repeat is Repeat.UNSENT)
+        with call.opened() as stream, self._pacer.turn(self._patience) as turn:
+            began = self._clock()
             request = call.request(self._auth, stream)
             got = exchange(session, request, timeout, self._verify, self.service, away=away)
-        finally:
-            if stream is not None:
-                stream.close()
-            self._local.used = self._clock()
-        took = self._local.used - began
+            self._sessions.used()
+            if not isinstance(got, Lost):
+                turn.answered(got.headers)
+        outcome = got.why if isinstance(got, Lost) else got.status_code
+        _log.debug("%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._clock() - began)
         if isinstance(got, Lost):
-            if self._pacer:
-                self._pacer.lost()
-            _log.debug("%s %s: %s after %.3f s", call.op.method, call.path, got.why, took)
-            raise self._after_loss(call, got)
-        _log.debug("%s %s: %s in %.3f s", call.op.method, call.path, got.status_code, took)
+            raise after_loss(call, got, answered=self._answered)
         self._answered = True
-        if self._pacer:
-            self._pacer.answered(got.headers)
         return got
 
     def _content(self, call: Call, response: requests.Response) -> bytes:
@@ -278,52 +257,13 @@ class Transport:
             return bytes(response.raw.read(decode_content=True))
         except NETWORK_ERRORS as failure:
             missing = lost(failure, call.url, self.service)
-        raise self._after_loss(call, missing)
+        raise after_loss(call, missing, answered=True)
 
-    def _after_loss(self, call: Call, missing: Lost) -> Exception:
-        missing.error.method, missing.error.path = call.op.method, call.path
-        if missing.stage is Stage.NEVER:
-            return missing.error
-        if missing.stage is Stage.UNSENT:
-            return Again(missing.error, at_most=None if self._answered else _FIRST_CONTACT)
-        return self._unfinished(call, missing.error)
-
-    def _unfinished(self, call: Call, error: LabextError) -> Exception:
-        """Return what follows from an answer that never came whole."""
-        if not call.repeatable:
-            return self._unknown(call, error)
-        call.seen = True
-        return Again(error)
-
-    def _unknown(self, call: Call, error: LabextError) -> OutcomeUnknownError:
-        return OutcomeUnknownError(
-            f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
-            f" done: {error.what}",
-            call.op.find_out,
-            status=error.status,
-            method=call.op.method,
-            path=call.path,
-            server=error.server,
-        )
-
-    def _failed(self, call: Call, response: requests.Response) -> Exception:
-        """Return what follows from an answer of 400 and above: an error, or another try."""
-        status, after = response.status_code, retry_after(response.headers)
-        with response:
-            words = server_words(beginning(response), response.headers.get("Content-Type", ""))
-        error = error_of(
-            Failure(status, call.op.method, call.path, words, call.op), self.service, self._explain
-        )
-        if after and self._pacer and status in REJECTED | TRANSIENT:
-            self._pacer.pause(after)
-        if status in REJECTED or (status == 503 and after is not None):
-            return Again(error, after)
-        if status not in TRANSIENT:
-            return error
-        if call.repeatable:
-            call.seen = True
-            return Again(error, after)
-        return self._unknown(call, error) if status in GATEWAY else error
+    def _refused(self, call: Call, response: requests.Response) -> Exception:
+        verdict = after_refusal(call, response, self.service, self._explain)
+        if isinstance(verdict, Again) and verdict.after:
+            self._pacer.pause(verdict.after)
+        return verdict
 
     def _reply(self, call: Call, response: requests.Response, content: bytes) -> Reply:
         return Reply(
@@ -334,22 +274,6 @@ class Transport:
             repeated=call.seen,
             service=self.service,
         )
-
-    def _session(self, *, fresh: bool = False) -> requests.Session:
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = new_session()
-            with self._lock:
-                self._sessions.add(session)
-        elif fresh and self._clock() - self._local.used > _IDLE:
-            # A connection that the service closes just now would lose the request's outcome.
-            session.close()
-        return session
-
-
-def _settled(call: Call, error: Exception) -> bool:
-    """Tell whether a removal's repeat finds nothing more to remove: then it has succeeded."""
-    return call.op.repeat is Repeat.DELETE and call.seen and isinstance(error, NotFoundError)
 
 
 def _of_network(failure: Exception) -> bool:

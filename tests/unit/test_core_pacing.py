@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,6 +54,13 @@ def pacer(rate: Rate, clock: Clock) -> Pacer:
     return Pacer(rate, clock=clock, sleep=clock.sleep)
 
 
+def ask(paced: Pacer, headers: dict[str, str] | None = None, patience: float = 60) -> float:
+    """Take a turn, and return when it came."""
+    with paced.turn(patience) as turn:
+        turn.answered(headers or {})
+        return paced._clock()
+
+
 @given(
     st.integers(1, 20),
     st.floats(0.1, 30),
@@ -65,9 +74,8 @@ def test_no_window_ever_holds_more_than_the_rate(
     sent = []
     for gap in gaps:
         clock.now += gap
-        paced.wait(1e6)
-        sent.append(clock.now)
-        paced.answered({})
+        with paced.turn(1e6):
+            sent.append(clock.now)
     for early, late in zip(sent, sent[limit:], strict=False):
         assert late - early >= seconds
 
@@ -77,9 +85,9 @@ def test_250_pages_at_100_in_10_seconds_take_20_and_are_never_refused() -> None:
     service = FixedWindow(clock, 100, 10)
     paced = pacer(Rate(100, 10), clock)
     for _ in range(250):
-        paced.wait(60)
-        clock.now += 0.01
-        paced.answered(service.ask())
+        with paced.turn(60) as turn:
+            clock.now += 0.01
+            turn.answered(service.ask())
     assert service.refused == 0
     assert clock.now - 1000 < 25
 
@@ -90,9 +98,9 @@ def test_the_service_s_own_limit_takes_over(limit: int, seconds: float) -> None:
     service = FixedWindow(clock, limit, seconds)
     paced = pacer(Rate(100, 10), clock)
     for _ in range(3 * limit):
-        paced.wait(60)
-        clock.now += 0.001
-        paced.answered(service.ask())
+        with paced.turn(60) as turn:
+            clock.now += 0.001
+            turn.answered(service.ask())
     assert service.refused == 0
     assert clock.now - 1000 < 2.5 * seconds
 
@@ -100,24 +108,21 @@ def test_the_service_s_own_limit_takes_over(limit: int, seconds: float) -> None:
 def test_what_is_on_its_way_counts() -> None:
     clock = Clock()
     paced = pacer(Rate(None), clock)
-    for _ in range(4):
-        paced.wait(60)
-    # The service has seen one of four: of the three it still allows, three are taken.
-    paced.answered({"x-rate-limit-remaining": "3", "x-rate-limit-reset": "10"})
-    paced.wait(60)
-    assert clock.now == 1010
+    with paced.turn(60), paced.turn(60), paced.turn(60):
+        # The service has seen one of four: of the three it still allows, three are taken.
+        ask(paced, {"x-rate-limit-remaining": "3", "x-rate-limit-reset": "10"})
+        assert ask(paced) == 1010
 
 
 def test_an_answer_that_was_overtaken_allows_nothing_more() -> None:
     clock = Clock()
     paced = pacer(Rate(None), clock)
-    for _ in range(3):
-        paced.wait(60)
-    paced.answered({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "10"})
-    paced.answered({"x-rate-limit-remaining": "2", "x-rate-limit-reset": "10"})
-    paced.answered({"x-rate-limit-remaining": "1", "x-rate-limit-reset": "10"})
-    paced.wait(60)
-    assert clock.now == 1010
+    with ExitStack() as others:
+        early = [others.enter_context(paced.turn(60)) for _ in range(2)]
+        ask(paced, {"x-rate-limit-remaining": "0", "x-rate-limit-reset": "10"})
+        for left, turn in enumerate(early, 1):
+            turn.answered({"x-rate-limit-remaining": str(left), "x-rate-limit-reset": "10"})
+    assert ask(paced) == 1010
 
 
 def test_a_pause_holds_everybody_and_is_not_begun_beyond_patience() -> None:
@@ -125,10 +130,9 @@ def test_a_pause_holds_everybody_and_is_not_begun_beyond_patience() -> None:
     paced = pacer(Rate(None), clock)
     paced.pause(30)
     with pytest.raises(BusyError, match="30 seconds"):
-        paced.wait(10)
+        ask(paced, patience=10)
     assert clock.now == 1000
-    paced.wait(40)
-    assert clock.now == 1030
+    assert ask(paced, patience=40) == 1030
 
 
 @pytest.mark.parametrize(
@@ -144,10 +148,18 @@ def test_a_pause_holds_everybody_and_is_not_begun_beyond_patience() -> None:
 def test_headers_that_make_no_sense_are_not_followed(headers: dict[str, str]) -> None:
     clock = Clock()
     paced = pacer(Rate(None), clock)
-    paced.wait(60)
-    paced.answered(headers)
-    paced.wait(60)
-    assert clock.now == 1000
+    ask(paced, headers)
+    assert ask(paced) == 1000
+
+
+def test_a_turn_that_ends_badly_takes_nothing_with_it() -> None:
+    paced = pacer(Rate(None), Clock())
+    for _ in range(5):
+        with pytest.raises(KeyboardInterrupt), paced.turn(60):
+            raise KeyboardInterrupt
+    ask(paced, {"x-rate-limit-remaining": "1", "x-rate-limit-reset": "10"})
+    assert ask(paced) == 1000
+    assert ask(paced) == 1010
 
 
 def test_threads_share_one_limit() -> None:
@@ -157,10 +169,8 @@ def test_threads_share_one_limit() -> None:
 
     def ask() -> None:
         for _ in range(5):
-            paced.wait(30)
-            with lock:
-                sent.append(paced._clock())
-            paced.answered({})
+            with paced.turn(30), lock:
+                sent.append(time.monotonic())
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -1,0 +1,77 @@
+"""What follows from a try that failed: an error, another try, or that nobody knows."""
+
+from __future__ import annotations
+
+import requests
+
+from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
+from labext.transport.call import Call
+from labext.transport.exchange import beginning
+from labext.transport.failure import Explain, Failure, error_of, server_words
+from labext.transport.lost import Lost, Stage
+from labext.transport.operation import Repeat
+from labext.transport.pacing import retry_after
+from labext.transport.retries import GATEWAY, REJECTED, TRANSIENT, Again
+
+_FIRST_CONTACT = 3
+"""Tries to connect to a service that has never answered: a wrong address is told at once."""
+
+
+def after_loss(call: Call, missing: Lost, *, answered: bool) -> Exception:
+    """Return what follows from a request without an answer.
+
+    Args:
+        call: what was asked; it remembers that the service may have seen it.
+        missing: how the answer was lost.
+        answered: the service has answered before, so that it is there.
+    """
+    missing.error.method, missing.error.path = call.op.method, call.path
+    if missing.stage is Stage.NEVER:
+        return missing.error
+    if missing.stage is Stage.UNSENT:
+        return Again(missing.error, at_most=None if answered else _FIRST_CONTACT)
+    return after_half(call, missing.error)
+
+
+def after_half(call: Call, error: LabextError) -> Exception:
+    """Return what follows from an answer that came, but not as a whole or as what it should be."""
+    if call.op.repeat is Repeat.UNSENT:
+        return _unknown(call, error)
+    call.seen = True
+    return Again(error)
+
+
+def after_refusal(
+    call: Call, response: requests.Response, service: str, explain: Explain | None
+) -> Exception:
+    """Return what follows from an answer of 400 and above; reads it to its end."""
+    status, after = response.status_code, retry_after(response.headers)
+    with response:
+        words = server_words(beginning(response), response.headers.get("Content-Type", ""))
+    failure = Failure(status, call.op.method, call.path, words, call.op)
+    error = error_of(failure, service, explain)
+    if status in REJECTED or (status == 503 and after is not None):
+        return Again(error, after)
+    if status not in TRANSIENT:
+        return error
+    if call.op.repeat is Repeat.UNSENT:
+        return _unknown(call, error) if status in GATEWAY else error
+    call.seen = True
+    return Again(error, after)
+
+
+def is_settled(call: Call, verdict: Exception) -> bool:
+    """Tell whether a removal's repeat finds nothing more to remove: then it has succeeded."""
+    return call.op.repeat is Repeat.DELETE and call.seen and isinstance(verdict, NotFoundError)
+
+
+def _unknown(call: Call, error: LabextError) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
+        f" done: {error.what}",
+        call.op.find_out,
+        status=error.status,
+        method=call.op.method,
+        path=call.path,
+        server=error.server,
+    )
