@@ -15,6 +15,7 @@ from requests.auth import AuthBase
 
 from labext.errors import InputError
 from labext.transport.operation import Operation
+from labext.transport.session import BLOCK
 
 Params = Mapping[str, str | int | float | bool | None]
 
@@ -33,17 +34,20 @@ class Call:
     op: Operation
     url: str
     path: str
-    params: dict[str, str]
-    headers: dict[str, str]
-    body: bytes | None = None
+    params: dict[str, str] = field(repr=False)  # what is sent may hold a secret
+    headers: dict[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
     content: Callable[[], BinaryIO] | None = None
     seen: bool = field(default=False, compare=False)
 
     def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
         """Return the request, with what was opened of its stream."""
-        data: bytes | BinaryIO | None = self.body if stream is None else stream
+        data: bytes | BinaryIO | None = stream
         if stream is not None and _size(stream) == 0:
             data = b""  # `requests` would send an empty file in chunks, which stores refuse
+        elif self.body is not None:
+            # In blocks, for each of which there is time.
+            data = io.BytesIO(self.body) if len(self.body) > BLOCK else self.body
         return requests.Request(
             self.op.method, self.url, headers=self.headers, params=self.params, data=data, auth=auth
         )

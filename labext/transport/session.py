@@ -21,6 +21,8 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from labext.errors import SetupError
 from labext.redaction import logger
@@ -31,16 +33,49 @@ Timeout = tuple[float, float | None]
 _IDLE = 1.0
 """Seconds after which a kept connection is not trusted with what must not be sent twice."""
 
-_BLOCK = 256 * 1024
-"""Bytes sent at once from a file; the 16 KiB of http.client cost a third of the speed."""
+BLOCK = 128 * 1024
+"""Bytes of a body sent at once; with the 16 KiB of http.client an upload takes longer."""
 
+_SENDING = 60.0
+"""Seconds that one such block may take, which is 2 KiB/s."""
 
 logger("urllib3.connectionpool")  # its debug lines print presigned queries
 
 
+class _Patient:
+    """A connection that may send slowly: urllib3 would hold it to the time it had to connect."""
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        self.sock.settimeout(_SENDING)  # type: ignore[attr-defined]
+
+
+class _Connection(_Patient, HTTPConnection): ...
+
+
+class _TLSConnection(_Patient, HTTPSConnection): ...
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
 class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, blocksize=_BLOCK, **options)
+        super().init_poolmanager(*args, blocksize=BLOCK, **options)
+        self._make_patient(self.poolmanager)
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        return self._make_patient(super().proxy_manager_for(proxy, **options))
+
+    @staticmethod
+    def _make_patient(manager: Any) -> Any:
+        manager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
+        return manager
 
 
 def new_session(user_agent: str = "labext") -> requests.Session:

@@ -214,6 +214,21 @@ class Faults:
     cut_in_request.before_body = True  # type: ignore[attr-defined]
 
     @staticmethod
+    def reads_late(seconds: float) -> Act:
+        """Let the sender wait before the body is read; then answer its length."""
+
+        def act(connection: socket.socket, request: Received) -> bool:
+            threading.Event().wait(seconds)
+            _read_body(connection, request)
+            answer = str(len(request.body)).encode()
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(answer)}\r\n\r\n".encode()
+            connection.sendall(head + answer)
+            return True
+
+        act.before_body = True  # type: ignore[attr-defined]
+        return act
+
+    @staticmethod
     def stall(connection: socket.socket, request: Received) -> bool:
         """Say nothing until the other side gives up."""
         return bool(connection.recv(1)) and False

@@ -326,6 +326,18 @@ def test_an_empty_file_is_sent_with_its_length(faulty: Any, transport_to: Any) -
     assert "transfer-encoding" not in server.received[0].headers
 
 
+@pytest.mark.parametrize("form", ["json", "stream"])
+def test_sending_may_take_longer_than_connecting(form: str, faulty: Any, transport_to: Any) -> None:
+    text = "A" * 30_000_000  # more than the sockets hold
+    what: dict[str, Any] = {"json": text}
+    if form == "stream":
+        what = {"content": lambda: io.BytesIO(text.encode())}
+    server = faulty(faulty.reads_late(0.6))
+    reply = transport_to(server, timeout=(0.2, 5)).send(UPLOAD, path={"filename": "a"}, **what)
+    assert int(reply.text()) >= len(text)
+    assert server.count == 1
+
+
 def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to: Any) -> None:
     class Pipe(io.RawIOBase):
         def __init__(self) -> None:
