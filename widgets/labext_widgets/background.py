@@ -9,10 +9,10 @@ from typing import Any
 
 from labext.errors import LabextError
 from labext.progress import Progress
+from labext_widgets.drawing import how_to_go_on
 from labext_widgets.front import FrontEnd
 from labext_widgets.picture import Control, Picture
 from labext_widgets.terminal import Line
-from labext_widgets.watching import how_to_go_on
 
 _log = logging.getLogger("labext.widgets")
 _running: set[Background] = set()

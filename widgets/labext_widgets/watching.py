@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from labext.errors import WatchInterrupted
 from labext.progress import Progress
+from labext_widgets.drawing import how_to_go_on
 from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.markup import plain
 from labext_widgets.picture import FirstAndLast, Picture, Surface
 from labext_widgets.terminal import Line
 
@@ -48,14 +48,6 @@ def surface_for(front: FrontEnd) -> Surface:
     if front is FrontEnd.TERMINAL:
         return Line()
     return Picture() if front is FrontEnd.INTERACTIVE else FirstAndLast()
-
-
-def how_to_go_on(seen: Progress | None, name: str | None, again: str | None) -> tuple[str, str]:
-    """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
-    subject = plain(name or (seen.subject if seen else "what was watched"))
-    kind = plain(seen.kind if seen else "job")
-    line = again or f"%jobs watch {subject}"
-    return f"Watching stopped; the {kind} goes on.", f"`{line}` takes it up again."
 
 
 def _foreground(
