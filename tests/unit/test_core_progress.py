@@ -1,0 +1,122 @@
+"""A watch asks at its pace, ends with an outcome, and is never caught in a word it doesn't know."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.progress import TICK, Outcome, Progress, interval, watch
+
+
+class Clock:
+    """Time that passes only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert 0 < seconds <= TICK
+        self.now += seconds
+
+
+@dataclass
+class Service:
+    """Something that runs for so many seconds, and counts who asks."""
+
+    clock: Clock
+    seconds: float
+    phase: Callable[[float], str] = lambda _: "Running"
+    asked: int = 0
+
+    def look(self) -> Progress:
+        self.asked += 1
+        passed = self.clock.now - 1000.0
+        over = passed >= self.seconds
+        return Progress(
+            "folds",
+            "batch",
+            "Complete" if over else self.phase(passed),
+            {"Complete": int(passed // 60)},
+            100,
+            Outcome.COMPLETE if over else None,
+        )
+
+
+def watched(service: Service) -> list[Progress]:
+    return list(watch(service.look, clock=service.clock, sleep=service.clock.sleep))
+
+
+@given(st.floats(0, 1e6))
+def test_the_interval_is_a_sixtieth_of_what_was_waited_from_1_to_15(waited: float) -> None:
+    assert 1 <= interval(waited) <= 15
+    assert interval(waited) <= interval(waited + 60)
+
+
+def test_an_hour_s_watch_asks_at_most_410_times() -> None:
+    clock = Clock()
+    service = Service(clock, 3600)
+    last = watched(service)[-1]
+    assert service.asked <= 410
+    assert last.outcome is Outcome.COMPLETE
+    assert 3600 <= last.elapsed <= 3615
+
+
+def test_a_short_job_is_seen_within_a_second_of_its_end() -> None:
+    clock = Clock()
+    assert watched(Service(clock, 5))[-1].elapsed <= 6
+
+
+def test_ticks_move_the_clock_between_two_looks() -> None:
+    clock = Clock()
+    snapshots = list(islice(watch(Service(clock, 99).look, clock=clock, sleep=clock.sleep), 20))
+    gaps = [b.elapsed - a.elapsed for a, b in pairwise(snapshots)]
+    assert all(0 <= gap <= TICK for gap in gaps)
+
+
+def test_how_long_nothing_has_changed_is_told() -> None:
+    clock = Clock()
+    longest = max(each.unchanged for each in watched(Service(clock, 200)))
+    assert 55 <= longest <= 65  # a job is done every minute
+
+
+@pytest.mark.parametrize("word", ["", "Warming Up", "running?", "Complete?"])
+def test_a_word_nobody_foresaw_neither_ends_nor_hurries_a_watch(word: str) -> None:
+    clock = Clock()
+    service = Service(clock, 600, lambda _: word)
+    snapshots = watched(service)
+    assert snapshots[0].phase == word
+    assert snapshots[-1].outcome is Outcome.COMPLETE
+    assert service.asked <= 205
+
+
+def test_what_is_over_already_is_asked_for_once() -> None:
+    clock = Clock()
+    service = Service(clock, 0)
+    assert len(watched(service)) == service.asked == 1
+    assert clock.now == 1000
+
+
+def test_a_watch_that_is_stopped_ends_without_an_outcome() -> None:
+    clock, stop = Clock(), threading.Event()
+    service = Service(clock, 3600)
+    seen = []
+    for progress in watch(service.look, stop=stop, clock=clock, sleep=clock.sleep):
+        seen.append(progress)
+        if progress.elapsed >= 10:
+            stop.set()
+    assert seen[-1].outcome is None
+    assert seen[-1].elapsed <= 10 + TICK
+
+
+def test_how_many_are_done_is_counted() -> None:
+    assert Progress("folds", "batch", "Running", {"Complete": 3, "Running": 1}, 4).done == 3
+    assert Progress("fold1", "job", "Running").done == 0
