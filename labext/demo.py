@@ -75,13 +75,15 @@ def environment(data_dir: Path | None) -> dict[str, str]:
 
 
 def lab_command(folder: Path, *, port: int | None, browser: bool) -> list[str]:
-    """The command that opens JupyterLab on the notebook; it asks no other server for news."""
+    """The command that opens JupyterLab on the notebook.
+
+    Its defaults are those of `demo_settings`: nobody is asked about news, nothing is fetched.
+    """
     command = [
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
         f"--LabApp.default_url=/lab/tree/{NOTEBOOK}",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        "--LabApp.news_url=None",
+        f"--LabApp.app_settings_dir={Path(__file__).parent / 'demo_settings'}",
     ]
     if port is not None:
         command.append(f"--ServerApp.port={port}")

@@ -107,6 +107,13 @@ def test_without_run_jupyterlab_opens_on_the_notebook(folder: Path, data_dir: Pa
         listed = requests.get(f"http://localhost:{port}/api/contents?token=known", timeout=10)
         assert "jobs.ipynb" in {entry["name"] for entry in listed.json()["content"]}
         assert Sandbox(data_dir).status().running
+        name = "@jupyterlab/apputils-extension:notification"
+        settings = requests.get(
+            f"http://localhost:{port}/lab/api/settings/{name}?token=known", timeout=10
+        )
+        defaults = settings.json()["schema"]["properties"]
+        assert defaults["fetchNews"]["default"] == "false"
+        assert defaults["checkForUpdates"]["default"] is False
     finally:
         lab.terminate()
         lab.wait(30)
