@@ -18,7 +18,8 @@ from labext.transport.partial import Partial
 from labext.transport.retries import REJECTED, TRANSIENT, Again, retrying
 from labext.transport.session import Timeout, new_session, trust
 
-CHUNK = 1024 * 1024
+CHUNK = 512 * 1024
+"""Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
 
 _MOST_CUTS = 500
 

@@ -144,3 +144,14 @@ def test_first_and_last_are_two_displays(monkeypatch: pytest.MonkeyPatch) -> Non
         "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)",
         "folds: Complete, 9 of 9 complete (batch, watched 0:00)",
     ]
+
+
+def test_what_has_ended_already_is_displayed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(
+        "labext_widgets.picture.show", lambda html, text, name=None: shown.append(text)
+    )
+    still = FirstAndLast()
+    still.show(COMPLETE)
+    still.finish(COMPLETE)
+    assert shown == ["folds: Complete, 9 of 9 complete (batch, watched 0:00)"]

@@ -58,3 +58,11 @@ def test_elsewhere_first_and_last_alone(how: str, monkeypatch: pytest.MonkeyPatc
         drawing.text(seen(9, Outcome.COMPLETE), "Kept."),
     ]
     assert "\x1b" not in out.getvalue()
+
+
+def test_what_has_ended_already_is_printed_once() -> None:
+    out = io.StringIO()
+    line = Line(out)
+    line.show(seen(9, Outcome.COMPLETE))
+    line.finish(seen(9, Outcome.COMPLETE))
+    assert out.getvalue() == drawing.text(seen(9, Outcome.COMPLETE)) + "\n"

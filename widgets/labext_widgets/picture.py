@@ -42,8 +42,8 @@ class FirstAndLast:
         self._shown = False
 
     def show(self, progress: Progress) -> None:
-        """Display the first snapshot and no other."""
-        if not self._shown:
+        """Display the first snapshot and no other, unless it is the last one too."""
+        if not self._shown and progress.outcome is None:
             self._display(progress, "")
             self._shown = True
 

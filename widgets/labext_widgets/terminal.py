@@ -45,7 +45,7 @@ class Line:
         if self._redraws:
             width = shutil.get_terminal_size().columns - 1
             self._draw(line if len(line) <= width else f"{line[: width - 1]}…")
-        elif self._drawn is None:
+        elif self._drawn is None and progress.outcome is None:
             self._print(line)
 
     def finish(self, progress: Progress, note: str = "") -> None:
