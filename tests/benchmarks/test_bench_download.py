@@ -108,7 +108,7 @@ def test_a_large_result_to_disk(
         for how in sorted(found, reverse=len(found["bare"]) % 2 == 0):
             found[how].append(download(how, url, tmp_path / f"{how}.zip"))
 
-    benchmark.pedantic(take_turns, rounds=10 if benchmark.enabled else 1, iterations=1)
+    benchmark.pedantic(take_turns, rounds=15 if benchmark.enabled else 1, iterations=1)
     assert all(each["bytes"] == size for results in found.values() for each in results)
     usual = {how: median(each["seconds"] for each in results) for how, results in found.items()}
     speed = {how: size / 2**20 / seconds for how, seconds in usual.items()}
