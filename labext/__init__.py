@@ -37,12 +37,7 @@ def connect(service: Literal["jobs"], profile: str | None = None) -> JobsClient:
 
     if service != "jobs":
         raise InputError(f"There is no client for {service!r}.", 'Use `labext.connect("jobs")`.')
-    found = connection(service, profile)
-    return JobsClient(
-        found.base_url,
-        found.secrets.get("api_key"),
-        verify=found.options.get("ca_bundle", True),
-    )
+    return JobsClient.reached(connection(service, profile))
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from labext import progress
-from labext.config import clean_url, state_dir
+from labext.config import Connection, clean_url, state_dir
 from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.jobs import files, names, rows, toolframes
 from labext.jobs.actions import Actions
@@ -72,6 +72,15 @@ class JobsClient:
         self._fetcher = Fetcher(self._service, self._parts, state, verify)
         self._submitter = BatchSubmitter(self._service, self._journal, self._parts)
         self._actions = Actions(self._service, self._parts, self._journal)
+
+    @classmethod
+    def reached(cls, connection: Connection) -> Self:
+        """Return a client for the service that a profile, the environment or the sandbox names."""
+        return cls(
+            connection.base_url,
+            connection.secrets.get("api_key"),
+            verify=connection.options.get("ca_bundle", True),
+        )
 
     def __repr__(self) -> str:
         return f"JobsClient({self.base_url!r})"

@@ -14,7 +14,6 @@ from labext.config import SANDBOX, Connection
 from labext.errors import AccessError, InputError, SetupError, SignInError
 from labext_magics import output, secrets
 from labext_magics.dispatch import Call
-from labext_magics.session import client_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +155,10 @@ def _accepted(target: Connection) -> tuple[Connection, int]:
 
 
 def _ask_service(target: Connection) -> int:
-    return sum(1 for _ in client_for(target).iter_tools())
+    from labext.jobs import JobsClient
+
+    with JobsClient.reached(target) as client:
+        return sum(1 for _ in client.iter_tools())
 
 
 def _ask_user(base_url: str) -> str:

@@ -30,11 +30,12 @@ class Session:
     def connected(self) -> tuple[Connection, JobsClient]:
         """Return the job service's client and how it is reached."""
         from labext.config import connection
+        from labext.jobs import JobsClient
 
         found = connection("jobs")
         if self._jobs is None or self._jobs[0] != found:
             self.names.forget()
-            self._jobs = found, client_for(found)
+            self._jobs = found, JobsClient.reached(found)
         return self._jobs
 
     def close(self) -> None:
@@ -42,17 +43,6 @@ class Session:
         self.names.close()
         if self._jobs is not None:
             self._jobs[1].close()
-
-
-def client_for(found: Connection) -> JobsClient:
-    """Return a client of the job service that is reached in this way."""
-    from labext.jobs import JobsClient
-
-    return JobsClient(
-        found.base_url,
-        found.secrets.get("api_key"),
-        verify=found.options.get("ca_bundle", True),
-    )
 
 
 _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
