@@ -47,6 +47,10 @@ def until(true: Callable[[], Any]) -> None:
         time.sleep(0.005)
 
 
+def watches() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name.startswith("labext-watch")]
+
+
 def then(error: BaseException) -> Iterator[Progress]:
     yield RUNNING
     raise error
@@ -104,7 +108,7 @@ def test_in_the_background_the_first_look_is_the_cells(surface: Surface) -> None
 
     with pytest.raises(UnreachableError):
         watch(missing(), background=True)
-    assert background.running() == 0
+    assert not watches()
 
 
 def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> None:
@@ -117,17 +121,27 @@ def test_in_the_background_it_returns_at_once_and_goes_on(surface: Surface) -> N
 
     assert watch(gated(), background=True) is None
     assert surface.shown == [RUNNING]
-    assert background.running() == 1
+    assert len(watches()) == 1
     gate.set()
     until(lambda: surface.last)
     assert surface.last == (COMPLETE, "")
-    until(lambda: background.running() == 0)
+    until(lambda: not watches())
 
 
 def test_an_error_in_the_background_is_drawn(surface: Surface) -> None:
     watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
     until(lambda: surface.last)
     assert surface.last == (RUNNING, "No longer watched: No service answers. Start it.")
+
+
+def test_what_nobody_foresaw_is_logged_without_its_secret(
+    surface: Surface, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch(then(RuntimeError("api_key=swordfish-1 failed")), background=True)
+    until(lambda: surface.last)
+    assert "The watch of folds failed" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert "swordfish" not in caplog.text
 
 
 def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface) -> None:
@@ -144,8 +158,7 @@ def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface)
     assert surface.last is not None
     assert "takes it up again" in surface.last[1]
     assert ended == [True]
-    assert background.running() == 0
-    assert not [each for each in threading.enumerate() if each.name.startswith("labext-watch")]
+    assert not watches()
 
 
 def test_a_notebook_that_a_program_executes_waits_for_the_end(

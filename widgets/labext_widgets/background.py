@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from labext.errors import LabextError
 from labext.progress import Progress
+from labext.redaction import logger
 from labext_widgets.drawing import how_to_go_on
 from labext_widgets.front import FrontEnd
 from labext_widgets.picture import Control, Picture
 from labext_widgets.terminal import Line
 
-_log = logging.getLogger("labext.widgets")
+_log = logger("labext.widgets")
 _running: set[Background] = set()
 
 STOP_WATCHING, STOP = "stop watching", "stop"
@@ -112,11 +112,6 @@ def start(
 ) -> None:
     """Watch in the background."""
     Background(snapshots, stop, name, again).start(front)
-
-
-def running() -> int:
-    """Return how many watches go on in the background."""
-    return len(_running)
 
 
 def end_all(seconds: float = 2.0) -> None:

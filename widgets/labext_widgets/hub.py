@@ -7,7 +7,6 @@ without a front end of its own: a name, the class of its placeholder, a state. T
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,9 @@ import anywidget
 import ipywidgets  # type: ignore[import-untyped]
 import traitlets
 
-_log = logging.getLogger("labext.widgets")
+from labext.redaction import logger
+
+_log = logger("labext.widgets")
 _lock = threading.RLock()
 _hub: Hub | None = None
 

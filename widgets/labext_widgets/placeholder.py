@@ -12,12 +12,12 @@ any thread.
 from __future__ import annotations
 
 import contextlib
-import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from labext.redaction import logger
 from labext_widgets.displays import change, show
 from labext_widgets.front import cell_id, deleted_cells, ipython
 from labext_widgets.markup import UNTYPESET
@@ -25,7 +25,7 @@ from labext_widgets.markup import UNTYPESET
 if TYPE_CHECKING:
     from labext_widgets.hub import View
 
-_log = logging.getLogger("labext.widgets")
+_log = logger("labext.widgets")
 _open: dict[str, Placeholder] = {}
 _watching_cells: list[Any] = []
 
