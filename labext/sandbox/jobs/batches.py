@@ -61,10 +61,7 @@ def settle(session: Session, site: Site, parent: Job) -> None:
     parent.weighted_hours = spent(session, parent)
     if counts[COMPLETE]:
         parent.batch_status = AGGREGATING
-        # Before the jobs that wait: the batch is done but for this, and its user waits for it.
-        site.queue.put(
-            session, AGGREGATE, aggregate_key(parent.id), _payload(session, parent), priority=1
-        )
+        site.queue.put(session, AGGREGATE, aggregate_key(parent.id), _payload(session, parent))
     else:
         stop(parent, _why_none(session, parent))
 
