@@ -18,7 +18,7 @@ from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
 from labext.jobs.journal import Journal
 from labext.jobs.listing import Lister, Query
-from labext.jobs.obtaining import OnBytes, Wanted
+from labext.jobs.obtaining import Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.planning import make_plan
 from labext.jobs.results import Fetcher, Results
@@ -69,7 +69,7 @@ class JobsClient:
         self._parts = Parts(self._service, self._journal)
         self._catalogue = Catalogue(self._service)
         self._lister = Lister(self._service, self._parts)
-        self._fetcher = Fetcher(self._service, self._parts, state, verify)
+        self._fetcher = Fetcher(self._service, self._parts, state)
         self._submitter = BatchSubmitter(self._service, self._journal, self._parts)
         self._actions = Actions(self._service, self._parts, self._journal)
 
@@ -417,7 +417,6 @@ class JobsClient:
         file: str | None = None,
         pdbs_only: bool = False,
         email: str | None = None,
-        on_bytes: OnBytes | None = None,
     ) -> Results:
         """Fetch the results of a complete job or batch; what is on disk and whole is kept.
 
@@ -430,7 +429,6 @@ class JobsClient:
             file: one output file instead of the archive; `to` is then its path, or a folder.
             pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
             email: a teammate's job, where permitted.
-            on_bytes: is told the bytes that have come, and the whole's if known.
 
         Raises:
             NotFoundError: there is no such job or file.
@@ -440,7 +438,7 @@ class JobsClient:
             StorageError: the disk is full, or the folder can't be written.
         """
         wanted = Wanted(file, pdbs_only, email)
-        return self._fetcher.fetch(names.check(name), to, wanted, on_bytes)
+        return self._fetcher.fetch(names.check(name), to, wanted)
 
     def stop(self, name: str) -> str:
         """Stop a job or a batch; return what the service says.

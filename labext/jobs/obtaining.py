@@ -5,7 +5,7 @@ Nothing is put into the user's folder here; that is `labext.jobs.results`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,6 @@ from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.jobs.storage import write_whole
 from labext.progress import Outcome
-
-OnBytes = Callable[[int, int | None], None]
-"""Is told the bytes that have come, and the whole's if known."""
 
 
 @dataclass(frozen=True)
@@ -71,23 +68,21 @@ class Source:
     Args:
         service: the service.
         parts: knows split batches.
-        verify: for TLS, as the transport's.
     """
 
-    def __init__(self, service: Service, parts: Parts, verify: bool | str) -> None:
+    def __init__(self, service: Service, parts: Parts) -> None:
         self._service = service
         self._parts = parts
-        self._verify = verify
 
-    def whole(self, job: Job, stage: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
+    def whole(self, job: Job, stage: Path, wanted: Wanted) -> Path:
         """Fetch one archive, or one file, of a split batch into the stage."""
         target = stage / "whole"
         if wanted.file is None:
-            return self.archive(job, stage, target, wanted, on_bytes)
+            return self.archive(job, stage, target, wanted)
         first, _, rest = wanted.file.partition("/")
         if wanted.file == merging.METRICS:
             tables = {
-                part: self.download(part, stage / f"{part}.csv", wanted, on_bytes).read_bytes()
+                part: self.download(part, stage / f"{part}.csv", wanted).read_bytes()
                 for part in job.complete
             }
             write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
@@ -95,27 +90,24 @@ class Source:
         for part in job.complete:
             if rest and first in self._jobs_of(part, wanted):
                 try:
-                    return self.download(part, target, wanted, on_bytes)
+                    return self.download(part, target, wanted)
                 except NotFoundError:  # an archive whose folders have the jobs' stored names
                     stored = replace(wanted, file=f"{part}-{wanted.file}")
-                    return self.download(part, target, stored, on_bytes)
+                    return self.download(part, target, stored)
         raise InputError(
             f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
         )
 
-    def archive(
-        self, job: Job, stage: Path, target: Path, wanted: Wanted, on_bytes: OnBytes | None
-    ) -> Path:
+    def archive(self, job: Job, stage: Path, target: Path, wanted: Wanted) -> Path:
         """Fetch the archive; of a split batch its parts', merged."""
         if not job.split:
-            return self.download(job.name, target, wanted, on_bytes)
+            return self.download(job.name, target, wanted)
         fetched: dict[str, Path] = {}
         for part in job.complete:
-            done = sum(path.stat().st_size for path in fetched.values())
             path = stage / f"{part}.zip"
             # What an interrupted fetch left whole is not fetched again.
             if not path.exists():
-                self.download(part, path, wanted, on_bytes and _from(on_bytes, done))
+                self.download(part, path, wanted)
             fetched[part] = path
         try:
             merging.merge(fetched, target, self._order(job, wanted))
@@ -126,23 +118,15 @@ class Source:
             raise
         return target
 
-    def download(self, name: str, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
+    def download(self, name: str, target: Path, wanted: Wanted) -> Path:
         """Fetch what is wanted of one job, or one batch of the service, to `target`."""
-        from labext.transport.download import fetch
 
         def address() -> str:
             return self._service.result_url(
                 name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
             )
 
-        return fetch(
-            address(),
-            target,
-            fresh=address,
-            on_bytes=on_bytes,
-            verify=self._verify,
-            service="job service",
-        )
+        return self._service.transport.download(address(), target, fresh=address)
 
     def _order(self, job: Job, wanted: Wanted) -> list[str]:
         entry = None if wanted.email else self._parts.entry(job.name)
@@ -153,7 +137,3 @@ class Source:
     def _jobs_of(self, part: str, wanted: Wanted) -> list[str]:
         pages = self._service.pages(batch=part, jobEmail=wanted.email)
         return [names.own(str(row.get("JobName")), part) for page in pages for row in page.rows]
-
-
-def _from(on_bytes: OnBytes, before: int) -> OnBytes:
-    return lambda done, _: on_bytes(before + done, None)

@@ -22,7 +22,7 @@ from labext.jobs import archives, manifest, placing, rows
 from labext.jobs.archives import File
 from labext.jobs.identity import canonical
 from labext.jobs.manifest import Manifest
-from labext.jobs.obtaining import Job, OnBytes, Source, Wanted
+from labext.jobs.obtaining import Job, Source, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.service import Service
 from labext.jobs.storage import storage_errors
@@ -59,20 +59,15 @@ class Fetcher:
         service: the service.
         parts: knows split batches.
         state: the folder for records of single files.
-        verify: for TLS, as the transport's.
     """
 
-    def __init__(
-        self, service: Service, parts: Parts, state: Path, verify: bool | str = True
-    ) -> None:
+    def __init__(self, service: Service, parts: Parts, state: Path) -> None:
         self._service = service
         self._parts = parts
         self._state = state
-        self._source = Source(service, parts, verify)
+        self._source = Source(service, parts)
 
-    def fetch(
-        self, name: str, to: Path | str, wanted: Wanted, on_bytes: OnBytes | None = None
-    ) -> Results:
+    def fetch(self, name: str, to: Path | str, wanted: Wanted) -> Results:
         """Fetch results; see `JobsClient.download`."""
         found = resolve(self._service, self._parts, name, wanted.email)
         job = Job(name, seen(name, found, {}), found)
@@ -82,12 +77,12 @@ class Fetcher:
             base = PurePosixPath(wanted.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
                 path = path / base
-            return self._single(job, path, wanted, on_bytes)
+            return self._single(job, path, wanted)
         if path.suffix.lower() == ".zip" and not path.is_dir():
-            return self._single(job, path, wanted, on_bytes)
-        return self._folder(job, path, wanted, on_bytes)
+            return self._single(job, path, wanted)
+        return self._folder(job, path, wanted)
 
-    def _folder(self, job: Job, folder: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _folder(self, job: Job, folder: Path, wanted: Wanted) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
         stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
@@ -99,7 +94,7 @@ class Fetcher:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
             if fetched:
-                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted)
             try:
                 files, kept = placing.install(archive, stage, folder, before, record.name)
             except (ArchiveError, ConflictError, StorageError):
@@ -112,7 +107,7 @@ class Fetcher:
         what += _left_out(job)
         return _results(folder, done, folder, fetched, what)
 
-    def _single(self, job: Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _single(self, job: Job, target: Path, wanted: Wanted) -> Results:
         record = manifest.elsewhere(self._state, target)
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         there = target.exists()
@@ -127,11 +122,11 @@ class Fetcher:
             )
         if job.split:
             with placing.staging(target.parent, job.name, _key(fresh)) as stage:
-                whole = self._source.whole(job, stage, wanted, on_bytes)
+                whole = self._source.whole(job, stage, wanted)
                 with storage_errors(target):
                     whole.replace(target)
         else:
-            self._source.download(job.name, target, wanted, on_bytes)
+            self._source.download(job.name, target, wanted)
         file = archives.file_of(target, target.name)
         done = self._manifest(job, wanted, [file])
         if wanted.file is None:

@@ -32,7 +32,6 @@ def fetch(
     target: Path,
     *,
     fresh: Callable[[], str] | None = None,
-    on_bytes: Callable[[int, int | None], None] | None = None,
     verify: bool | str = True,
     timeout: Timeout = (5, 60),
     attempts: int = 5,
@@ -50,7 +49,6 @@ def fetch(
         url: the presigned address.
         target: the file to write; its folder is made.
         fresh: gives a new address when this one has expired.
-        on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
         verify: True, or the path of a CA bundle.
         timeout: seconds to connect, and between two bytes.
         attempts: tries in a row that bring nothing new.
@@ -65,7 +63,7 @@ def fetch(
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
-    download = _Download(url, fresh, on_bytes, trust(verify), timeout, service)
+    download = _Download(url, fresh, trust(verify), timeout, service)
     with new_session() as session, Partial(target) as part:
         for _ in range(_MOST_CUTS):
             policy = retrying(attempts, patience, clock=clock, sleep=sleep)
@@ -88,14 +86,12 @@ class _Download:
         self,
         url: str,
         fresh: Callable[[], str] | None,
-        on_bytes: Callable[[int, int | None], None] | None,
         verify: bool | str,
         timeout: Timeout,
         service: str,
     ) -> None:
         self._url = url
         self._fresh = fresh
-        self._on_bytes = on_bytes
         self._verify = verify
         self._timeout = timeout
         self._service = service
@@ -170,8 +166,6 @@ class _Download:
             if not chunk:
                 return None
             part.write(chunk)
-            if self._on_bytes:
-                self._on_bytes(part.size, part.total)
 
     def _refused(self, got: requests.Response) -> Exception:
         status = got.status_code

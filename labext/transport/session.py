@@ -78,11 +78,11 @@ class _Adapter(HTTPAdapter):
         return manager
 
 
-def new_session(user_agent: str = "labext") -> requests.Session:
+def new_session() -> requests.Session:
     """Return a session that signs in nowhere, keeps no cookies and retries nothing."""
     session = requests.Session()
     session.trust_env = False
-    session.headers["User-Agent"] = user_agent
+    session.headers["User-Agent"] = "labext"
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     adapter = _Adapter(pool_connections=4, pool_maxsize=4, max_retries=0)
     session.mount("https://", adapter)

@@ -163,39 +163,12 @@ class Transport:
                 error = lost(failure, call.url, self.service).error
         raise error
 
-    @contextmanager
-    def get_presigned(
-        self, url: str, *, headers: Mapping[str, str] | None = None, timeout: Timeout | None = None
-    ) -> Iterator[requests.Response]:
-        """GET a presigned address, which needs no key and gets none; no retry, any status.
-
-        Raises:
-            UnreachableError: there is no answer.
-        """
-        session = self._sessions.mine()
-        request = requests.Request("GET", url, headers=dict(headers or {}))
-        got = exchange(
-            session, request, timeout or self._timeout, self._verify, self.service, away=True
-        )
-        if isinstance(got, Lost):
-            raise got.error
-        with got:
-            yield got
-
-    def download(
-        self,
-        url: str,
-        target: Path,
-        *,
-        fresh: Callable[[], str] | None = None,
-        on_bytes: Callable[[int, int | None], None] | None = None,
-    ) -> Path:
+    def download(self, url: str, target: Path, *, fresh: Callable[[], str] | None = None) -> Path:
         """Download a presigned address to `target`, as `labext.transport.download.fetch` does."""
         return fetch(
             url,
             target,
             fresh=fresh,
-            on_bytes=on_bytes,
             verify=self._verify,
             timeout=self._timeout,
             attempts=self._attempts,

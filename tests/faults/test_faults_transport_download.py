@@ -9,6 +9,7 @@ import random
 import socket
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +60,31 @@ def into(tmp_path: Path, clock: Any) -> Any:
     return get
 
 
+@pytest.fixture
+def before_writing(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Have something happen in the middle of a download."""
+
+    def happens(act: Callable[[], None]) -> None:
+        write = partial.Partial.write
+
+        def written(self: Any, chunk: bytes) -> None:
+            act()
+            write(self, chunk)
+
+        monkeypatch.setattr(partial.Partial, "write", written)
+
+    return happens
+
+
 def left_behind(path: Path) -> list[str]:
     return sorted(os.listdir(path / "out"))
 
 
 def test_a_download_appears_whole_and_sends_no_key(faulty: Any, into: Any, tmp_path: Path) -> None:
     server = faulty(Store())
-    told: list[tuple[int, int | None]] = []
-    path = into(server, on_bytes=lambda done, total: told.append((done, total)))
+    path = into(server)
     assert path.read_bytes() == CONTENT
     assert left_behind(tmp_path) == ["a.zip"]
-    assert told[-1] == (len(CONTENT), len(CONTENT))
     assert not {"x-api-key", "authorization"} & set(server.received[0].headers)
 
 
@@ -277,16 +292,19 @@ def test_a_target_that_is_a_folder_is_told(faulty: Any, into: Any, tmp_path: Pat
     assert server.count == 0
 
 
-def test_two_downloads_to_one_file_do_not_mix(faulty: Any, into: Any, tmp_path: Path) -> None:
+def test_two_downloads_to_one_file_do_not_mix(
+    faulty: Any, into: Any, tmp_path: Path, before_writing: Any
+) -> None:
     begun, go_on = threading.Event(), threading.Event()
     results: list[Path] = []
 
-    def wait(done: int, total: int | None) -> None:
+    def wait() -> None:
         begun.set()
         assert go_on.wait(10)
 
+    before_writing(wait)
     server = faulty(Store())
-    first = threading.Thread(target=lambda: results.append(into(server, on_bytes=wait)))
+    first = threading.Thread(target=lambda: results.append(into(server)))
     first.start()
     assert begun.wait(10)
     try:
@@ -299,11 +317,17 @@ def test_two_downloads_to_one_file_do_not_mix(faulty: Any, into: Any, tmp_path: 
     assert left_behind(tmp_path) == ["a.zip"]
 
 
-def test_an_interrupted_download_can_be_taken_up(faulty: Any, into: Any, tmp_path: Path) -> None:
-    def interrupt(done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
+def test_an_interrupted_download_can_be_taken_up(
+    faulty: Any, into: Any, tmp_path: Path, before_writing: Any
+) -> None:
+    once = iter([KeyboardInterrupt])
 
+    def interrupt() -> None:
+        for interruption in once:
+            raise interruption
+
+    before_writing(interrupt)
     with pytest.raises(KeyboardInterrupt):
-        into(faulty(Store()), on_bytes=interrupt)
+        into(faulty(Store()))
     assert "a.zip" not in left_behind(tmp_path)
     assert into(faulty(Store())).read_bytes() == CONTENT

@@ -119,14 +119,13 @@ def test_a_form_with_a_file_arrives_whole(faulty: Any, transport: Any, tmp_path:
 
 
 def test_no_log_shows_a_key_or_a_presigned_query(
-    faulty: Any, transport: Any, caplog: pytest.LogCaptureFixture
+    faulty: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = faulty(faulty.answer({"a": 1}))
     keyed = Transport(server.url, auth=ApiKeyHeader("swordfish"), rate=None)
     with caplog.at_level(logging.DEBUG):
         keyed.send(ASK, params={"key": "swordfish"})
-        with keyed.get_presigned(f"{server.url}a.zip?expires=1&signature=c0ffee"):
-            pass
+        keyed.download(f"{server.url}a.zip?expires=1&signature=c0ffee", tmp_path / "a.zip")
     keyed.close()
     assert "POST /ask" in caplog.text
     assert f"/api/a.zip?{MASK}" in caplog.text
