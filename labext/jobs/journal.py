@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _PLAIN = ("int", "uint", "float", "bool", "str", "category")
+"""How the types begin whose values JSON holds as they are."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Journal:
         }
         make_folder(self._folder, 0o700)
         if not again:
-            self._log(plan.name).unlink(missing_ok=True)
+            with storage_errors(self._folder):
+                self._log(plan.name).unlink(missing_ok=True)
         write_whole(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
 
     def sent(self, name: str, part: str) -> None:
@@ -182,9 +184,7 @@ def _column(record: dict[str, Any]) -> pd.Series[Any]:
     try:
         if record["dtype"].startswith("datetime64"):
             return pd.to_datetime(values, format="ISO8601").astype(record["dtype"])
-        if record["dtype"].startswith(
-            ("int", "uint", "float", "bool", "str", "string", "category")
-        ):
+        if record["dtype"].startswith(_PLAIN):
             return values.astype(record["dtype"])
     except (TypeError, ValueError):
         return values  # a type that this pandas does not have: the values are there all the same

@@ -44,11 +44,11 @@ def clean(tool: Tool, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list
     return sent, faults
 
 
-def refuse(tool: Tool, faults: list[str], subject: str | None = None) -> InputError:
+def refuse(tool: Tool, faults: list[str]) -> InputError:
     """Return the error that names every fault."""
-    subject = subject or f"These settings of {tool.name}"
     return InputError(
-        f"{subject} can't be used: {'; '.join(faults)}.", f"See `%jobs tool {tool.name}`."
+        f"These settings of {tool.name} can't be used: {'; '.join(faults)}.",
+        f"See `%jobs tool {tool.name}`.",
     )
 
 
