@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from labext.errors import NotFoundError
 from labext.jobs.journal import Journal
+from labext.jobs.lookup import resolve
 from labext.jobs.parts import Parts
 from labext.jobs.service import Service
-from labext.jobs.watching import resolve
 
 
 class Actions:

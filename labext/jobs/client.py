@@ -18,6 +18,7 @@ from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
 from labext.jobs.journal import Journal
 from labext.jobs.listing import Lister, Query
+from labext.jobs.lookup import parent
 from labext.jobs.obtaining import Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.planning import make_plan
@@ -25,7 +26,7 @@ from labext.jobs.results import Fetcher, Results
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
 from labext.jobs.submission import Submission, submit_job, validate_job
-from labext.jobs.watching import Watched, parent
+from labext.jobs.watching import Watched
 from labext.progress import Outcome, Progress
 from labext.transport import Rate, Transport
 from labext.transport.auth import ApiKeyHeader

@@ -21,12 +21,12 @@ from labext.errors import (
 from labext.jobs import archives, manifest, placing, rows
 from labext.jobs.archives import File
 from labext.jobs.identity import canonical
+from labext.jobs.lookup import resolve, seen
 from labext.jobs.manifest import Manifest
 from labext.jobs.obtaining import Job, Source, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.service import Service
 from labext.jobs.storage import storage_errors
-from labext.jobs.watching import resolve, seen
 from labext.progress import Outcome
 
 if TYPE_CHECKING:
