@@ -30,6 +30,7 @@ from labext.jobs.watching import Watched
 from labext.progress import Outcome, Progress
 from labext.transport import Rate, Transport
 from labext.transport.auth import ApiKeyHeader
+from labext.transport.download import OnBytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -418,6 +419,7 @@ class JobsClient:
         file: str | None = None,
         pdbs_only: bool = False,
         email: str | None = None,
+        on_bytes: OnBytes | None = None,
     ) -> Results:
         """Fetch the results of a complete job or batch; what is on disk and whole is kept.
 
@@ -430,6 +432,7 @@ class JobsClient:
             file: one output file instead of the archive; `to` is then its path, or a folder.
             pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
             email: a teammate's job, where permitted.
+            on_bytes: is told the bytes that have come, and the whole's if known.
 
         Raises:
             NotFoundError: there is no such job or file.
@@ -439,7 +442,7 @@ class JobsClient:
             StorageError: the disk is full, or the folder can't be written.
         """
         wanted = Wanted(file, pdbs_only, email)
-        return self._fetcher.fetch(names.check(name), to, wanted)
+        return self._fetcher.fetch(names.check(name), to, wanted, on_bytes)
 
     def stop(self, name: str) -> str:
         """Stop a job or a batch; return what the service says.

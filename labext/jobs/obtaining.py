@@ -17,6 +17,7 @@ from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.jobs.storage import write_whole
 from labext.progress import Outcome
+from labext.transport.download import OnBytes
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,15 @@ class Source:
         self._service = service
         self._parts = parts
 
-    def whole(self, job: Job, stage: Path, wanted: Wanted) -> Path:
+    def whole(self, job: Job, stage: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
         """Fetch one archive, or one file, of a split batch into the stage."""
         target = stage / "whole"
         if wanted.file is None:
-            return self.archive(job, stage, target, wanted)
+            return self.archive(job, stage, target, wanted, on_bytes)
         first, _, rest = wanted.file.partition("/")
         if wanted.file == merging.METRICS:
             tables = {
-                part: self.download(part, stage / f"{part}.csv", wanted).read_bytes()
+                part: self.download(part, stage / f"{part}.csv", wanted, on_bytes).read_bytes()
                 for part in job.complete
             }
             write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
@@ -90,24 +91,27 @@ class Source:
         for part in job.complete:
             if rest and first in self._jobs_of(part, wanted):
                 try:
-                    return self.download(part, target, wanted)
+                    return self.download(part, target, wanted, on_bytes)
                 except NotFoundError:  # an archive whose folders have the jobs' stored names
                     stored = replace(wanted, file=f"{part}-{wanted.file}")
-                    return self.download(part, target, stored)
+                    return self.download(part, target, stored, on_bytes)
         raise InputError(
             f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
         )
 
-    def archive(self, job: Job, stage: Path, target: Path, wanted: Wanted) -> Path:
+    def archive(
+        self, job: Job, stage: Path, target: Path, wanted: Wanted, on_bytes: OnBytes | None
+    ) -> Path:
         """Fetch the archive; of a split batch its parts', merged."""
         if not job.split:
-            return self.download(job.name, target, wanted)
+            return self.download(job.name, target, wanted, on_bytes)
         fetched: dict[str, Path] = {}
         for part in job.complete:
+            done = sum(path.stat().st_size for path in fetched.values())
             path = stage / f"{part}.zip"
             # What an interrupted fetch left whole is not fetched again.
             if not path.exists():
-                self.download(part, path, wanted)
+                self.download(part, path, wanted, on_bytes and _from(on_bytes, done))
             fetched[part] = path
         try:
             merging.merge(fetched, target, self._order(job, wanted))
@@ -118,7 +122,7 @@ class Source:
             raise
         return target
 
-    def download(self, name: str, target: Path, wanted: Wanted) -> Path:
+    def download(self, name: str, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Path:
         """Fetch what is wanted of one job, or one batch of the service, to `target`."""
 
         def address() -> str:
@@ -126,7 +130,7 @@ class Source:
                 name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
             )
 
-        return self._service.transport.download(address(), target, fresh=address)
+        return self._service.transport.download(address(), target, fresh=address, on_bytes=on_bytes)
 
     def _order(self, job: Job, wanted: Wanted) -> list[str]:
         entry = None if wanted.email else self._parts.entry(job.name)
@@ -137,3 +141,7 @@ class Source:
     def _jobs_of(self, part: str, wanted: Wanted) -> list[str]:
         pages = self._service.pages(batch=part, jobEmail=wanted.email)
         return [names.own(str(row.get("JobName")), part) for page in pages for row in page.rows]
+
+
+def _from(on_bytes: OnBytes, before: int) -> OnBytes:
+    return lambda done, _: on_bytes(before + done, None)

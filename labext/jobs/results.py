@@ -28,6 +28,7 @@ from labext.jobs.parts import Parts
 from labext.jobs.service import Service
 from labext.jobs.storage import storage_errors
 from labext.progress import Outcome
+from labext.transport.download import OnBytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +68,9 @@ class Fetcher:
         self._state = state
         self._source = Source(service, parts)
 
-    def fetch(self, name: str, to: Path | str, wanted: Wanted) -> Results:
+    def fetch(
+        self, name: str, to: Path | str, wanted: Wanted, on_bytes: OnBytes | None = None
+    ) -> Results:
         """Fetch results; see `JobsClient.download`."""
         found = resolve(self._service, self._parts, name, wanted.email)
         job = Job(name, seen(name, found, {}), found)
@@ -77,12 +80,12 @@ class Fetcher:
             base = PurePosixPath(wanted.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
                 path = path / base
-            return self._single(job, path, wanted)
+            return self._single(job, path, wanted, on_bytes)
         if path.suffix.lower() == ".zip" and not path.is_dir():
-            return self._single(job, path, wanted)
-        return self._folder(job, path, wanted)
+            return self._single(job, path, wanted, on_bytes)
+        return self._folder(job, path, wanted, on_bytes)
 
-    def _folder(self, job: Job, folder: Path, wanted: Wanted) -> Results:
+    def _folder(self, job: Job, folder: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
         stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
@@ -94,7 +97,7 @@ class Fetcher:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
             if fetched:
-                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted)
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
             try:
                 files, kept = placing.install(archive, stage, folder, before, record.name)
             except (ArchiveError, ConflictError, StorageError):
@@ -107,7 +110,7 @@ class Fetcher:
         what += _left_out(job)
         return _results(folder, done, folder, fetched, what)
 
-    def _single(self, job: Job, target: Path, wanted: Wanted) -> Results:
+    def _single(self, job: Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
         record = manifest.elsewhere(self._state, target)
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         there = target.exists()
@@ -122,11 +125,11 @@ class Fetcher:
             )
         if job.split:
             with placing.staging(target.parent, job.name, _key(fresh)) as stage:
-                whole = self._source.whole(job, stage, wanted)
+                whole = self._source.whole(job, stage, wanted, on_bytes)
                 with storage_errors(target):
                     whole.replace(target)
         else:
-            self._source.download(job.name, target, wanted)
+            self._source.download(job.name, target, wanted, on_bytes)
         file = archives.file_of(target, target.name)
         done = self._manifest(job, wanted, [file])
         if wanted.file is None:

@@ -21,6 +21,9 @@ from labext.transport.session import Timeout, new_session, trust
 CHUNK = 512 * 1024
 """Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
 
+OnBytes = Callable[[int, int | None], None]
+"""Is told the bytes that are there, and the whole's if known."""
+
 _MOST_CUTS = 500
 
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
@@ -32,6 +35,7 @@ def fetch(
     target: Path,
     *,
     fresh: Callable[[], str] | None = None,
+    on_bytes: OnBytes | None = None,
     verify: bool | str = True,
     timeout: Timeout = (5, 60),
     attempts: int = 5,
@@ -49,6 +53,7 @@ def fetch(
         url: the presigned address.
         target: the file to write; its folder is made.
         fresh: gives a new address when this one has expired.
+        on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
         verify: True, or the path of a CA bundle.
         timeout: seconds to connect, and between two bytes.
         attempts: tries in a row that bring nothing new.
@@ -63,7 +68,7 @@ def fetch(
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
-    download = _Download(url, fresh, trust(verify), timeout, service)
+    download = _Download(url, fresh, on_bytes, trust(verify), timeout, service)
     with new_session() as session, Partial(target) as part:
         for _ in range(_MOST_CUTS):
             policy = retrying(attempts, patience, clock=clock, sleep=sleep)
@@ -86,12 +91,14 @@ class _Download:
         self,
         url: str,
         fresh: Callable[[], str] | None,
+        on_bytes: OnBytes | None,
         verify: bool | str,
         timeout: Timeout,
         service: str,
     ) -> None:
         self._url = url
         self._fresh = fresh
+        self._on_bytes = on_bytes
         self._verify = verify
         self._timeout = timeout
         self._service = service
@@ -166,6 +173,8 @@ class _Download:
             if not chunk:
                 return None
             part.write(chunk)
+            if self._on_bytes:
+                self._on_bytes(part.size, part.total)
 
     def _refused(self, got: requests.Response) -> Exception:
         status = got.status_code

@@ -14,7 +14,7 @@ from requests.auth import AuthBase
 from labext.errors import LabextError
 from labext.redaction import logger
 from labext.transport.call import Call, Params, new_call
-from labext.transport.download import fetch
+from labext.transport.download import OnBytes, fetch
 from labext.transport.exchange import exchange
 from labext.transport.failure import Explain
 from labext.transport.lost import NETWORK_ERRORS, Lost, lost
@@ -163,12 +163,20 @@ class Transport:
                 error = lost(failure, call.url, self.service).error
         raise error
 
-    def download(self, url: str, target: Path, *, fresh: Callable[[], str] | None = None) -> Path:
+    def download(
+        self,
+        url: str,
+        target: Path,
+        *,
+        fresh: Callable[[], str] | None = None,
+        on_bytes: OnBytes | None = None,
+    ) -> Path:
         """Download a presigned address to `target`, as `labext.transport.download.fetch` does."""
         return fetch(
             url,
             target,
             fresh=fresh,
+            on_bytes=on_bytes,
             verify=self._verify,
             timeout=self._timeout,
             attempts=self._attempts,

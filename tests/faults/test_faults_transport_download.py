@@ -82,9 +82,11 @@ def left_behind(path: Path) -> list[str]:
 
 def test_a_download_appears_whole_and_sends_no_key(faulty: Any, into: Any, tmp_path: Path) -> None:
     server = faulty(Store())
-    path = into(server)
+    told: list[tuple[int, int | None]] = []
+    path = into(server, on_bytes=lambda done, total: told.append((done, total)))
     assert path.read_bytes() == CONTENT
     assert left_behind(tmp_path) == ["a.zip"]
+    assert told[-1] == (len(CONTENT), len(CONTENT))
     assert not {"x-api-key", "authorization"} & set(server.received[0].headers)
 
 
