@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from labext import wording
 from labext.errors import InputError, SetupError, StorageError
 from labext.folders import config_dir
 
@@ -55,8 +55,8 @@ def existing(name: str, *others: str) -> Profile:
     if name in known:
         return known[name]
     names = [*known, *others]
-    near = get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names)}."
+    near = wording.near(name, names)
+    hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
     raise SetupError(f"There is no profile {name}.", hint)
 
 

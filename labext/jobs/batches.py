@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError
 from labext.jobs import names
 from labext.jobs.identity import digest
@@ -43,12 +44,12 @@ class Limits:
     def __post_init__(self) -> None:
         if self.seconds is not None and not (_is_number(self.seconds, int) and self.seconds >= 1):
             raise InputError(
-                f"A job's time limit can't be {names.shown(self.seconds)}.",
+                f"A job's time limit can't be {wording.shown(self.seconds)}.",
                 "Give whole seconds, 1 or more.",
             )
         if self.budget is not None and not (_is_number(self.budget, float) and self.budget > 0):
             raise InputError(
-                f"A budget can't be {names.shown(self.budget)}.",
+                f"A budget can't be {wording.shown(self.budget)}.",
                 "Give weighted hours, more than 0.",
             )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from labext import wording
 from labext.errors import InputError
-from labext.jobs import names
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
 from labext.jobs.settings import clean, refuse
@@ -71,7 +71,7 @@ class Catalogue:
         tools = self.read()
         if name not in tools:
             raise InputError(
-                f'The service has no tool "{name}"{names.did_you_mean(name, tools)}.',
+                f'The service has no tool "{name}"{wording.did_you_mean(name, tools)}.',
                 "See `%jobs tools`.",
             )
         return tools[name]
@@ -102,5 +102,4 @@ def _all(tool: Tool, jobs: Jobs) -> dict[str, dict[str, Any]]:
 def _where(fault: str, jobs: list[str], total: int) -> str:
     if len(jobs) == total:
         return fault
-    more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
-    return f"{fault} (in {', '.join(jobs[:3])}{more})"
+    return f"{fault} (in {wording.listed(jobs, 3)})"

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError, NotFoundError
-from labext.jobs import names, rows
+from labext.jobs import rows
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
 from labext.jobs.settings import file_values, looks_like_a_file, output_of, refuse
@@ -34,8 +35,7 @@ def upload(service: Service, path: Path | str, folder: str | None = None) -> str
     if source.is_dir():
         raise InputError(f"{source} is a folder.", "Upload its files one by one.")
     if not source.is_file():
-        near = names.near(source.name, _siblings(source))
-        hint = f' (did you mean "{near}"?)' if near else ""
+        hint = wording.did_you_mean(source.name, _siblings(source))
         raise InputError(f"There is no file {source}{hint}.", "Check the path.")
     if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
         raise InputError(f'"{folder}" can\'t be a folder.', "Give its plain name.")
@@ -78,7 +78,7 @@ def _outputs_faults(
         row = found[job]
         if row is None:
             faults.append(
-                f'{name} is {names.shown(value)}, but no job is called "{job}" '
+                f'{name} is {wording.shown(value)}, but no job is called "{job}" '
                 "(an uploaded file goes by its bare name)"
             )
         elif rows.outcome(row) is not Outcome.COMPLETE:
@@ -93,8 +93,8 @@ def _upload_faults(service: Service, values: Mapping[str, str]) -> list[str]:
     if not known.issuperset(values):
         known |= _in_folders(service)
     return [
-        f"{name} is {names.shown(value)}, but no such file has been uploaded"
-        f"{names.did_you_mean(value, known)}"
+        f"{name} is {wording.shown(value)}, but no such file has been uploaded"
+        f"{wording.did_you_mean(value, known)}"
         for value, name in values.items()
         if value not in known
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from labext import wording
 from labext.errors import InputError
-from labext.jobs import names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ def names_and_rows(rows: pd.DataFrame, name_column: str) -> tuple[list[str], pd.
     columns = [str(column) for column in rows.columns]
     if name_column not in columns:
         raise InputError(
-            f'The rows have no column "{name_column}"{names.did_you_mean(name_column, columns)}.',
+            f'The rows have no column "{name_column}"{wording.did_you_mean(name_column, columns)}.',
             "Name the column that holds the jobs' names.",
         )
     named = [str(name) for name in rows.iloc[:, columns.index(name_column)]]

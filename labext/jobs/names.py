@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError
 from labext.jobs.identity import digest
 
@@ -47,7 +48,7 @@ def check(name: object, what: str = "job") -> str:
     wrong = fault(name)
     if wrong is not None or not isinstance(name, str):
         raise InputError(
-            f"The {what} name {shown(name)} {wrong}.",
+            f"The {what} name {wording.shown(name)} {wrong}.",
             f"Use letters, digits, - and _ only, 1 to {LONGEST} of them.",
         )
     return name
@@ -66,25 +67,26 @@ def check_jobs(names: Sequence[str], stored_as: Sequence[str], batch: str) -> No
     """
     bad = [(name, wrong) for name in names if (wrong := fault(name)) is not None]
     if bad:
-        listed = "; ".join(f"{shown(name)} {wrong}" for name, wrong in bad[:_SHOWN])
+        wrongs = wording.listed((f"{wording.shown(name)} {wrong}" for name, wrong in bad), _SHOWN)
         raise InputError(
-            f"{_count(len(bad), 'job name')} of {batch} can't be used: {listed}{_more(len(bad))}.",
+            f"{wording.count(len(bad), 'job name')} of {batch} can't be used: {wrongs}.",
             f"Use letters, digits, - and _ only, 1 to {LONGEST} of them.",
         )
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        listed = ", ".join(twice[:_SHOWN])
+        are = "is" if len(twice) == 1 else "are"
         raise InputError(
-            f"{_count(len(twice), 'job name')} of {batch} {'is' if len(twice) == 1 else 'are'} "
-            f"there more than once: {listed}{_more(len(twice))}.",
+            f"{wording.count(len(twice), 'job name')} of {batch} {are} "
+            f"there more than once: {wording.listed(twice, _SHOWN)}.",
             "Give each job a name of its own.",
         )
     long = [name for name in stored_as if len(name) > LONGEST]
     if long:
         longest = max(long, key=len)
+        others = f" ({len(long)} of the jobs are too long)" if len(long) > 1 else ""
         raise InputError(
             f'A job is stored under its batch\'s name and its own, and "{longest}" has '
-            f"{len(longest)} characters, {LONGEST} is the most{_too_long(len(long))}.",
+            f"{len(longest)} characters, {LONGEST} is the most{others}.",
             f"Shorten the batch's name or the jobs' by {len(longest) - LONGEST}.",
         )
 
@@ -97,7 +99,8 @@ def check_project(tag: str | None) -> str | None:
     """
     if tag is not None and not _PROJECT.fullmatch(tag):
         raise InputError(
-            f"{shown(tag)} is no project.", "A project is named proj_… in the web interface."
+            f"{wording.shown(tag)} is no project.",
+            "A project is named proj_… in the web interface.",
         )
     return tag
 
@@ -131,36 +134,3 @@ def parse_part(name: str) -> tuple[str, int, int] | None:
 def own(name: str, batch: str) -> str:
     """Return a batch's job's own name: the stored one without the batch's."""
     return name.removeprefix(f"{batch}-")
-
-
-def near(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of `names` that `name` was probably meant to be."""
-    from difflib import get_close_matches
-
-    by_folded = {candidate.casefold(): candidate for candidate in names}
-    found = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return ` (did you mean "…"?)`, or nothing where no name is near."""
-    found = near(name, names)
-    return "" if found is None else f' (did you mean "{found}"?)'
-
-
-def shown(value: object) -> str:
-    """Return a value for a message: quoted, and cut where it is long."""
-    text = value if isinstance(value, str) else repr(value)
-    return f'"{text[:57]}…"' if len(text) > 60 else f'"{text}"'
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _more(number: int) -> str:
-    return f" and {number - _SHOWN} more" if number > _SHOWN else ""
-
-
-def _too_long(number: int) -> str:
-    return f" ({number} of the jobs are too long)" if number > 1 else ""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError
 from labext.jobs import names, rows
 from labext.jobs.journal import Entry, Journal
@@ -52,7 +53,7 @@ class Parts:
         """
         listed = self.listed(name, email)
         if not listed.parts:
-            raise rows.unknown(name, names.did_you_mean(name, listed.others))
+            raise rows.unknown(name, wording.did_you_mean(name, listed.others))
         count = max(listed.parts)
         found = tuple(names.part(name, number, count) for number in range(1, count + 1))
         self._known[name, email] = found

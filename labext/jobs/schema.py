@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from labext import wording
 from labext.errors import InputError
-from labext.jobs import names
 
 Kind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
@@ -197,7 +197,7 @@ def _object(parameter: Parameter, text: str) -> Any:
 
 def _cannot(parameter: Parameter, text: str, wanted: str) -> InputError:
     return InputError(
-        f"{parameter.name} takes {wanted}, not {names.shown(text)}.",
+        f"{parameter.name} takes {wanted}, not {wording.shown(text)}.",
         f"Give {wanted} for {parameter.name}.",
     )
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError
-from labext.jobs import names
 from labext.jobs.identity import INTERNAL
 from labext.jobs.schema import Parameter, Tool, cast
 
@@ -105,7 +105,7 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
         return f"{name} is set by the service itself and can't be sent", None
     parameter = tool.parameters.get(name)
     if parameter is None:
-        return f"{name} is no setting{names.did_you_mean(name, tool.parameters)}", None
+        return f"{name} is no setting{wording.did_you_mean(name, tool.parameters)}", None
     try:
         value = plain(value)
     except ValueError as error:
@@ -133,13 +133,13 @@ def _not_an_option(parameter: Parameter, value: Any) -> str | None:
     for item in given:
         if item in parameter.options or str(item) in known:
             continue
-        meant = names.near(str(item), known)
+        meant = wording.near(str(item), known)
         choice = (
             f'did you mean "{meant}"?'
             if meant
             else f"one of {', '.join(map(str, parameter.options[:12]))}"
         )
-        return f"{parameter.name} can't be {names.shown(item)} ({choice})"
+        return f"{parameter.name} can't be {wording.shown(item)} ({choice})"
     return None
 
 

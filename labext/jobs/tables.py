@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError
 from labext.jobs import names
 from labext.jobs.schema import Tool
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SHOWN = 5
 
 
 def named_settings(
@@ -70,9 +69,9 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     others = [column for column in columns if column != name_column]
     strange = [column for column in others if column not in tool.parameters]
     if strange or not others:
-        hint = names.did_you_mean(strange[0], tool.parameters) if strange else ""
+        hint = wording.did_you_mean(strange[0], tool.parameters) if strange else ""
         what = (
-            f"{_listed(strange)} {'is' if len(strange) == 1 else 'are'} no setting of "
+            f"{wording.listed(strange)} {'is' if len(strange) == 1 else 'are'} no setting of "
             f"{tool.name}{hint}"
             if strange
             else f"No column is a setting of {tool.name}"
@@ -86,8 +85,8 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
 def _check_column(column: str, columns: list[str], use: str) -> None:
     if column not in columns:
         raise InputError(
-            f'There is no column "{column}" for {use}{names.did_you_mean(column, columns)}.',
-            f"The columns are {_listed(columns)}.",
+            f'There is no column "{column}" for {use}{wording.did_you_mean(column, columns)}.',
+            f"The columns are {wording.listed(columns)}.",
         )
     if columns.count(column) > 1:
         raise InputError(
@@ -103,7 +102,7 @@ def _check_cells(frame: pd.DataFrame, columns: list[str], needed: list[str]) -> 
             labels = [str(label) for label in frame.index[missing]]
             cells = "a cell" if len(labels) == 1 else f"{len(labels)} cells"
             rows = "row" if len(labels) == 1 else "rows"
-            faults.append(f'column "{column}" misses {cells} ({rows} {_listed(labels)})')
+            faults.append(f'column "{column}" misses {cells} ({rows} {wording.listed(labels)})')
     if faults:
         said = "; ".join(faults)
         raise InputError(
@@ -119,8 +118,3 @@ def _values(frame: pd.DataFrame, columns: list[str], column: str) -> list[Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _listed(words: list[str]) -> str:
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return ", ".join(words[:_SHOWN]) + more

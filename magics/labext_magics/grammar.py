@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError
 from labext_magics import secrets
 from labext_magics.kinds import Kind, Raw
 from labext_magics.line import Line, Token
-from labext_magics.scope import Scope, close
+from labext_magics.scope import Scope
 
 HELP = ("--help", "-h")
 
@@ -145,7 +146,7 @@ def _group(magic: Magic, words: list[str]) -> str:
         return words[0]
     word, prefix = (words[1], f"{words[0]} ") if below else (words[0], "")
     known = [c.name.removeprefix(prefix).split()[0] for c in below or magic.commands]
-    near = close(word, known)
+    near = wording.near(word, known)
     raise InputError(
         f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
         f"Did you mean `%{magic.name} {prefix}{near}`?"
@@ -187,7 +188,7 @@ def _option(
     name, equals, text = token.text.partition("=")
     option = command.option(name)
     if option is None:
-        near = close(name, [f"--{o.name}" for o in command.options])
+        near = wording.near(name, [f"--{o.name}" for o in command.options])
         raise InputError(
             f"`{title}` has no option `{name}`.",
             f"Did you mean `{near}`?" if near else f"`{title} --help` lists its options.",
@@ -236,7 +237,7 @@ def _read(parameter: Parameter, kind: Kind, raw: Raw, title: str, scope: Scope) 
     except (ValueError, TypeError, OverflowError) as error:
         option = not parameter.name.isupper()
         name = f"--{parameter.name}" if option else parameter.name
-        near = close(raw.text, kind.choices)
+        near = wording.near(raw.text, kind.choices)
         raise InputError(
             f"`{name}` takes {kind.expects}, not `{raw}`.",
             f"Did you mean `{near}`?" if near else f"`{title} --help` shows how it is written.",

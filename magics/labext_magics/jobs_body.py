@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from labext import wording
 from labext.errors import InputError
 from labext_magics import body
 from labext_magics.kinds import Typed
-from labext_magics.scope import close
 
 _JOB = {"type": "tool", "name": "name", "jobName": "name", "projectTag": "project"}
 _BATCH = {
@@ -99,7 +99,7 @@ def _filled(line: Any, given: Mapping[str, Any], fields: Mapping[str, str], comm
 def _surplus(name: str, fields: Mapping[str, str], command: str) -> InputError:
     if name == "gpuType":
         return InputError("`gpuType` is never sent: no service is sure to take it.", "Take it out.")
-    near = close(name, fields)
+    near = wording.near(name, fields)
     return InputError(
         f"The body has `{name}`, which `%%jobs {command}` doesn't know.",
         f"Did you mean `{near}`?" if near else f"`%jobs {command} --help` shows what it takes.",

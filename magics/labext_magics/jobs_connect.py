@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labext import config
+from labext import config, wording
 from labext.config import SANDBOX, Connection
 from labext.errors import AccessError, InputError, SetupError, SignInError
 from labext_magics import output, secrets
@@ -124,7 +124,7 @@ def _sign_in(target: Connection, *, keep: bool, save: str | None) -> None:
     ):
         held = " There is no keyring here: the key is held for this session only."
     _use(accepted)
-    output.say(f"Connected to {accepted.base_url}: {output.count(tools, 'tool')}.{held}")
+    output.say(f"Connected to {accepted.base_url}: {wording.count(tools, 'tool')}.{held}")
 
 
 def _use(accepted: Connection) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from labext import wording
 from labext.errors import InputError
 from labext_magics import output
 from labext_magics.dispatch import Call
+from labext_magics.line import quote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,10 +19,23 @@ def results(
     call: Call, *, name: str, to: Path | None, file: str | None, pdbs_only: bool, email: str | None
 ) -> pd.DataFrame:
     """Fetch results into a folder, say where they are, and return a row for each file."""
-    fetched = call.jobs.download(
-        name, to or Path(name), file=file, pdbs_only=pdbs_only, email=email
-    )
-    output.say(fetched.message)
+    import labext_widgets
+
+    target = to or Path(name)
+    options = {"--to": target, "--file": file, "--email": email}
+    words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
+    again = f"%jobs results {quote(name)}{''.join(words)}{' --pdbs-only' if pdbs_only else ''}"
+    with labext_widgets.Transfer(name, "results", again) as transfer:
+        fetched = call.jobs.download(
+            name,
+            target,
+            file=file,
+            pdbs_only=pdbs_only,
+            email=email,
+            on_bytes=transfer.bytes,
+            on_phase=transfer.phase,
+        )
+        transfer.end(fetched.message)
     return fetched.files
 
 
@@ -31,7 +46,7 @@ def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
     missing = [p for p in path if not p.is_file()]
     if missing:
         raise InputError(
-            f"There is no file {output.listed(str(p) for p in missing)}.",
+            f"There is no file {wording.listed(str(p) for p in missing)}.",
             "Check the path: it counts from the notebook's folder.",
         )
     rows = []
@@ -39,7 +54,7 @@ def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
         call.jobs.upload(each, folder)
         rows.append({"file": each.name, "folder": folder or "", "bytes": each.stat().st_size})
     output.say(
-        f"{output.listed(p.name for p in path)} uploaded; "
+        f"{wording.listed(p.name for p in path)} uploaded; "
         f"a setting refers to {'it' if len(path) == 1 else 'each'} by that name."
     )
     return pd.DataFrame(rows)

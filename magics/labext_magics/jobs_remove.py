@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError, NotFoundError
 from labext_magics import output
 from labext_magics.dispatch import Call
-from labext_magics.scope import close
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ def _frame(found: list[dict[str, Any]]) -> pd.DataFrame:
 def _described(name: str, row: dict[str, Any]) -> str:
     state = row.get("batchStatus") or row.get("JobStatus")
     parts = sum(int(n) for n in (row.get("statuses") or {}).values())
-    inside = f" with {output.count(parts, 'job')}" if row.get("batchStatus") else ""
+    inside = f" with {wording.count(parts, 'job')}" if row.get("batchStatus") else ""
     return f"{name} ({row.get('Type')}{inside}, {state}) and its results"
 
 
@@ -69,7 +69,7 @@ def _uploaded(call: Call, file: str) -> str:
     there = call.jobs.files()
     if file in there or "/" in file:
         return file
-    near = close(file, there)
+    near = wording.near(file, there)
     raise NotFoundError(
         f"There is no uploaded file {file}.",
         f"Did you mean {near}?" if near else "See `%jobs files`.",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError
 from labext_magics import jobs_body, jobs_files, jobs_look, output
 from labext_magics.casting import cast_settings, merged
@@ -89,7 +90,7 @@ def batch(
     }
     if check:
         checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
-        output.say(f"{asked.name} is valid with {output.count(len(checked), 'job')}; {_NOT_SENT}.")
+        output.say(f"{asked.name} is valid with {wording.count(len(checked), 'job')}; {_NOT_SENT}.")
         return checked
     done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
     output.say(done.message)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from labext.errors import InputError
+from labext.wording import listed
 
 
 def say(text: str) -> None:
@@ -12,19 +13,6 @@ def say(text: str) -> None:
     from labext_widgets import message
 
     message(text)
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 file`, `2 files`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return names as part of a sentence, the first few of many."""
-    all_names = list(names)
-    shown = ", ".join(all_names[:most])
-    rest = len(all_names) - most
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def confirmed(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:

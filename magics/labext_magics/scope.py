@@ -6,12 +6,12 @@ JSON's words `true`, `false` and `null` are known, unless the user has given the
 
 from __future__ import annotations
 
-import difflib
 import keyword
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from labext.errors import InputError
+from labext.wording import near
 
 JSON_WORDS = {"true": True, "false": False, "null": None}
 
@@ -60,10 +60,10 @@ class Scope:
         self._namespace[name] = value
 
     def _unknown(self, name: str, where: str = "") -> InputError:
-        near = close(name, own_names({**self._namespace, **self._local}))
+        meant = near(name, own_names({**self._namespace, **self._local}))
         return InputError(
             f"There is no variable `{name}`{where}.",
-            f"Did you mean `{near}`?" if near else "Run the cell that defines it first.",
+            f"Did you mean `{meant}`?" if meant else "Run the cell that defines it first.",
         )
 
 
@@ -79,14 +79,3 @@ def check_name(name: str) -> str:
     raise InputError(
         f"`{name}` can't be the name of a variable.", "Use letters, digits and underscores."
     )
-
-
-def close(word: str, among: Iterable[str]) -> str | None:
-    """Return the nearest of some words: one that it begins, or one that is spelt alike."""
-    words = list(dict.fromkeys(among))
-    begun = [w for w in words if len(word) > 2 and w.lower().startswith(word.lower())]
-    if begun:
-        return min(begun, key=len)
-    lower = {w.lower(): w for w in reversed(words)}
-    near = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
-    return lower[near[0]] if near else None

@@ -1,0 +1,43 @@
+"""Pieces of a message's sentence: near names, quoted values, counts, lists that are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def near(word: str, among: Iterable[str]) -> str | None:
+    """Return what `word` was probably meant to be: what it begins, or what is spelt alike."""
+    from difflib import get_close_matches
+
+    words = list(dict.fromkeys(among))
+    begun = [w for w in words if len(word) > 2 and w.casefold().startswith(word.casefold())]
+    if begun:
+        return min(begun, key=len)
+    folded = {w.casefold(): w for w in reversed(words)}
+    found = get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, among: Iterable[str]) -> str:
+    """Return ` (did you mean "…"?)`, or nothing where no name is near."""
+    found = near(word, among)
+    return "" if found is None else f' (did you mean "{found}"?)'
+
+
+def shown(value: object) -> str:
+    """Return a value in quotes, cut where it is long."""
+    text = value if isinstance(value, str) else repr(value)
+    return f'"{text[:57]}…"' if len(text) > 60 else f'"{text}"'
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 file`, `2 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(words: Iterable[str], most: int = 5) -> str:
+    """Return words as part of a sentence, the first few of many: `a, b and 3 more`."""
+    every = list(words)
+    first = ", ".join(every[:most])
+    rest = len(every) - most
+    return f"{first} and {rest:,} more" if rest > 0 else first

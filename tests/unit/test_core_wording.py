@@ -1,0 +1,37 @@
+"""Pieces of messages that every part of labext shares."""
+
+from __future__ import annotations
+
+import pytest
+
+from labext import wording
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("sequnce", "sequence"),
+        ("SEQ", "sequence"),
+        ("helix", "helix1"),
+        ("se", None),
+        ("zzz", None),
+        ("", None),
+    ],
+)
+def test_the_nearest_word_is_one_that_is_begun_or_spelt_alike(word: str, meant: str | None) -> None:
+    among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
+    assert wording.near(word, among) == meant
+    assert wording.did_you_mean(word, among) == (f' (did you mean "{meant}"?)' if meant else "")
+
+
+def test_counts_and_lists() -> None:
+    assert wording.count(1, "file") == "1 file"
+    assert wording.count(1200, "file") == "1,200 files"
+    assert wording.listed("abc", 3) == "a, b, c"
+    assert wording.listed("abcd", 2) == "a, b and 2 more"
+
+
+def test_a_long_value_is_cut() -> None:
+    assert wording.shown("a") == '"a"'
+    assert wording.shown(3) == '"3"'
+    assert len(wording.shown("x" * 1000)) == 60
