@@ -124,3 +124,7 @@ class ArchiveError(LabextError):
 
 class WatchInterrupted(LabextError):
     """The user interrupted a watch; what was watched goes on."""
+
+
+class TransferInterrupted(LabextError):
+    """The user interrupted a download; what has come is kept, and gone on with the next time."""

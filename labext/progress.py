@@ -39,6 +39,8 @@ class Progress:
         reason: why it failed or stopped, in the service's own words.
         elapsed: seconds since the watch began.
         unchanged: seconds since anything but the clock changed.
+        moved: bytes that have come or gone, where it is bytes that move.
+        size: bytes of the whole, if known.
     """
 
     subject: str
@@ -50,6 +52,8 @@ class Progress:
     reason: str = ""
     elapsed: float = 0.0
     unchanged: float = 0.0
+    moved: int | None = None
+    size: int | None = None
 
     @property
     def done(self) -> int:

@@ -6,9 +6,10 @@ Nothing here imports ipywidgets or anywidget before a live view is made.
 from __future__ import annotations
 
 from labext_widgets.messages import message
+from labext_widgets.transfer import Transfer
 from labext_widgets.watching import watch
 
-__all__ = ["message", "unload", "watch"]
+__all__ = ["Transfer", "message", "unload", "watch"]
 
 
 def unload() -> None:

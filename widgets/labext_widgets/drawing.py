@@ -70,12 +70,17 @@ def html(progress: Progress, note: str = "", seen: str = "") -> str:
 
 
 def text(progress: Progress, note: str = "") -> str:
-    """Return one line: `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`."""
-    said = [plain(progress.phase), *_tally(progress)]
+    """Return one line.
+
+    `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or, where bytes move,
+    `folds: Fetching, 120 of 340 MB (0:12)`.
+    """
+    said = [plain(progress.phase), *tally(progress)]
     line = f"{plain(progress.subject)}: {', '.join(said)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"
-    line += f" ({plain(progress.kind)}, watched {clock(progress.elapsed)}"
+    kind = "" if progress.moved is not None else f"{plain(progress.kind)}, "
+    line += f" ({kind}{_time(progress)}"
     if _stands_still(progress):
         line += f", nothing has changed for {clock(progress.unchanged)}"
     return f"{line}){note and ' ' + plain(note)}"
@@ -102,14 +107,41 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def amount(moved: int, size: int | None) -> str:
+    """Return bytes as `120 of 340 MB`, or as `120 MB` where the whole is not known."""
+    most = max(moved, size or 0)
+    power = next((n for n in (3, 2, 1) if most >= 1000**n), 0)
+    whole = most // 1000**power
+    digits = 0 if power == 0 or whole >= 100 else 1 if whole >= 10 else 2
+    shown = [f"{n / 1000**power:,.{digits}f}" for n in (moved, size) if n is not None]
+    return f"{' of '.join(shown)} {('bytes', 'kB', 'MB', 'GB')[power]}"
+
+
+def tally(progress: Progress) -> list[str]:
+    """Return how far it is: parts in their states, or bytes; nothing where that isn't known."""
+    if progress.moved is not None:
+        known = progress.moved > 0 or progress.size
+        return [amount(progress.moved, progress.size)] if known else []
+    if not _has_parts(progress) or not _total(progress):
+        return []
+    rest = [f"{each.number} {plain(each.state)}" for each in _shares(progress)]
+    return [
+        f"{max(progress.done, 0)} of {_total(progress)} complete",
+        *(each for each in rest if not each.endswith(" Complete")),
+    ]
+
+
+def _time(progress: Progress) -> str:
+    return f"{'' if progress.moved is not None else 'watched '}{clock(progress.elapsed)}"
+
+
 def _title(progress: Progress) -> str:
     name = span(escape(progress.subject), "font-weight:600;overflow-wrap:break-word;min-width:0")
     kind = escape(progress.kind)
     if _has_parts(progress) and _total(progress):
         kind += f" of {_total(progress)}"
-    watched = f"watched {clock(progress.elapsed)}"
     return div(
-        f"{name} {span(kind, MUTED)} {span(watched, f'margin-left:auto;{MUTED}')}",
+        f"{name} {span(kind, MUTED)} {span(_time(progress), f'margin-left:auto;{MUTED}')}",
         "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px",
     )
 
@@ -131,8 +163,9 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
         now = ("✕", phase, _BAD) if outcome is Outcome.FAILED else ("■", phase, _WARN)
         return [*(("✓", each, _GOOD, False) for each in behind), (*now, True)]
     if phase not in steps:
-        known = outcome is Outcome.COMPLETE
-        return [("✓" if known else "●", phase, _GOOD if known else _NEUTRAL, True)]
+        if outcome is Outcome.COMPLETE:
+            return [("✓", phase, _GOOD, True)]
+        return [("●", phase, _NEUTRAL if progress.moved is None else _BUSY, True)]
     at = steps.index(phase)
     if outcome is Outcome.COMPLETE:
         return [("✓", each, _GOOD, i == at) for i, each in enumerate(steps)]
@@ -153,11 +186,9 @@ def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
 
 
 def _bar(progress: Progress) -> str:
-    """A bar stacked by state; of a single job, one piece in its colour, pale until it has ended."""
-    shares, total = _shares(progress), _total(progress)
-    strength = "" if _has_parts(progress) or progress.outcome else ";opacity:0.4"
-    if not _has_parts(progress):
-        shares, total = [_Share(progress.phase, 1, _whole(progress))], 1
+    """A bar stacked by state, or of bytes; else one piece, pale until it has ended."""
+    shares, total, done = _measured(progress) or ([_Share("", 1, _whole(progress))], 1, None)
+    strength = "" if done is not None or progress.outcome else ";opacity:0.4"
     total = max(total, 1)
     pieces = "".join(
         div(
@@ -167,18 +198,33 @@ def _bar(progress: Progress) -> str:
         )
         for each in shares
     )
-    height = "8px" if _has_parts(progress) else "4px"
+    height = "4px" if done is None and progress.moved is None else "8px"
     shape = f"display:flex;gap:1px;height:{height};border-radius:4px;overflow:hidden"
     return div(
         pieces,
         f"{shape};margin:6px 0;{FAINT}",
         f'class="labext-bar" role="progressbar" aria-label="{escape(progress.subject)}" '
-        f'aria-valuemin="0" aria-valuemax="{total}" aria-valuenow="{_done(progress)}" '
-        f'aria-valuetext="{escape(", ".join([progress.phase, *_tally(progress)]))}"',
+        f'aria-valuemin="0" aria-valuemax="{total}" '
+        f'aria-valuenow="{int(progress.outcome is Outcome.COMPLETE) if done is None else done}" '
+        f'aria-valuetext="{escape(", ".join([progress.phase, *tally(progress)]))}"',
     )
 
 
+def _measured(progress: Progress) -> tuple[list[_Share], int, int] | None:
+    """The pieces of the bar, the whole, and how much of it is done; None if that isn't known."""
+    if progress.moved is not None:
+        if not progress.size:
+            return None
+        done = min(max(progress.moved, 0), progress.size)
+        return [_Share("", done, _whole(progress))], progress.size, done
+    if _has_parts(progress):
+        return _shares(progress), _total(progress), max(progress.done, 0)
+    return None
+
+
 def _legend(progress: Progress) -> str:
+    if progress.moved is not None:
+        return div(", ".join(tally(progress)), MUTED)
     if not _has_parts(progress):
         return ""
     entries = [
@@ -213,33 +259,18 @@ def _shares(progress: Progress) -> list[_Share]:
     return [*shares[: _MANY - 1], _Share("in other states", rest, _NEUTRAL)]
 
 
-def _tally(progress: Progress) -> list[str]:
-    if not _has_parts(progress) or not _total(progress):
-        return []
-    rest = [f"{each.number} {plain(each.state)}" for each in _shares(progress)]
-    return [
-        f"{_done(progress)} of {_total(progress)} complete",
-        *(each for each in rest if not each.endswith(" Complete")),
-    ]
-
-
 def _whole(progress: Progress) -> tuple[str, str]:
     ended: Mapping[Outcome | None, tuple[str, str]] = {
         Outcome.COMPLETE: _GOOD,
         Outcome.FAILED: _BAD,
         Outcome.STOPPED: _WARN,
     }
-    return ended.get(progress.outcome) or _STATES.get(progress.phase, _NEUTRAL)
+    other = _NEUTRAL if progress.moved is None else _BUSY
+    return ended.get(progress.outcome) or _STATES.get(progress.phase, other)
 
 
 def _has_parts(progress: Progress) -> bool:
     return progress.kind == "batch" or _total(progress) > 1
-
-
-def _done(progress: Progress) -> int:
-    if _has_parts(progress):
-        return max(progress.done, 0)
-    return int(progress.outcome is Outcome.COMPLETE)
 
 
 def _total(progress: Progress) -> int:

@@ -15,5 +15,10 @@ def message(text: str) -> None:
     if front_end() is FrontEnd.TERMINAL:
         print(plain(text, LIMIT))
         return
+    show(*drawn(text))
+
+
+def drawn(text: str) -> tuple[str, str]:
+    """Return the line as HTML and as plain text."""
     html = f'<div class="labext {UNTYPESET}" style="font-size:13px">{escape(text, LIMIT)}</div>'
-    show(html, plain(text, LIMIT))
+    return html, plain(text, LIMIT)

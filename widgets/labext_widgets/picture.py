@@ -11,6 +11,7 @@ from labext.progress import Progress
 from labext_widgets import drawing
 from labext_widgets.displays import show
 from labext_widgets.markup import UNTYPESET
+from labext_widgets.messages import drawn
 
 LIVE, SAVED = 0.1, 2.0
 """Seconds at least between two states of the live view, and between two saved pictures."""
@@ -111,6 +112,13 @@ class Picture:
                 self._open()
             self._draw(now=True)
 
+    def give_way(self, text: str) -> None:
+        """Show one line in the picture's place, as a message is shown."""
+        with self._lock:
+            if self._placeholder is not None:
+                self._placeholder.update(*drawn(text))
+                self._placeholder.close()
+
     def _open(self) -> None:
         from labext_widgets.placeholder import Placeholder
 
@@ -139,7 +147,8 @@ class Picture:
         seen = self._progress
         assert seen is not None
         counts = tuple(sorted(seen.states.items()))
-        return (seen.phase, counts, seen.total, seen.outcome, seen.reason, self._note)
+        bytes_ = (seen.moved, seen.size)
+        return (seen.phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_)
 
     def _drawn(self) -> tuple[str, str]:
         assert self._progress is not None

@@ -11,6 +11,8 @@ from typing import TextIO
 
 from labext.progress import Progress
 from labext_widgets import drawing
+from labext_widgets.markup import plain
+from labext_widgets.messages import LIMIT
 
 PACE = 0.1
 """Seconds at least between two drawings of the line."""
@@ -24,6 +26,9 @@ class Line:
     Args:
         stream: where to; standard output when not given.
         still: print first and last alone in a terminal too: while somebody types there.
+
+    Attributes:
+        redraws: whether the line can be drawn again.
     """
 
     def __init__(
@@ -34,7 +39,7 @@ class Line:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stream = stream or sys.stdout
-        self._redraws = not still and _is_terminal(self._stream)
+        self.redraws = not still and _is_terminal(self._stream)
         self._drawn: str | None = None
         self._clock = clock
         self._due = float("-inf")
@@ -42,7 +47,7 @@ class Line:
     def show(self, progress: Progress) -> None:
         """Draw the line if it says something new."""
         line = drawing.text(progress)
-        if self._redraws:
+        if self.redraws:
             width = shutil.get_terminal_size().columns - 1
             self._draw(line if len(line) <= width else f"{line[: width - 1]}…")
         elif self._drawn is None and progress.outcome is None:
@@ -50,8 +55,14 @@ class Line:
 
     def finish(self, progress: Progress, note: str = "") -> None:
         """Draw the last line whole, and leave it there."""
-        line = drawing.text(progress, note)
-        if self._redraws:
+        self._leave(drawing.text(progress, note))
+
+    def give_way(self, text: str) -> None:
+        """Print one line in the place of what was drawn."""
+        self._leave(plain(text, LIMIT))
+
+    def _leave(self, line: str) -> None:
+        if self.redraws:
             self._stream.write(f"\r{_CLEAR}")
         self._print(line)
 
