@@ -16,13 +16,14 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError
 from labext.jobs.storage import storage_errors
+from labext.transport.download import OnBytes
 
 BLOCK = 1024 * 1024
 
@@ -123,17 +124,30 @@ def members(whole: zipfile.ZipFile, bounds: Bounds | None = None) -> dict[str, z
     return found
 
 
-def unpack(archive: Path, into: Path, bounds: Bounds | None = None) -> list[File]:
+def unpack(
+    archive: Path, into: Path, bounds: Bounds | None = None, on_bytes: OnBytes | None = None
+) -> list[File]:
     """Unpack an archive into an empty folder; the caller removes the folder if this raises.
+
+    `on_bytes` is told the bytes that are unpacked, and the whole's.
 
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
         StorageError: the disk is full, or the folder can't be written.
     """
     with opened(archive) as whole, storage_errors(into):
+        found = members(whole, bounds)
+        size, done = sum(info.file_size for info in found.values()), 0
+
+        def tell(more: int) -> None:
+            nonlocal done
+            done += more
+            if on_bytes:
+                on_bytes(done, size)
+
         return [
-            _extract(whole, info, path, into.joinpath(*PurePosixPath(path).parts))
-            for path, info in members(whole, bounds).items()
+            _extract(whole, info, path, into.joinpath(*PurePosixPath(path).parts), tell)
+            for path, info in found.items()
         ]
 
 
@@ -153,7 +167,13 @@ def file_of(path: Path, name: str) -> File:
         return File(name, path.stat().st_size, hashlib.file_digest(content, "sha256").hexdigest())
 
 
-def _extract(whole: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, target: Path) -> File:
+def _extract(
+    whole: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    path: str,
+    target: Path,
+    tell: Callable[[int], None],
+) -> File:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
     with target.open("xb") as out:
@@ -161,6 +181,7 @@ def _extract(whole: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, target: P
             digest.update(block)
             size += len(block)
             out.write(block)
+            tell(len(block))
     if size != info.file_size:
         raise zipfile.BadZipFile(f"{path} has {size} bytes, not {info.file_size}")
     return File(path, size, digest.hexdigest())

@@ -19,7 +19,7 @@ from labext.jobs.failures import explain
 from labext.jobs.journal import Journal
 from labext.jobs.listing import Lister, Query
 from labext.jobs.lookup import parent
-from labext.jobs.obtaining import Wanted
+from labext.jobs.obtaining import OnPhase, Told, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.planning import make_plan
 from labext.jobs.results import Fetcher, Results
@@ -420,6 +420,7 @@ class JobsClient:
         pdbs_only: bool = False,
         email: str | None = None,
         on_bytes: OnBytes | None = None,
+        on_phase: OnPhase | None = None,
     ) -> Results:
         """Fetch the results of a complete job or batch; what is on disk and whole is kept.
 
@@ -432,7 +433,10 @@ class JobsClient:
             file: one output file instead of the archive; `to` is then its path, or a folder.
             pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
             email: a teammate's job, where permitted.
-            on_bytes: is told the bytes that have come, and the whole's if known.
+            on_bytes: is told the bytes that have come, and the whole's if known; in later phases
+                those that are done.
+            on_phase: is told what is done now: Fetching (part by part of a split batch), Merging,
+                Unpacking.
 
         Raises:
             NotFoundError: there is no such job or file.
@@ -442,7 +446,8 @@ class JobsClient:
             StorageError: the disk is full, or the folder can't be written.
         """
         wanted = Wanted(file, pdbs_only, email)
-        return self._fetcher.fetch(names.check(name), to, wanted, on_bytes)
+        told = Told(on_bytes or Told.bytes, on_phase or Told.phase)
+        return self._fetcher.fetch(names.check(name), to, wanted, told)
 
     def stop(self, name: str) -> str:
         """Stop a job or a batch; return what the service says.

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from labext.errors import ArchiveError
 from labext.jobs import archives, names
 from labext.jobs.storage import storage_errors
+from labext.transport.download import OnBytes
 
 METRICS = "metrics.csv"
 _JOB_COLUMNS = ("job", "jobname", "job_name", "name")
@@ -63,13 +64,19 @@ class Metrics:
         return out.getvalue()
 
 
-def merge(parts: Mapping[str, Path], target: Path, order: Sequence[str]) -> None:
+def merge(
+    parts: Mapping[str, Path],
+    target: Path,
+    order: Sequence[str],
+    on_bytes: OnBytes | None = None,
+) -> None:
     """Write one archive out of those of a split batch's parts.
 
     Args:
         parts: each part's archive, in order.
         target: the archive to write.
         order: the jobs' own names in the input's order.
+        on_bytes: is told the bytes that are merged.
 
     Raises:
         ArchiveError: a part's archive is damaged, or not safe to unpack.
@@ -77,6 +84,7 @@ def merge(parts: Mapping[str, Path], target: Path, order: Sequence[str]) -> None
     """
     metrics = Metrics()
     taken: set[str] = {METRICS}
+    done = 0
     with (
         storage_errors(target),
         zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as out,
@@ -90,6 +98,9 @@ def merge(parts: Mapping[str, Path], target: Path, order: Sequence[str]) -> None
                         metrics.add(part, b"".join(archives.blocks(whole, info)))
                     else:
                         _copy(whole, info, out, _placed(inner, part, taken))
+                    done += info.file_size
+                    if on_bytes:
+                        on_bytes(done, None)
         table = metrics.text(order)
         if table:
             out.writestr(METRICS, table)

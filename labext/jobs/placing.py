@@ -13,6 +13,7 @@ from labext.jobs import archives
 from labext.jobs.archives import File
 from labext.jobs.manifest import Manifest, is_same
 from labext.jobs.storage import make_folder, storage_errors
+from labext.transport.download import OnBytes
 
 
 @contextmanager
@@ -53,7 +54,12 @@ def clear(stage: Path) -> None:
 
 
 def install(
-    archive: Path, stage: Path, folder: Path, before: Manifest | None, record: str
+    archive: Path,
+    stage: Path,
+    folder: Path,
+    before: Manifest | None,
+    record: str,
+    on_bytes: OnBytes | None = None,
 ) -> tuple[list[File], File]:
     """Unpack an archive and put its files, and itself, into the folder.
 
@@ -63,6 +69,7 @@ def install(
         folder: the results folder.
         before: what an earlier fetch of the same job's results put there.
         record: the name of the manifest.
+        on_bytes: is told the bytes that are unpacked, and the whole's.
 
     Returns:
         The files, and the archive.
@@ -72,7 +79,7 @@ def install(
         ConflictError: something stands there that is not these results; nothing was put there.
         StorageError: the disk is too full, or the folder can't be written.
     """
-    files = unpack(archive, stage)
+    files = unpack(archive, stage, on_bytes)
     kept = archives.file_of(archive, archive.name)
     paths = {file.path for file in files}
     if taken := paths & {kept.path, record}:
@@ -90,7 +97,7 @@ def install(
     return files, kept
 
 
-def unpack(archive: Path, stage: Path) -> list[File]:
+def unpack(archive: Path, stage: Path, on_bytes: OnBytes | None = None) -> list[File]:
     """Unpack an archive into the stage's `files`.
 
     Raises:
@@ -107,7 +114,7 @@ def unpack(archive: Path, stage: Path) -> list[File]:
         )
     into = stage / "files"
     shutil.rmtree(into, ignore_errors=True)
-    return archives.unpack(archive, make_folder(into))
+    return archives.unpack(archive, make_folder(into), on_bytes=on_bytes)
 
 
 def check_place(folder: Path, files: Iterable[File], ours: Container[str]) -> None:

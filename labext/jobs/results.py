@@ -23,12 +23,11 @@ from labext.jobs.archives import File
 from labext.jobs.identity import canonical
 from labext.jobs.lookup import resolve, seen
 from labext.jobs.manifest import Manifest
-from labext.jobs.obtaining import Job, Source, Wanted
+from labext.jobs.obtaining import Job, Source, Told, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.service import Service
 from labext.jobs.storage import storage_errors
 from labext.progress import Outcome
-from labext.transport.download import OnBytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,24 +67,23 @@ class Fetcher:
         self._state = state
         self._source = Source(service, parts)
 
-    def fetch(
-        self, name: str, to: Path | str, wanted: Wanted, on_bytes: OnBytes | None = None
-    ) -> Results:
+    def fetch(self, name: str, to: Path | str, wanted: Wanted, told: Told) -> Results:
         """Fetch results; see `JobsClient.download`."""
         found = resolve(self._service, self._parts, name, wanted.email)
         job = Job(name, seen(name, found, {}), found)
         _check_ended(job)
+        told.phase("Fetching")
         path = Path(to).expanduser()
         if wanted.file is not None:
             base = PurePosixPath(wanted.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
                 path = path / base
-            return self._single(job, path, wanted, on_bytes)
+            return self._single(job, path, wanted, told)
         if path.suffix.lower() == ".zip" and not path.is_dir():
-            return self._single(job, path, wanted, on_bytes)
-        return self._folder(job, path, wanted, on_bytes)
+            return self._single(job, path, wanted, told)
+        return self._folder(job, path, wanted, told)
 
-    def _folder(self, job: Job, folder: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _folder(self, job: Job, folder: Path, wanted: Wanted, told: Told) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
         stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
@@ -97,9 +95,12 @@ class Fetcher:
             archive = folder / f"{stem}.zip"
             fetched = not _restorable(before, fresh, folder)
             if fetched:
-                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, on_bytes)
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, told)
+            told.phase("Unpacking")
             try:
-                files, kept = placing.install(archive, stage, folder, before, record.name)
+                files, kept = placing.install(
+                    archive, stage, folder, before, record.name, told.bytes
+                )
             except (ArchiveError, ConflictError, StorageError):
                 if fetched:
                     placing.clear(stage)
@@ -110,7 +111,7 @@ class Fetcher:
         what += _left_out(job)
         return _results(folder, done, folder, fetched, what)
 
-    def _single(self, job: Job, target: Path, wanted: Wanted, on_bytes: OnBytes | None) -> Results:
+    def _single(self, job: Job, target: Path, wanted: Wanted, told: Told) -> Results:
         record = manifest.elsewhere(self._state, target)
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
         there = target.exists()
@@ -125,11 +126,11 @@ class Fetcher:
             )
         if job.split:
             with placing.staging(target.parent, job.name, _key(fresh)) as stage:
-                whole = self._source.whole(job, stage, wanted, on_bytes)
+                whole = self._source.whole(job, stage, wanted, told)
                 with storage_errors(target):
                     whole.replace(target)
         else:
-            self._source.download(job.name, target, wanted, on_bytes)
+            self._source.download(job.name, target, wanted, told)
         file = archives.file_of(target, target.name)
         done = self._manifest(job, wanted, [file])
         if wanted.file is None:
