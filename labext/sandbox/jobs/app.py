@@ -18,7 +18,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labext.sandbox.jobs import (
     catalogue,
@@ -231,9 +231,30 @@ def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
 
 
 class _Download(FileResponse):
-    """A file with Range, If-Range and ETag, in pieces that a big one needs to be fast."""
+    """A file with Range, If-Range and ETag, in pieces that a big one needs to be fast.
+
+    Nothing is sent before the file is open: it may be deleted until then, and that is a 404.
+    """
 
     chunk_size = 1 << 20
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held: list[Message] = []
+
+        async def once_open(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                held.append(message)
+                return
+            while held:
+                await send(held.pop())
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, once_open)
+        except FileNotFoundError:
+            if not held:
+                raise
+            raise results.gone() from None
 
 
 @presigned.api_route(results.PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"])
@@ -243,4 +264,9 @@ def get_download(site: SiteOf, request: Request, rest: str) -> Response:
     found = results.download(
         site, f"{results.PREFIX}/{rest}", query.get("expires"), query.get("signature")
     )
-    return _Download(found.file, filename=found.name, headers={"X-Content-Type-Options": "nosniff"})
+    try:
+        stat = found.file.stat()
+    except FileNotFoundError:
+        raise results.gone() from None
+    headers = {"X-Content-Type-Options": "nosniff"}
+    return _Download(found.file, filename=found.name, headers=headers, stat_result=stat)

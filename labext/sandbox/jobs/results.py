@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs import fields, folders
 from labext.sandbox.jobs.archives import write_archive
@@ -85,7 +86,12 @@ def download(site: Site, path: str, expires: str | None, signature: str | None) 
             file = _packed(site, job, kind) or output_file(session, site, job, rest)
             if file is not None and file.is_file():
                 return Download(file, name)
-    raise absent("The file of this address is gone.")
+    raise gone()
+
+
+def gone() -> HTTPException:
+    """The refusal of a file that was deleted since its address was given out."""
+    return absent("The file of this address is gone.")
 
 
 def _packed(site: Site, job: Job, kind: str) -> Path | None:
@@ -96,7 +102,8 @@ def _packed(site: Site, job: Job, kind: str) -> Path | None:
 def _file_address(session: Session, site: Site, job: Job, file: str) -> str:
     if output_file(session, site, job, file) is None:
         raise absent(f"Job {job.name} has no output file {shown(file)}.")
-    return _address(session, site, f"{job.id}/file/{file}")
+    # As clients send it: they leave out a `.` in a path, and the signature would not fit.
+    return _address(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
 
 
 def _pdbs_address(session: Session, site: Site, job: Job) -> str:
@@ -104,11 +111,29 @@ def _pdbs_address(session: Session, site: Site, job: Job) -> str:
     target = folders.work_folder(site, job.id) / folders.PDBS
     with _packing:
         if not target.is_file():
-            pdbs = [(n, f) for n, f in outputs(session, site, job) if n.lower().endswith(".pdb")]
-            if not pdbs:
-                raise absent(f"Job {job.name} has no PDB files.")
-            write_archive(target, pdbs)
+            try:
+                _pack_pdbs(session, site, job, target)
+            finally:
+                _check_there(site, job)
     return _address(session, site, f"{job.id}/pdbs/{job.name}.zip")
+
+
+def _pack_pdbs(session: Session, site: Site, job: Job, target: Path) -> None:
+    try:
+        pdbs = [(n, f) for n, f in outputs(session, site, job) if n.lower().endswith(".pdb")]
+        if not pdbs:
+            raise absent(f"Job {job.name} has no PDB files.")
+        write_archive(target, pdbs)
+    except FileNotFoundError:
+        raise absent(f"Outputs of job {job.name} were deleted meanwhile.") from None
+
+
+def _check_there(site: Site, job: Job) -> None:
+    """Refuse a job that was deleted while it was packed, and leave nothing of it behind."""
+    with site.database.read() as session:
+        if session.get(Job, job.id) is None:
+            folders.remove_jobs(site, [job.id])
+            raise absent(f"There is no job {shown(job.name)}.")
 
 
 def _address(session: Session, site: Site, path: str) -> str:

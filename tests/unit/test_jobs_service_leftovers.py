@@ -1,0 +1,160 @@
+"""What two requests leave that meet: jobs that are deleted or stopped while others use them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+from sqlalchemy import select
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.database import Database
+from labext.sandbox.jobs import app, batches, ending, folders, results, submission, tasks
+from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.store import RUNNING, Account, Base, Job
+from labext.sandbox.queue import Base as QueueBase
+from labext.sandbox.queue import Ending, Queue
+from labext.sandbox.service import Site
+from labext.sandbox.signing import Signer
+
+CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A job service with its queue, in which nothing runs."""
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "secrets").mkdir()
+    database = Database.at(tmp_path / "db")
+    database.create(QueueBase.metadata, Base.metadata)
+    made = Site(
+        folder=tmp_path / "jobs",
+        secrets=tmp_path / "secrets",
+        database=database,
+        queue=Queue(),
+        signer=Signer("key"),
+        origin="http://127.0.0.1:1",
+        rate="off",
+    )
+    for kind in tasks.kinds(made):
+        made.queue.add(kind)
+    JobService().seed(made)
+    yield made
+    database.close()
+
+
+@pytest.fixture
+def student(site):
+    with site.database.read() as session:
+        return session.scalars(select(Account).where(Account.owner.is_(False))).one()
+
+
+def finish(site, name, score=None):
+    """End a job's task as if it had run, with one structure as its output."""
+    with site.database.write() as session:
+        job = session.scalars(select(Job).where(Job.name == name)).one()
+        out = folders.output_folder(site, job.id)
+        out.mkdir(parents=True)
+        (out / "a.pdb").write_text("ATOM")
+        job.status = RUNNING
+        task = site.queue.find(session, batches.run_key(job.id))
+        site.queue.finish(session, task, Ending("done", result=score or {"n": 1}, seconds=36.0))
+        return job.id
+
+
+def job(site, student, name, settings=None, type="digest"):
+    body = {"jobName": name, "type": type, "settings": settings or CUT}
+    submission.submit_job(site, student, orjson.dumps(body))
+
+
+def body_of(name, **more):
+    return orjson.dumps({"jobName": name} | more)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_structures_of_a_job_that_is_deleted_meanwhile(site, student, monkeypatch, fails):
+    job(site, student, "f")
+    number = finish(site, "f")
+    whole = results.write_archive
+
+    def deleted_meanwhile(target, entries):
+        ending.delete_job(site, student, body_of("f"), None)
+        if fails:
+            return whole(target, entries)
+        target.parent.mkdir(parents=True)  # it was packed while the folder was being emptied
+        target.write_bytes(b"zip")
+        return 3
+
+    monkeypatch.setattr(results, "write_archive", deleted_meanwhile)
+    with pytest.raises(HTTPException) as refused:
+        results.result_address(site, student, body_of("f", pdbsOnly=True))
+    assert refused.value.status_code == 404
+    assert not folders.job_folder(site, number).exists()
+
+
+def get(site, address):
+    """A GET of an address; the status and the body."""
+    said = []
+
+    async def ask():
+        split = urlsplit(address)
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": split.path,
+            "raw_path": split.path.encode(),
+            "query_string": split.query.encode(),
+            "headers": [],
+        }
+
+        async def receive():
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message):
+            said.append(message)
+
+        await JobService().app(site)(scope, receive, send)
+
+    asyncio.run(ask())
+    return said[0]["status"], b"".join(message.get("body", b"") for message in said[1:])
+
+
+def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch):
+    job(site, student, "f")
+    number = finish(site, "f")
+    address = results.result_address(site, student, body_of("f", fileName="a.pdb"))
+    assert get(site, address) == (200, b"ATOM")
+    file = folders.output_folder(site, number) / "a.pdb"
+
+    class Late(app._Download):
+        async def __call__(self, *asgi):
+            file.unlink()
+            await super().__call__(*asgi)
+
+    monkeypatch.setattr(app, "_Download", Late)
+    status, body = get(site, address)
+    assert status == 404
+    assert "gone" in orjson.loads(body)["error"]
+
+
+def test_a_file_that_goes_before_it_is_looked_at_is_gone(site, student, monkeypatch):
+    job(site, student, "f")
+    finish(site, "f")
+    address = results.result_address(site, student, body_of("f", fileName="a.pdb"))
+    found = results.Download(Path("/nowhere/a.pdb"), "a.pdb")
+    monkeypatch.setattr(results, "download", lambda *_: found)
+    assert get(site, address)[0] == 404
+
+
+def test_a_file_named_with_a_dot_has_an_address_that_clients_keep(site, student):
+    job(site, student, "f")
+    finish(site, "f")
+    address = results.result_address(site, student, body_of("f", fileName="./a.pdb"))
+    assert "/./" not in address
+    assert get(site, address) == (200, b"ATOM")
