@@ -16,7 +16,7 @@ from labext.sandbox.jobs import app, batches, ending, folders, results, submissi
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.store import RUNNING, Account, Base, Job
 from labext.sandbox.queue import Base as QueueBase
-from labext.sandbox.queue import Ending, Queue
+from labext.sandbox.queue import Ending, Queue, Task
 from labext.sandbox.service import Site
 from labext.sandbox.signing import Signer
 
@@ -68,6 +68,62 @@ def finish(site, name, score=None):
 def job(site, student, name, settings=None, type="digest"):
     body = {"jobName": name, "type": type, "settings": settings or CUT}
     submission.submit_job(site, student, orjson.dumps(body))
+
+
+def batch(site, student, name, count=1):
+    """A batch whose jobs are complete; the number of its parent."""
+    names = [f"j{n}" for n in range(count)]
+    body = {"batchName": name, "type": "digest", "jobNames": names, "settings": [CUT] * count}
+    submission.submit_batch(site, student, orjson.dumps(body))
+    for part in names:
+        finish(site, f"{name}-{part}")
+    with site.database.read() as session:
+        return session.scalars(select(Job.id).where(Job.name == name)).one()
+
+
+def begin(site, key):
+    """Mark a task as running, and leave what a killed aggregation leaves."""
+    with site.database.write() as session:
+        task = session.scalars(select(Task).where(Task.key == key)).one()
+        task.state = "running"
+    work = folders.work_folder(site, task.payload["job"])
+    work.mkdir(parents=True)
+    (work / "archive.zip.part").write_bytes(b"half")
+    return work
+
+
+def end(site, key):
+    with site.database.write() as session:
+        task = site.queue.find(session, key)
+        site.queue.finish(session, task, Ending("stopped", task.cancelled))
+
+
+@pytest.mark.parametrize("act", [ending.stop_job, ending.delete_job])
+def test_an_aggregation_that_is_stopped_leaves_nothing(site, student, monkeypatch, act):
+    monkeypatch.setattr(ending, "KILL_SECONDS", 0)
+    number = batch(site, student, "b")
+    work = begin(site, batches.aggregate_key(number))
+    body = orjson.dumps({"jobName": "b"})
+    act(site, student, body) if act is ending.stop_job else act(site, student, body, None)
+    work.mkdir(parents=True, exist_ok=True)  # its process lived on for a moment
+    end(site, batches.aggregate_key(number))
+    assert not work.exists()
+
+
+def test_a_batch_that_is_stopped_tells_the_hours_of_its_jobs(site, student, monkeypatch):
+    monkeypatch.setattr(ending, "KILL_SECONDS", 0)
+    body = {"batchName": "b", "type": "digest", "jobNames": ["a", "c"], "settings": [CUT] * 2}
+    submission.submit_batch(site, student, orjson.dumps(body))
+    finish(site, "b-a")
+    ending.stop_job(site, student, orjson.dumps({"jobName": "b"}))
+    with site.database.read() as session:
+        parent = session.scalars(select(Job).where(Job.name == "b")).one()
+    assert parent.weighted_hours == pytest.approx(0.01)
+    assert orjson.loads(parent.record)["WeightedHours"] == pytest.approx(0.01)
+    # What was used stays used.
+    ending.delete_job(site, student, orjson.dumps({"jobName": "b-a"}), None)
+    with site.database.read() as session:
+        assert session.get_one(Job, parent.id).weighted_hours == pytest.approx(0.01)
 
 
 def body_of(name, **more):

@@ -50,9 +50,11 @@ def settle(session: Session, site: Site, parent: Job) -> None:
     The batch becomes Aggregating in the transaction that ends its last job, so that nobody sees all
     jobs ended and the batch still Running.
     """
+    session.flush()
+    if parent.batch_status == STOPPED:  # by hand: what its jobs have used is known once they end
+        parent.weighted_hours = max(parent.weighted_hours or 0.0, spent(session, parent))
     if parent.batch_status != RUNNING:
         return
-    session.flush()
     counts = tally(session, Job.parent_id == parent.id)
     if sum(counts[state] for state in LIVING):
         if parent.budget is not None and spent(session, parent) >= parent.budget:
@@ -74,8 +76,13 @@ def stop(parent: Job, reason: str) -> None:
 
 def aggregated(site: Site, session: Session, task: Task, ending: Ending) -> None:
     """The archive is there, or it failed."""
-    parent = session.get(Job, task.payload["job"])
-    if parent is None or parent.batch_status != AGGREGATING:
+    number = task.payload["job"]
+    parent = session.get(Job, number)
+    if parent is None:  # deleted meanwhile
+        folders.remove_after_commit(session, folders.job_folder(site, number))
+        return
+    if parent.batch_status != AGGREGATING:  # stopped by hand: nobody gets what was made so far
+        folders.remove_after_commit(session, folders.work_folder(site, number))
         return
     parent.completed = now()
     if ending.outcome == "done":
