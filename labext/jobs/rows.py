@@ -15,6 +15,8 @@ from labext.jobs.identity import digest, stored_settings
 from labext.progress import Outcome
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from labext.frames import Column
 
 Row = dict[str, Any]
@@ -68,6 +70,17 @@ def columns() -> list[Column]:
         Column("Score", "json"),
         Column("AggregationError", "text"),
     ]
+
+
+def table(found: Iterable[Row]) -> pd.DataFrame:
+    """Return rows as a typed DataFrame, without what is no property of a job.
+
+    That is a presigned address, and the tally that a question by name brings.
+    """
+    from labext import frames
+
+    made = frames.frame(found, columns())
+    return made.drop(columns=["resultUrl", "statuses"], errors="ignore")
 
 
 def record(answer: Any, name: str) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from labext import config, wording
 from labext.config import SANDBOX, Connection
 from labext.errors import AccessError, InputError, SetupError, SignInError
+from labext.secret_store import from_environment
 from labext_magics import output, secrets
 from labext_magics.dispatch import Call
 
@@ -87,8 +87,8 @@ def _by_address(where: str, save: str | None, ca_bundle: Path | None) -> Connect
                 "Choose another name, or change the address in the profile's file.",
             )
         return replace(known, options={**known.options, **options})
-    own = os.environ.get("LABEXT_JOBS_BASE_URL", url)
-    key = os.environ.get("LABEXT_JOBS_API_KEY") if own.rstrip("/") == url.rstrip("/") else None
+    own = from_environment("jobs", "base_url") or url
+    key = from_environment("jobs", "api_key") if own.rstrip("/") == url.rstrip("/") else None
     return Connection("jobs", save, url, {"api_key": key} if key else {}, options)
 
 
@@ -142,7 +142,9 @@ def _accepted(target: Connection) -> tuple[Connection, int]:
     It is asked without a key first where none is known: whether it is there at all shows then.
     """
     key = target.secrets.get("api_key")
-    given = target.profile == SANDBOX or key == os.environ.get("LABEXT_JOBS_API_KEY", "")
+    given = target.profile == SANDBOX or (
+        key is not None and key == from_environment("jobs", "api_key")
+    )
     try:
         return target, _ask_service(target)
     except (SignInError, AccessError) as refusal:

@@ -18,7 +18,7 @@ def stop(call: Call, *, name: list[str]) -> None:
     for each in name:
         call.jobs.job(each)
     for each in name:
-        output.say(_said(call.jobs.stop(each)) or f"{each} is stopped.")
+        output.say(_sentence(call.jobs.stop(each)))
 
 
 def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
@@ -26,9 +26,11 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
     rows = {each: call.jobs.job(each) for each in name}
     would_go = [_described(each, row) for each, row in rows.items()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
-        return _frame(list(rows.values()))
+        from labext.jobs.rows import table
+
+        return table(rows.values())
     for each in name:
-        output.say(_said(call.jobs.delete(each)) or f"{each} is deleted.")
+        output.say(_sentence(call.jobs.delete(each)))
     return None
 
 
@@ -46,16 +48,8 @@ def rm(
 
         return pd.DataFrame({"file": would_go}, dtype="str")
     said = call.jobs.delete_file(path=file, folder=folder)
-    output.say(_said(said) or f"{file or folder} is removed.")
+    output.say(_sentence(said or f"{file or folder} is removed."))
     return None
-
-
-def _frame(found: list[dict[str, Any]]) -> pd.DataFrame:
-    from labext import frames
-    from labext.jobs.rows import columns
-
-    table = frames.frame(found, columns())
-    return table.drop(columns=["resultUrl", "statuses"], errors="ignore")
 
 
 def _described(name: str, row: dict[str, Any]) -> str:
@@ -80,8 +74,6 @@ def _files_in(call: Call, folder: str) -> list[str]:
     return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]
 
 
-def _said(answer: Any) -> str:
-    """Return the service's confirmation, a text or an object with `message`, as a sentence."""
-    text = answer.get("message") if isinstance(answer, dict) else answer
-    words = str(text or "").strip()
-    return words if not words or words[-1] in ".!?" else f"{words}."
+def _sentence(words: str) -> str:
+    """Return the service's confirmation with a full stop."""
+    return words if words.endswith((".", "!", "?")) else f"{words}."
