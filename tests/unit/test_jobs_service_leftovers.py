@@ -21,6 +21,7 @@ from labext.sandbox.service import Site
 from labext.sandbox.signing import Signer
 
 CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
+FASTA = ">a\nACGT\n>b\nACGA\n>c\nACGG\n"
 
 
 @pytest.fixture
@@ -124,6 +125,17 @@ def test_a_batch_that_is_stopped_tells_the_hours_of_its_jobs(site, student, monk
     ending.delete_job(site, student, orjson.dumps({"jobName": "b-a"}), None)
     with site.database.read() as session:
         assert session.get_one(Job, parent.id).weighted_hours == pytest.approx(0.01)
+
+
+def test_a_job_never_gets_the_files_of_one_that_was_not_stored(site, student):
+    """The number of a submission whose commit failed is given out again."""
+    stale = folders.inputs_folder(site, 1) / "sequences"
+    stale.mkdir(parents=True)
+    (stale / "other.fa").write_text("not this job's")
+    job(site, student, "f", {"sequences": FASTA}, "msa_tree")
+    with site.database.read() as session:
+        assert session.scalars(select(Job.id)).all() == [1]
+    assert not stale.exists()
 
 
 def body_of(name, **more):

@@ -199,6 +199,8 @@ def _store(
 
 def _keep_inputs(site: Site, job: Job, inputs: dict[str, Input]) -> None:
     """Keep each input as it is now: the upload or the earlier job may be deleted meanwhile."""
+    # A submission that could not be committed had the same number, and may have left its own.
+    folders.remove_jobs(site, [job.id])
     for setting, found in inputs.items():
         folders.link(found.source, folders.inputs_folder(site, job.id) / setting / found.name)
 
