@@ -2,14 +2,18 @@
 
 A batch is judged by its `batchStatus` alone, a job by `JobStatus`; a state unheard of is shown as
 it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
-request. Of a split batch a look asks three parts at most, those that have ended not again.
+request. Of a split batch a look asks three parts at most, those that have ended not again. A
+service that does not answer for a while, because it is started again or the network is away, ends
+no watch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from labext.errors import NotFoundError
+from labext.errors import BusyError, NotFoundError, ServiceError
 from labext.jobs import rows
 from labext.jobs.lookup import resolve, seen, sizes
 from labext.jobs.parts import Parts
@@ -19,6 +23,9 @@ from labext.progress import Outcome, Progress
 
 _AT_ONCE = 3
 
+PATIENCE = 60.0
+"""Seconds without an answer after which a watch of what was seen before is given up."""
+
 
 class Watched:
     """One job or batch that is looked at again and again.
@@ -27,7 +34,13 @@ class Watched:
         row: what the last look saw, as `JobsClient.job` gives it.
     """
 
-    def __init__(self, service: Service, parts: Parts, name: str) -> None:
+    def __init__(
+        self,
+        service: Service,
+        parts: Parts,
+        name: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._service = service
         self._parts = parts
         self._name = name
@@ -36,6 +49,9 @@ class Watched:
         self._sizes: Mapping[str, int] = {}
         self._total = 0
         self.row: Row = {}
+        self._clock = clock
+        self._last: Progress | None = None
+        self._silent_since: float | None = None
 
     def look(self) -> Progress:
         """Ask the service once and return the snapshot, without its times.
@@ -43,7 +59,21 @@ class Watched:
         Raises:
             NotFoundError: there is no such job. One that was there at an earlier look has been
                 deleted, which is an end of its own.
+            ServiceError, BusyError: there is no answer at the first look, or for a minute.
         """
+        asked = self._clock()
+        try:
+            self._last = self._look()
+        except (ServiceError, BusyError) as error:
+            since = asked if self._silent_since is None else self._silent_since
+            if self._last is None or self._clock() - since >= PATIENCE:
+                raise
+            self._silent_since = since
+            return replace(self._last, reason=f"No answer now, trying again. {error.what}")
+        self._silent_since = None
+        return self._last
+
+    def _look(self) -> Progress:
         try:
             self._ask()
         except NotFoundError:

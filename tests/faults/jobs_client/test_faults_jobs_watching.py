@@ -1,0 +1,64 @@
+"""A watch of a service that goes away and comes back."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from labext.errors import ServiceError, SignInError
+from labext.jobs import JobsClient, watching
+from labext.progress import Outcome
+
+ATTEMPTS = 5
+
+
+def silent(ledger: Any, how: str, looks: int) -> None:
+    """Let the service fail for as many looks."""
+    answer = ledger.lost_before() if how == "gone" else ledger.Answer(status=int(how), body="no")
+    ledger.fail("jobs", *[answer] * (ATTEMPTS * looks))
+
+
+@pytest.mark.parametrize("how", ["gone", "503"])
+def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any, how: str) -> None:
+    ledger.add_batch("b", {"x": {}, "y": {}})
+    watch = client.watch("b")
+    first = next(watch)
+    silent(ledger, how, looks=1)
+    away = next(seen for seen in watch if seen.reason)
+    assert (away.phase, away.states, away.outcome) == (first.phase, first.states, None)
+    assert away.reason.startswith("No answer now, trying again. ")
+    ledger.complete("b")
+    *_, last = watch
+    assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")
+
+
+def test_a_service_that_stays_away_ends_the_watch(
+    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "PATIENCE", 0.0)
+    ledger.add("f1")
+    watch = client.watch("f1")
+    next(watch)
+    silent(ledger, "gone", looks=1)
+    with pytest.raises(ServiceError):
+        for _ in itertools.islice(watch, 50):
+            pass
+
+
+def test_a_watch_does_not_begin_without_an_answer(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    silent(ledger, "gone", looks=1)
+    with pytest.raises(ServiceError):
+        next(client.watch("f1"))
+
+
+def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    watch = client.watch("f1")
+    next(watch)
+    ledger.fail("jobs", ledger.Answer(status=401, body="Invalid API key"))
+    with pytest.raises(SignInError):
+        for _ in itertools.islice(watch, 50):
+            pass
