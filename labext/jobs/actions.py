@@ -35,11 +35,11 @@ class Actions:
         there = [part for part, row in resolve(self._service, self._parts, name).items() if row]
         if there == [name]:
             return act(name) or f"{name} is {done}."
-        said = [words for part in there if (words := self._act(part, act)) is not None]
-        return f"{name} is {done}: " + "; ".join(words.rstrip(".") for words in said) + "."
+        said = [self._act(part, act, done) for part in there]
+        return f"{name}: " + "; ".join(words.rstrip(".") for words in said) + "."
 
-    def _act(self, part: str, act: Callable[[str], str]) -> str | None:
+    def _act(self, part: str, act: Callable[[str], str], done: str) -> str:
         try:
-            return act(part) or part
+            return act(part) or f"{part} is {done}"
         except NotFoundError:
-            return None  # gone since it was looked up
+            return f"{part} is not there any more"  # since it was looked up

@@ -109,8 +109,8 @@ class BatchSubmitter:
 
     def _split_there(self, plan: Plan) -> set[str]:
         if (row := self._service.find(plan.name)) is not None:
-            kind = "batch" if rows.is_batch(row) else "job"
-            raise taken(plan.name, f"it is a {kind} that is not split")
+            kind = "batch that is not split" if rows.is_batch(row) else "single job"
+            raise taken(plan.name, f"it is a {kind}")
         listed = self._parts.listed(plan.name).parts
         for count in listed:
             if count != len(plan.parts):
@@ -133,7 +133,7 @@ class BatchSubmitter:
             ConflictError: it is not the same.
         """
         if not rows.is_batch(row):
-            raise taken(part.name, "it is a single job")
+            raise taken(plan.name, f"{part.name} is a single job")
         found = {
             names.own(str(job.get("JobName")), part.name): job
             for page in self._service.pages(batch=part.name)
@@ -143,11 +143,11 @@ class BatchSubmitter:
         missing = [job for job in part.jobs if job not in found]
         if surplus or missing:
             which = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
-            raise taken(part.name, f"it {which}")
+            raise taken(plan.name, f"{part.name if plan.split else 'it'} {which}")
         for job in part.jobs:
             unlike = difference(plan.type, plan.jobs[job], found[job])
             if unlike is not None:
-                raise taken(part.name, f"in job {job}, {unlike}")
+                raise taken(plan.name, f"in job {job}, {unlike}")
 
     def _validate(self, plan: Plan, parts: list[Part], tool: Tool) -> None:
         """Ask the service about one job of each shape in these parts, without submitting it.

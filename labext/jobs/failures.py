@@ -33,7 +33,9 @@ _UNKNOWN = re.compile(
     r"(?i)not found|does(?: not|n't) exist|no such|no (?:job|batch|file|folder) "
     r"|unknown (?:job|batch|file)|could(?: not|n't) find|can(?:not|'t) find"
 )
+_OUTPUT = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
 _BUDGET = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
+_CURSOR = re.compile(r"(?i)start[-_ ]?key|cursor")
 _FLOOD = re.compile(r"(?i)too many|rate|throttl|flood|blocked|forbidden by waf")
 _NO_ADDRESS = re.compile(r"(?i)missing authentication token")
 
@@ -96,11 +98,19 @@ def _forbidden(failure: Failure) -> LabextError:
     elif _FLOOD.search(words):
         step = "Wait a few minutes: after too many requests the service refuses all for a while."
     else:
-        step = "It may be a permission, the budget, or a pause after too many requests."
+        step = (
+            "Ask whoever runs the service: it may be a permission, the budget, or a pause after "
+            "too many requests."
+        )
     return AccessError(_said(failure, f"The job service refused to {failure.op.name}"), step)
 
 
 def _unknown(failure: Failure) -> NotFoundError:
+    if failure.op.name == operations.RESULT.name and _OUTPUT.search(failure.words):
+        return NotFoundError(
+            _said(failure, "Not found"),
+            "Without `--file` and `--pdbs-only` all the job's files are fetched.",
+        )
     if failure.op.name in operations.BY_NAME:
         return NotFoundError(_said(failure, "Not found"), "See `%jobs list`.")
     if failure.op.name == operations.DELETE_FILE.name:
@@ -114,6 +124,8 @@ def _unknown(failure: Failure) -> NotFoundError:
 def _step(failure: Failure) -> str:
     if failure.op.name in operations.SUBMISSIONS:
         return "Correct the settings; `%jobs tool` shows what the tool takes."
+    if _CURSOR.search(failure.words):
+        return "Take the key that the list before gave, or leave `--start-key` out."
     return "Change what the service objects to."
 
 

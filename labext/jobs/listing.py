@@ -88,9 +88,13 @@ class Lister:
             return
         parts = self._parts.of(query.batch, query.email) or (query.batch,)
         empty = True
-        for found in self._of(query, parts):
-            empty = empty and not found[1].rows
-            yield found
+        try:
+            for found in self._of(query, parts):
+                empty = empty and not found[1].rows
+                yield found
+        except InputError:
+            self._check_batch(query)
+            raise
         if empty:
             yield from self._of(query, self._elsewhere(query, parts))
 
@@ -178,14 +182,24 @@ class Lister:
     def _elsewhere(self, query: Query, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Say where else the jobs of a batch are, that were not where they were looked for."""
         batch = str(query.batch)
-        row = self._service.find(batch, query.email)
-        if row is not None and not rows.is_batch(row):
-            raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
+        row = self._check_batch(query)
         self._parts.forget(batch)
         if row is not None:
             return () if asked == (batch,) else (batch,)
         found = self._parts.search(batch, query.email)
         return () if found == asked else found
+
+    def _check_batch(self, query: Query) -> Row | None:
+        """Return the row of what is asked as a batch, if there is one.
+
+        Raises:
+            InputError: it is a single job.
+        """
+        batch = str(query.batch)
+        row = self._service.find(batch, query.email)
+        if row is not None and not rows.is_batch(row):
+            raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
+        return row
 
     def _joined(
         self,
@@ -206,7 +220,7 @@ class Lister:
             if column is None:
                 raise InputError(
                     "It is not said which column of the rows holds the jobs' names.",
-                    "Give it as name_column.",
+                    "Give it: `--name-column NAME`, or name_column=….",
                 )
             order, others = joining.names_and_rows(input_rows, column)
             return joining.join(table, key, order, others, missing=whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,25 @@ def test_a_refusal_is_told_by_its_text(
     assert said.strip('"') in raised.value.what
     assert raised.value.status == status
     assert step in raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    "words", ["Job f1 has no output file 'x.txt'", "Job f1 has no PDB files", "File not found: x"]
+)
+def test_an_output_that_is_not_there_is_told_apart_from_a_job(
+    client: JobsClient, ledger: Any, tmp_path: Path, words: str
+) -> None:
+    ledger.add("f1")
+    ledger.complete("f1")
+    ledger.fail("result", ledger.Answer(404, {"error": words}))
+    with pytest.raises(NotFoundError, match="Without `--file` and `--pdbs-only`"):
+        client.download("f1", tmp_path, file="x.txt")
+
+
+def test_a_list_that_can_not_go_on_says_which_key_to_give(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("jobs", ledger.Answer(400, {"error": "startKey was not given out here."}))
+    with pytest.raises(InputError, match="`--start-key`"):
+        client.jobs(start_key="nonsense")
 
 
 def test_the_key_goes_with_every_request_but_never_into_a_message(

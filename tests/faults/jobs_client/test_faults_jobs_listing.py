@@ -109,6 +109,40 @@ def test_a_stale_journal_does_not_hide_what_is_there(client: JobsClient, split: 
         assert next(again.watch("folds")).total == 1
 
 
+def test_a_single_job_is_not_listed_as_a_batch(client: JobsClient, ledger: Any) -> None:
+    ledger.add("f1")
+    ledger.fail("jobs", ledger.Answer(400, {"error": "batch: job f1 is no batch"}))
+    with pytest.raises(InputError, match=r"f1 is a single job\. See `%jobs show f1`"):
+        client.jobs(batch="f1")
+
+
+def test_rows_without_a_name_column_name_the_option(client: JobsClient, split: Any) -> None:
+    other = JobsClient(client.base_url, "ledger-key-0123456789")
+    with pytest.raises(InputError, match="--name-column"):
+        other.jobs(rows=FRAME)
+
+
+def test_another_batch_of_the_name_is_told_by_the_name_that_was_given(
+    client: JobsClient, split: Any
+) -> None:
+    other = FRAME.assign(n=37).replace({"name": {"h7": "h_7"}})
+    with pytest.raises(ConflictError, match=r"^folds is there .* folds-part1of3 has a job h_?7"):
+        client.submit_batch("folds", "fold", other, {"sequence": "A"}, "name", MAPPING)
+    with pytest.raises(ConflictError, match="delete folds --yes"):
+        client.submit_batch("folds", "fold", FRAME.assign(n=38), {"sequence": "A"}, "name", MAPPING)
+
+
+def test_stopping_a_split_batch_says_what_became_of_each_part(
+    client: JobsClient, split: Any
+) -> None:
+    said = ({"message": f"folds-part{n}of3 is already Complete."} for n in (1, 2, 3))
+    split.fail("stop-job", *(split.Answer(body=words) for words in said))
+    assert (
+        client.stop("folds")
+        == "folds: " + "; ".join(f"folds-part{n}of3 is already Complete" for n in (1, 2, 3)) + "."
+    )
+
+
 def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     asked = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     table = client.check_batch(*asked)
