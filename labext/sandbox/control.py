@@ -25,7 +25,6 @@ from labext.sandbox.folder import LOCKED, Folder, Lock, read_json
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
-INSTALL = 'pip install "labext-jupyter[sandbox]"'
 
 _PACKAGES = ("fastapi", "itsdangerous", "psutil", "sqlalchemy", "starlette", "uvicorn")
 
@@ -303,9 +302,11 @@ def _check_system() -> None:
         )
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
+        from labext.doctor import install_line
+
         raise SetupError(
             f"The sandbox needs packages that are not installed: {', '.join(missing)}.",
-            f"Run `{INSTALL}`.",
+            f"Run `{install_line('sandbox')}`.",
         )
 
 

@@ -5,7 +5,7 @@ else is ever written into or deleted.
 
     .labext-sandbox   the marker
     host.lock         locked as long as the host lives; says which process it is
-    host.json         how it was started: rate, workers
+    host.json         how it was started, and when: rate, workers
     host.log          what it said
     connection.json   where the services are, with their keys; there while they answer
     ports.json        each service's port, taken again at the next start
@@ -139,13 +139,10 @@ class Lock:
             time.sleep(0.02)
 
     def release(self) -> None:
-        """Let another process have it."""
+        """Let another process have it; in a forked child this leaves the parent's lock as it is."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
-
-    let_go = release
-    """In a forked child: close its copy, which leaves the parent's lock as it is."""
 
     def is_held(self) -> bool:
         """Whether a living process has the lock."""

@@ -141,7 +141,7 @@ class ForkServer:
             self._selector.close()
             for end in (self._supervisor, self._wakeup, self._wakeup_sender):
                 end.close()
-            self._lock.let_go()
+            self._lock.release()
             gc.enable()
             code = runner.run(scratch, parent)
         except BaseException:  # noqa: BLE001 - the last place that can tell

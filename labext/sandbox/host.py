@@ -222,9 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return LOCKED
     _log_to_stderr()
     services = options.service or SERVICES
-    state = {"rate": options.rate, "workers": options.workers, "services": [*services]}
     folder.connection.unlink(missing_ok=True)
-    write_json(folder.state, state | {"pid": os.getpid(), "started": time.time()})
+    state = {"rate": options.rate, "workers": options.workers, "started": time.time()}
+    write_json(folder.state, state)
     try:
         asyncio.run(Host(folder, services, options.rate, options.workers).serve())
     except Exception:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import JSON, Index, String, Text, event, func, select
+from sqlalchemy import JSON, Index, String, Text, event, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.database import Database
@@ -184,11 +184,6 @@ class Queue:
     def find(self, session: Session, key: str) -> Task | None:
         """The living task with this key."""
         return session.scalars(select(Task).where(Task.key == key)).one_or_none()
-
-    def counts(self, session: Session) -> dict[str, int]:
-        """How many tasks wait and run: `{"queued": n, "running": n}`."""
-        rows = session.execute(select(Task.state, func.count()).group_by(Task.state)).all()
-        return {QUEUED: 0, RUNNING: 0} | {row[0]: row[1] for row in rows}
 
     def wait(self, database: Database, key: str, seconds: float) -> bool:
         """Wait outside any transaction until no living task has the key; False if one still has."""

@@ -1,4 +1,4 @@
-"""The catalogue: which tools the job service has here, and what is missing for the others.
+"""The catalogue: the tools there are, and which of them the job service has here.
 
 Importing this module imports none of the packages that do the work.
 """
@@ -31,15 +31,6 @@ def every_tool() -> list[Tool]:
 def catalogue() -> dict[str, Tool]:
     """The tools whose packages are installed, by name, in the order in which they are listed."""
     return {tool.name: tool for tool in every_tool() if not tool.absent()}
-
-
-def missing() -> list[tuple[Tool, str]]:
-    """Each tool that can't run here, with the line that installs what it needs."""
-    return [
-        (tool, f'pip install "labext-jupyter[{tool.extra}]"')
-        for tool in every_tool()
-        if tool.absent()
-    ]
 
 
 def preload_modules() -> list[str]:

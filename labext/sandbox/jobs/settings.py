@@ -33,7 +33,7 @@ def settings_fault(tool: Tool, settings: Settings, gates: Collection[str]) -> st
     return (
         _surplus(tool, settings, visible)
         or _missing(tool, settings, visible)
-        or _values(tool, settings, visible)
+        or _values(settings, visible)
         or _condition(tool, settings, visible)
         or (tool.check(settings) if tool.check is not None else None)
     )
@@ -75,8 +75,7 @@ def _condition(tool: Tool, settings: Settings, visible: dict[str, Parameter]) ->
     return None
 
 
-def _values(tool: Tool, settings: Settings, visible: dict[str, Parameter]) -> str | None:
-    del tool
+def _values(settings: Settings, visible: dict[str, Parameter]) -> str | None:
     for name, value in settings.items():
         if fault := _value(visible[name], value):
             return f"Setting {name} {fault}."

@@ -105,10 +105,6 @@ class Tool:
     extra: str = "sandbox"
     check: Callable[[Settings], str | None] | None = None
 
-    def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name, if there is one."""
-        return next((p for p in self.parameters if p.name == name), None)
-
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
         """The parameters that an organization with the permissions `gates` may see and send."""
         return tuple(p for p in self.parameters if p.gate is None or p.gate in gates)
