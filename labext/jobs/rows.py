@@ -90,16 +90,16 @@ def record(answer: Any, name: str) -> Row:
         NotFoundError: the answer holds no row.
         ServiceError: the answer is none that a job service gives.
     """
-    if isinstance(answer, Mapping) and "JobName" in answer:
-        return _kept(dict(answer))
-    rows = _rows(answer) if answer else []
+    bare = isinstance(answer, Mapping) and "JobName" in answer
+    rows = [answer] if bare else _rows(answer) if answer else []
     if rows is None:
         raise ServiceError(f"The service's answer about {name} makes no sense.")
-    row = next((row for row in rows if row.get("JobName") == name), rows[0] if rows else None)
+    # A service that overlooks the name answers with whichever jobs there are.
+    row = next((row for row in rows if row.get("JobName", name) == name), None)
     if row is None:
         raise unknown(name)
     row = dict(row)
-    if isinstance(answer, Mapping) and isinstance(answer.get("statuses"), Mapping):
+    if not bare and isinstance(answer, Mapping) and isinstance(answer.get("statuses"), Mapping):
         row.setdefault("statuses", answer["statuses"])
     return _kept(row)
 
@@ -157,7 +157,10 @@ def phase(row: Mapping[str, Any]) -> str:
     """Return the service's own word for where a job or a batch is.
 
     A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
+    But one that was deleted is gone, whatever it was before.
     """
+    if row.get("JobStatus") == "Deleted":
+        return "Deleted"
     word = row.get("batchStatus") if is_batch(row) else row.get("JobStatus")
     return str(word) if word else "unknown"
 

@@ -50,6 +50,12 @@ def test_the_row_of_the_name_is_taken() -> None:
     assert rows.record({"jobs": [other, ROW]}, "f1") == ROW
 
 
+@pytest.mark.parametrize("form", [lambda row: row, lambda row: {"jobs": [row]}, lambda row: [row]])
+def test_the_row_of_another_name_is_not_taken(form: Any) -> None:
+    with pytest.raises(NotFoundError):
+        rows.record(form({**ROW, "JobName": "f2"}), "f1")
+
+
 def test_no_row() -> None:
     for answer in ({"jobs": []}, [], None, {}, {"statuses": {}}):
         with pytest.raises(NotFoundError):
@@ -87,6 +93,7 @@ def test_a_batch_is_told_by_type_or_status_not_by_a_tally() -> None:
         ({"batchStatus": "AggregationFailed"}, "AggregationFailed", Outcome.FAILED),
         ({"batchStatus": "Stopped"}, "Stopped", Outcome.STOPPED),
         ({"batchStatus": "Complete", "JobStatus": "Running"}, "Complete", Outcome.COMPLETE),
+        ({"batchStatus": "Running", "JobStatus": "Deleted"}, "Deleted", Outcome.STOPPED),
     ],
 )
 def test_where_it_is(row: dict[str, Any], phase: str, outcome: Outcome | None) -> None:
