@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -49,9 +50,38 @@ def test_a_folder_is_deleted_with_its_files(api, kit):
 def test_the_same_name_replaces_the_content(api, kit, back):
     name = f"{kit.name()}.fa"
     api.upload(name, b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
-    api.upload(name, b"x")
+    first = api.submit("msa_tree", {"sequences": name})
+    api.upload(name, b"no FASTA")
+    second = api.submit("msa_tree", {"sequences": name})
+    assert api.ended(first)["JobStatus"] == "Complete"  # with the content of its time
+    assert "FASTA" in api.ended(second)["Reason"]
     assert api.get("files").json().count(name) == 1
     assert len(list((back.path.parent / "jobs" / "incoming").iterdir())) == 0
+
+
+def test_uploads_of_one_name_at_once_leave_one_whole_file(new_box, kit):
+    box = new_box(workers=1)
+    contents = [bytes([65 + number]) * 1_000_000 for number in range(8)]
+    with ThreadPoolExecutor(len(contents)) as pool:
+        answers = pool.map(lambda content: kit.Api(box).upload("a", content), contents)
+        assert {answer.status_code for answer in answers} == {200}
+    assert kit.Api(box).get("files").json() == ["a"]
+    (file,) = (box.data_dir / "jobs" / "files").iterdir()
+    assert file.read_bytes() in contents
+
+
+def test_whatever_the_service_keeps_is_its_owners_alone(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    api.upload("a.fa", b">a\nACGT\n>b\nACGA\n>c\nACGG\n", folder="f")
+    helix = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
+    batch = api.batch([{"sequences": "a.fa"}] * 2, type="msa_tree")
+    for name in (helix, batch):
+        api.ended(name)
+    api.archive(helix, pdbsOnly=True)
+    kept = [*box.data_dir.rglob("*")]
+    assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {path.name for path in kept}
+    assert not [path for path in kept if path.stat().st_mode & 0o077]
 
 
 def test_accounts_do_not_see_each_others_files(api, teacher, kit):

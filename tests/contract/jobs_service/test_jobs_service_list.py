@@ -105,10 +105,6 @@ def test_a_limit_is_a_whole_number_from_1(api, kit, limit):
     assert "limit" in kit.sentence(api.get("jobs", limit=limit))
 
 
-def test_a_bigger_limit_counts_as_1000(api, names):
-    assert len(api.rows(limit=5000)) == len(api.rows())
-
-
 @pytest.mark.parametrize("field", ["organization", "includeSubjobs"])
 @pytest.mark.parametrize("value", ["yes", "1", "", "truth"])
 def test_a_boolean_is_true_or_false(api, kit, field, value):

@@ -1,0 +1,44 @@
+"""A job service without a server and without workers."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from labext.sandbox.database import Database
+from labext.sandbox.jobs import tasks
+from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.store import Account, Base
+from labext.sandbox.queue import Base as QueueBase
+from labext.sandbox.queue import Queue
+from labext.sandbox.service import Site
+from labext.sandbox.signing import Signer
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A job service with its queue, in which nothing runs."""
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "secrets").mkdir()
+    database = Database.at(tmp_path / "db")
+    database.create(QueueBase.metadata, Base.metadata)
+    made = Site(
+        folder=tmp_path / "jobs",
+        secrets=tmp_path / "secrets",
+        database=database,
+        queue=Queue(),
+        signer=Signer("key"),
+        origin="http://127.0.0.1:1",
+        rate="off",
+    )
+    for kind in tasks.kinds(made):
+        made.queue.add(kind)
+    JobService().seed(made)
+    yield made
+    database.close()
+
+
+@pytest.fixture
+def student(site):
+    with site.database.read() as session:
+        return session.scalars(select(Account).where(Account.owner.is_(False))).one()

@@ -1,0 +1,49 @@
+"""Pages of a list as long as the service's own limit (job service contract, Limits)."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from labext.sandbox.jobs import listing
+from labext.sandbox.jobs.store import COMPLETE, Job, now
+
+PAGE = 1000
+
+
+@pytest.fixture
+def many(site, student):
+    """A job more than a page has."""
+    with site.database.write() as session:
+        session.add_all(
+            Job(
+                account_id=student.id,
+                name=f"f{number}",
+                type="digest",
+                tool="digest",
+                status=COMPLETE,
+                created=now(),
+                settings="{}",
+            )
+            for number in range(PAGE + 1)
+        )
+
+
+@pytest.mark.parametrize("query", [{}, {"limit": "1000"}, {"limit": "1001"}, {"limit": "9" * 18}])
+@pytest.mark.usefixtures("many")
+def test_a_page_has_1000_rows_and_never_more(site, student, query):
+    first = orjson.loads(listing.jobs(site, student, query))
+    assert [row["JobName"] for row in first["jobs"]] == [f"f{PAGE - n}" for n in range(PAGE)]
+    assert first["statuses"]["Complete"] == PAGE + 1
+    rest = orjson.loads(listing.jobs(site, student, query | {"startKey": first["startKey"]}))
+    assert [row["JobName"] for row in rest["jobs"]] == ["f0"]
+    assert rest["startKey"] == ""
+
+
+@pytest.mark.usefixtures("many")
+def test_a_last_page_that_is_full_is_the_last(site, student):
+    with site.database.write() as session:
+        session.delete(session.get_one(Job, 1))
+    answer = orjson.loads(listing.jobs(site, student, {}))
+    assert len(answer["jobs"]) == PAGE
+    assert answer["startKey"] == ""
