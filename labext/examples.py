@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from labext.errors import SetupError, StorageError
+from labext.storage import storage_errors, write_whole
 
 MANIFEST = ".labext-examples.json"
 """The file that remembers what was put: a digest for each path."""
@@ -72,16 +72,15 @@ def place(folder: Path) -> Placed:
     placed = Placed(folder)
     ours = files(source())
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        remembered = _remembered(folder)
-        for name, content in ours.items():
-            _place_one(placed, name, content, remembered)
-        _write(folder / MANIFEST, json.dumps(remembered, indent=1, sort_keys=True).encode())
-    except OSError as error:
-        raise StorageError(
-            f"The folder {folder} can't be written: {error.strerror or error}.",
-            "Choose another one with `--folder DIR`.",
-        ) from error
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            remembered = _remembered(folder)
+            for name, content in ours.items():
+                _place_one(placed, name, content, remembered)
+        digests = json.dumps(remembered, indent=1, sort_keys=True)
+        write_whole(folder / MANIFEST, digests.encode())
+    except StorageError as error:
+        raise StorageError(error.what, "Choose another folder with `--folder DIR`.") from None
     return placed
 
 
@@ -98,7 +97,7 @@ def _place_one(placed: Placed, name: str, content: bytes, remembered: dict[str, 
             placed.kept.append(name)
             return
     target.parent.mkdir(parents=True, exist_ok=True)
-    _write(target, content)
+    write_whole(target, content)
     placed.written.append(name)
     remembered[name] = digest
 
@@ -110,13 +109,6 @@ def _remembered(folder: Path) -> dict[str, str]:
     except (FileNotFoundError, ValueError):
         return {}
     return dict(known) if isinstance(known, dict) else {}
-
-
-def _write(target: Path, content: bytes) -> None:
-    """Write beside the target and rename: a file is there whole or not at all."""
-    part = target.with_name(f".{target.name}.part")
-    part.write_bytes(content)
-    os.replace(part, target)
 
 
 def _digest(content: bytes) -> str:

@@ -7,7 +7,6 @@ ca_bundle = "/etc/ssl/course.pem"
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from labext import wording
 from labext.errors import InputError, SetupError, StorageError
 from labext.folders import config_dir
+from labext.storage import make_folder, write_whole
 
 Profile = dict[str, Any]
 
@@ -69,15 +69,12 @@ def write(known: Mapping[str, Profile]) -> None:
     import tomli_w
 
     file = path()
-    scratch = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(tomli_w.dumps(dict(known)), "utf-8")
-        scratch.replace(file)
-    except OSError as failure:
+        make_folder(file.parent)
+        write_whole(file, tomli_w.dumps(dict(known)).encode())
+    except StorageError as error:
         raise StorageError(
-            f"The profile can't be written to {file} ({failure.strerror}).",
-            "Make the folder writable, or set LABEXT_CONFIG_DIR to another one.",
+            error.what, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."
         ) from None
 
 

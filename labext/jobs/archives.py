@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError
-from labext.jobs.storage import storage_errors
+from labext.storage import storage_errors
 from labext.transport.download import OnBytes
 
 BLOCK = 1024 * 1024

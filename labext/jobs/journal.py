@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import StorageError
 from labext.jobs.batches import Limits, Plan
-from labext.jobs.storage import make_folder, storage_errors, write_whole
+from labext.storage import make_folder, storage_errors, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

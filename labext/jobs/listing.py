@@ -110,9 +110,7 @@ class Lister:
         from labext import frames
 
         found = self._batch(query) if query.batch is not None else self._account(query)
-        table = frames.frame(found.rows, rows.columns())
-        if hidden := [name for name in ("resultUrl", "statuses") if name in table.columns]:
-            table = table.drop(columns=hidden)
+        table = rows.table(found.rows)
         if scores:
             table = frames.spread(table, "Score", "score")
         if query.batch is not None:

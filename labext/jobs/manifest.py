@@ -17,7 +17,7 @@ from typing import Any
 from labext.jobs import rows
 from labext.jobs.archives import File, file_of
 from labext.jobs.rows import Row
-from labext.jobs.storage import make_folder, write_whole
+from labext.storage import make_folder, write_whole
 
 _VERSION = 1
 _KEPT = ("JobName", "Type", "Settings", "Created", "Started", "Completed", "WeightedHours")

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError
 from labext.jobs import archives, names
-from labext.jobs.storage import storage_errors
+from labext.storage import storage_errors
 from labext.transport.download import OnBytes
 
 METRICS = "metrics.csv"

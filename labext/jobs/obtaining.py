@@ -15,8 +15,8 @@ from labext.jobs import merging, names, rows
 from labext.jobs.parts import Parts
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
-from labext.jobs.storage import write_whole
 from labext.progress import Outcome
+from labext.storage import write_whole
 from labext.transport.download import OnBytes
 
 OnPhase = Callable[[str], None]
@@ -53,7 +53,10 @@ class Wanted:
 
     def __post_init__(self) -> None:
         if self.file is not None and self.pdbs_only:
-            raise InputError("One file and the structures only can't both be asked for.", "Choose.")
+            raise InputError(
+                "One file (`--file`) and the structures only (`--pdbs-only`) can't both be asked for.",
+                "Keep one of the two.",
+            )
         if self.file == "":
             raise InputError("The name of the file is empty.", "Name one of the job's files.")
 

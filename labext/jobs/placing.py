@@ -12,7 +12,7 @@ from labext.errors import ArchiveError, ConflictError, StorageError
 from labext.jobs import archives
 from labext.jobs.archives import File
 from labext.jobs.manifest import Manifest, is_same
-from labext.jobs.storage import make_folder, storage_errors
+from labext.storage import make_folder, storage_errors
 from labext.transport.download import OnBytes
 
 

@@ -26,8 +26,8 @@ from labext.jobs.manifest import Manifest
 from labext.jobs.obtaining import Job, Source, Told, Wanted
 from labext.jobs.parts import Parts
 from labext.jobs.service import Service
-from labext.jobs.storage import storage_errors
 from labext.progress import Outcome
+from labext.storage import storage_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +73,14 @@ class Fetcher:
         job = Job(name, seen(name, found, {}), found)
         _check_ended(job)
         told.phase("Fetching")
+        try:
+            return self._placed(job, to, wanted, told)
+        except NotReadyError as error:
+            if rows.outcome(job.row) in (None, Outcome.COMPLETE):
+                raise
+            raise _without_results(job) from error
+
+    def _placed(self, job: Job, to: Path | str, wanted: Wanted, told: Told) -> Results:
         path = Path(to).expanduser()
         if wanted.file is not None:
             base = PurePosixPath(wanted.file).name
@@ -175,11 +183,22 @@ def _check_ended(job: Job) -> None:
             f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
         )
     if outcome is Outcome.FAILED or (job.split and not job.complete):
-        why = rows.reason(job.row)
-        raise JobFailedError(
-            f"{job.name} has no results as a whole: {phase}{f' ({why})' if why else ''}.",
-            "Fetch its jobs one by one: `%jobs results <batch>-<job>`.",
+        raise _without_results(job)
+
+
+def _without_results(job: Job) -> JobFailedError:
+    """Return the error for what has ended and has no results as a whole."""
+    phase, why = rows.phase(job.row), rows.reason(job.row)
+    ended = f"{phase} ({why.rstrip('.')})" if why else phase
+    if not rows.is_batch(job.row):
+        return JobFailedError(
+            f"{job.name} has no results: it ended as {ended}.", f"See `%jobs show {job.name}`."
         )
+    return JobFailedError(
+        f"{job.name} has no results as a whole: {ended}.",
+        f"`%jobs list --batch {job.name}` shows its jobs; those that are complete have results, "
+        "each by its JobName.",
+    )
 
 
 def _left_out(job: Job) -> str:

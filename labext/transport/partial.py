@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import BinaryIO, Self, TypeVar
 
 from labext.errors import StorageError
+from labext.storage import is_full
 
 _T = TypeVar("_T")
 
@@ -34,7 +35,6 @@ else:
         fcntl.flock(fileno, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 
@@ -156,7 +156,7 @@ class Partial:
         raise error
 
     def _failed(self, failure: OSError) -> StorageError:
-        if failure.errno in _FULL:
+        if is_full(failure):
             return StorageError(
                 f"The disk is full: {self.target} does not fit.",
                 "Make room, or choose a folder on another disk.",

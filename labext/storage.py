@@ -11,7 +11,12 @@ from pathlib import Path
 
 from labext.errors import StorageError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT} if hasattr(errno, "EDQUOT") else {errno.ENOSPC}
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether a disk has no room: on it, in the user's share of it, or in its largest file."""
+    return error.errno in _FULL
 
 
 @contextmanager
@@ -23,7 +28,7 @@ def storage_errors(place: Path) -> Iterator[None]:
         raise
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else place
-        if error.errno in _FULL:
+        if is_full(error):
             raise StorageError(
                 f"The disk is full: {where} can't be written.", "Make room, then try again."
             ) from None
