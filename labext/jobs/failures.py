@@ -36,7 +36,7 @@ _UNKNOWN = re.compile(
 _OUTPUT = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
 _BUDGET = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
 _CURSOR = re.compile(r"(?i)start[-_ ]?key|cursor")
-_FLOOD = re.compile(r"(?i)too many|rate|throttl|flood|blocked|forbidden by waf")
+_FLOOD = re.compile(r"(?i)too many|\brate|throttl|flood|blocked|forbidden by waf")
 _NO_ADDRESS = re.compile(r"(?i)missing authentication token")
 
 

@@ -144,6 +144,8 @@ def test_answers_that_make_no_sense(client: JobsClient, ledger: Any, body: str) 
         (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "%jobs watch"),
         (403, {"message": "Budget exceeded for the organization"}, AccessError, "larger budget"),
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
+        (403, "Rate-limited", AccessError, "Wait a few minutes"),
+        (403, "Only corporate users operate this", AccessError, "permission, the budget, or"),
         (403, "", AccessError, "permission, the budget, or a pause"),
         (429, {"title": "slow down"}, BusyError, ""),
         (400, "what is that", InputError, "objects to"),
