@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import io
+import os
 import resource
+import signal
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +27,7 @@ from labext.errors import (
     ServiceError,
     SignInError,
     StorageError,
+    TransferInterrupted,
     UnreachableError,
 )
 from labext.transport import Transport
@@ -182,6 +187,120 @@ def test_a_disk_that_is_full_and_a_folder_that_is_none(
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert isinstance(raised, StorageError)
     assert not [p for p in tmp_path.rglob("big.bin") if p.stat().st_size == len(content)]
+
+
+class Terminal(io.StringIO):
+    """What a terminal was sent, and a shell that runs in it."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__()
+        self.shell = shell
+
+    def run(self, line: str) -> BaseException | None:
+        """Run a line, and return its error."""
+        with contextlib.redirect_stdout(self):
+            error: BaseException | None = self.shell.run_cell(line).error_in_exec
+        return error
+
+    def isatty(self) -> bool:
+        return True
+
+    def until(self, words: str) -> None:
+        """Wait for words, from another thread."""
+        end = time.monotonic() + 20
+        while words not in self.getvalue():
+            assert time.monotonic() < end, self.getvalue()
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal, where a transfer is drawn from its beginning."""
+    from labext_widgets import transfer
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(transfer, "PATIENCE", 0.0)
+    return Terminal(shell)
+
+
+HALF = b'HTTP/1.1 %b\r\nContent-Length: %d\r\nETag: "one"\r\nAccept-Ranges: bytes\r\n%b\r\n'
+
+
+class Halves:
+    """A download in two halves; what happens between them is the test's."""
+
+    def __init__(self, content: bytes, between: Callable[[], None]) -> None:
+        self.content, self.between = content, between
+
+    def __call__(self, connection: Any, request: Any) -> bool:
+        asked = request.headers.get("range")
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
+        whole, half = len(self.content), len(self.content) // 2
+        span = f"Content-Range: bytes {start}-{whole - 1}/{whole}\r\n".encode() if asked else b""
+        connection.sendall(HALF % (b"206 X" if asked else b"200 X", whole - start, span))
+        if not asked:
+            connection.sendall(self.content[:half])
+            start = half
+            self.between()
+        connection.sendall(self.content[start:])
+        return True
+
+
+BIG = {"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"}
+
+
+def test_a_slow_download_is_drawn_and_gives_way_to_its_message(
+    offers: Any, terminal: Terminal
+) -> None:
+    offers(Halves(archive(BIG), lambda: terminal.until("of 2.10 MB")))
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    drawn, said = terminal.getvalue().rsplit("\r\x1b[K", 1)
+    assert drawn.startswith("\rdone1: Fetching, 0.52 of 2.10 MB (0:00)\x1b[K")
+    assert said == "The results (2 files) were fetched to out.\n"
+    terminal.truncate(0)
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    assert "\r" not in terminal.getvalue(), "what is there already needs no bar"
+
+
+@pytest.mark.parametrize("to", ["out", "alone.zip"])
+def test_an_interrupted_download_says_so_and_is_taken_up(
+    offers: Any, terminal: Terminal, to: str
+) -> None:
+    def interrupt() -> None:
+        terminal.until("of 2.10 MB")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    content = archive(BIG)
+    server = offers(Halves(content, interrupt))
+    error = terminal.run(f"%jobs results done1 --to {to}")
+    assert isinstance(error, TransferInterrupted)
+    assert error.what.startswith("Fetching was stopped at ")
+    assert error.next_step == f"`%jobs results done1 --to {to}` goes on from there."
+    shown = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
+    assert shown[0].startswith("done1: Stopped, ")
+    assert len(shown) == 2, shown
+    assert terminal.run(f"df = {error.next_step.split('`')[1]}") is None
+    asked = [each.headers.get("range") for each in server.received if "download" in each.path]
+    assert asked[0] is None
+    assert len(asked) == 2
+    assert int(asked[1].removeprefix("bytes=").rstrip("-")) >= 512 * 1024
+    kept = Path("alone.zip" if to.endswith(".zip") else "out/done1.zip")
+    assert kept.read_bytes() == content
+
+
+def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone(
+    shell: InteractiveShell,
+    offers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from labext_widgets import transfer
+
+    monkeypatch.setattr(transfer, "PATIENCE", 0.0)
+    offers(Halves(archive(BIG), lambda: None))
+    shell.run_cell("df = %jobs results done1 --to out").raise_error()
+    assert capsys.readouterr().out == "The results (2 files) were fetched to out.\n"
 
 
 def test_a_bug_keeps_its_traceback(

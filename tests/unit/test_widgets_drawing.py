@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -21,6 +22,7 @@ FOLDS = Progress(
     250,
     elapsed=42.9,
 )
+MB = 1_000_000
 HELIX = Progress("helix1", "job", "Running", {"Running": 1, "Complete": 0}, elapsed=3)
 
 hostile = st.one_of(
@@ -52,6 +54,8 @@ progresses = st.builds(
     reason=hostile,
     elapsed=st.floats(0, 1e6),
     unchanged=st.floats(0, 1e6),
+    moved=st.one_of(st.none(), st.integers(-3, 10**12)),
+    size=st.one_of(st.none(), st.integers(0, 10**12)),
 )
 
 
@@ -173,6 +177,42 @@ def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
     done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
     assert "As seen 14:03." in drawing.html(HELIX, seen="14:03")
     assert "As seen" not in drawing.html(done, seen="14:03")
+
+
+def test_bytes_that_move() -> None:
+    seen = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
+    assert drawing.text(seen) == "folds: Fetching, 120 of 340 MB (0:12)"
+    read = Read(drawing.html(seen))
+    assert read.text == "folds results 0:12● Fetching120 of 340 MB"
+    assert ("aria-valuenow", str(120 * MB)) in read.attributes
+    assert ("aria-valuemax", str(340 * MB)) in read.attributes
+    assert ("aria-valuetext", "Fetching, 120 of 340 MB") in read.attributes
+    assert drawing.announcement(seen) == "folds: Fetching", "no reader is told every byte"
+
+
+def test_bytes_of_a_whole_that_is_not_known() -> None:
+    seen = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
+    assert drawing.text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
+    assert "opacity:0.4" in drawing.html(seen), "a bar without a measure is pale"
+    none = replace(seen, phase="Merging", moved=0)
+    assert drawing.text(none) == "folds: Merging (0:12)"
+
+
+@pytest.mark.parametrize(
+    ("moved", "size", "shown"),
+    [
+        (0, 340 * MB, "0 of 340 MB"),
+        (7, 999, "7 of 999 bytes"),
+        (512, 1234, "0.51 of 1.23 kB"),
+        (5 * MB, 34 * MB, "5.0 of 34.0 MB"),
+        (300 * MB, 1024**3, "0.30 of 1.07 GB"),
+        (2000 * 1000 * MB, None, "2,000 GB"),
+        (12 * MB, None, "12.0 MB"),
+        (9 * MB, 7 * MB, "9.00 of 7.00 MB"),
+    ],
+)
+def test_amount(moved: int, size: int | None, shown: str) -> None:
+    assert drawing.amount(moved, size) == shown
 
 
 def test_a_secret_in_a_reason_is_masked() -> None:

@@ -27,6 +27,15 @@ def stream(seconds=0.3):
         time.sleep(0.02)
     yield Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
 """
+TRANSFER = """
+import labext_widgets
+from labext_widgets import transfer
+transfer.PATIENCE = 0
+with labext_widgets.Transfer("folds", "results", "%jobs results folds") as moving:
+    moving.phase("Fetching")
+    moving.bytes(120_000_000, 340_000_000)
+    moving.end("The results were fetched to out.")
+"""
 FIRST = "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)"
 LAST = "folds: Complete, 9 of 9 complete (batch, watched 0:00)"
 
@@ -120,6 +129,19 @@ def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> N
     ]
 
 
+def test_a_transfer_ends_as_its_message_and_nothing_else(kernel: Kernel) -> None:
+    sent = kernel.run(TRANSFER)
+    (display,) = of("display_data", sent)
+    assert texts([display]) == ["folds: Fetching, 120 of 340 MB (0:00)"]
+    (update,) = of("update_display_data", sent)
+    assert update["content"]["data"]["text/plain"] == "The results were fetched to out."
+    assert "labext-bar" not in update["content"]["data"]["text/html"]
+    (view,) = [each for each in of("comm_open", sent) if "_esm" not in str(each["content"])]
+    closed = [each["content"]["comm_id"] for each in of("comm_close", sent)]
+    assert view["content"]["comm_id"] in closed
+    assert of("stream", sent) == []
+
+
 def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
     sent = kernel.run("labext_widgets.watch(stream(60))", interrupt_after="comm_open")
     (error,) = of("error", sent)
@@ -179,8 +201,11 @@ def test_a_program_that_executes_it_gets_the_first_and_the_last_state(
     cells = [STREAM, "last = labext_widgets.watch(stream())"]
     cells.append("labext_widgets.watch(stream(), background=True)\nlabext_widgets.message('Done.')")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
+    made.cells.append(nbformat.v4.new_code_cell(TRANSFER))
     NotebookClient(made, kernel_name="python3", timeout=60).execute()
     outputs = [cell.outputs for cell in made.cells]
+    (message,) = outputs[3]
+    assert message.data["text/plain"] == "The results were fetched to out."
     assert outputs[0] == []
     assert [each.data["text/plain"] for each in outputs[1]] == [FIRST, LAST]
     assert [each.output_type for each in outputs[1]] == ["display_data"] * 2

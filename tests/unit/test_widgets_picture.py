@@ -8,6 +8,7 @@ import pytest
 
 from labext.progress import Outcome, Progress
 from labext_widgets import placeholder
+from labext_widgets.messages import drawn
 from labext_widgets.picture import LIVE, SAVED, Control, FirstAndLast, Picture
 
 RUNNING = Progress("folds", "batch", "Running", {"Running": 9}, 9)
@@ -36,6 +37,9 @@ class Fake:
 
     def set_state(self, state: dict[str, Any]) -> None:
         self.states.append(state)
+
+    def close(self) -> None:
+        self.saved.append(("closed", ""))
 
 
 class Clock:
@@ -129,6 +133,27 @@ def test_what_is_said_and_asked(made: list[Fake]) -> None:
     assert made[0].states[-1]["asked"] == ""
     assert "Not stopped: no." in made[0].states[-1]["html"]
     assert made[0].states[-1]["controls"] == [STOP]
+
+
+def test_a_picture_gives_way_to_a_message(made: list[Fake]) -> None:
+    picture = Picture(clock=Clock())
+    picture.show(replace(RUNNING, moved=1, size=2))
+    picture.give_way("It is <b>there</b>.")
+    said, closed = made[0].saved[-2:]
+    assert said == drawn("It is <b>there</b>.")
+    assert "labext-bar" not in said[0]
+    assert closed == ("closed", "")
+
+
+def test_bytes_are_saved_with_the_picture(made: list[Fake]) -> None:
+    clock = Clock()
+    picture = Picture(clock=clock)
+    for second in range(10):
+        clock.now = float(second)
+        picture.show(Progress("folds", "results", "Fetching", moved=second, size=10))
+    assert [text for _, text in made[0].saved] == [
+        f"folds: Fetching, {n} of 10 bytes (0:00)" for n in range(0, 10, 2)
+    ]
 
 
 def test_first_and_last_are_two_displays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,14 @@ def test_a_terminal_has_one_line_drawn_again() -> None:
     assert drawn.endswith(drawing.text(seen(9, Outcome.COMPLETE)) + "\n")
 
 
+def test_a_line_gives_way_to_a_message() -> None:
+    out = Terminal()
+    line = Line(out)
+    line.show(seen(1))
+    line.give_way("It is\x1b there.")
+    assert out.getvalue().endswith("\r\x1b[KIt is there.\n")
+
+
 def test_a_line_is_never_wider_than_the_terminal() -> None:
     out = Terminal()
     Line(out).show(Progress("f" * 200, "job", "Running"))

@@ -181,6 +181,23 @@ def test_too_early_and_unknown(client: JobsClient, ledger: Any, tmp_path: Path) 
     assert not everything(tmp_path)
 
 
+def test_what_was_stopped_is_not_waited_for(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("f1", Reason="Stopped by hand.")
+    ledger.rows["f1"]["JobStatus"] = "Stopped"
+    ledger.add_batch("b", {"x": {}})
+    ledger.rows["b"]["batchStatus"] = "Stopped"
+    for name, said in (
+        ("f1", r"f1 has no results: it ended as Stopped \(Stopped by hand\)\. .*show f1"),
+        ("b", r"b has no results as a whole: Stopped\. .*list --batch b"),
+    ):
+        words = f"Job {name} is not complete. Status: Stopped"
+        ledger.fail("result", ledger.Answer(400, {"error": words}))
+        with pytest.raises(JobFailedError, match=said):
+            client.download(name, tmp_path / "out")
+
+
 def test_an_expired_address_is_asked_for_anew(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
@@ -345,6 +362,50 @@ def test_what_was_whole_before_a_break_is_not_fetched_again(
     assert client.download("b", tmp_path).fetched
     assert split.count("download") == 1
     assert not list(tmp_path.glob(".labext*"))
+
+
+def test_an_interrupt_while_unpacking_leaves_nothing_to_fetch_again(
+    client: JobsClient, done: Any, tmp_path: Path
+) -> None:
+    def interrupt(phase: str) -> None:
+        if phase == "Unpacking":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        client.download("f1", tmp_path, on_phase=interrupt)
+    assert client.download("f1", tmp_path).fetched
+    assert done.count("download") == 1
+    assert not list(tmp_path.glob(".labext*"))
+
+
+def test_bytes_and_phases_are_told(client: JobsClient, done: Any, tmp_path: Path) -> None:
+    told: list[Any] = []
+    client.download("f1", tmp_path, on_bytes=lambda *now: told.append(now), on_phase=told.append)
+    size = len(done.archives["f1"])
+    first, second = len("ATOM f1\n"), len("done\n")
+    whole = first + second
+    assert told == ["Fetching", (size, size), "Unpacking", (first, whole), (whole, whole)]
+    told.clear()
+    client.download("f1", tmp_path, on_bytes=lambda *now: told.append(now), on_phase=told.append)
+    assert told == ["Fetching"]
+
+
+def test_the_bytes_of_a_split_batch_are_told_as_one(
+    client: JobsClient, split: Any, tmp_path: Path
+) -> None:
+    told: list[Any] = []
+    client.download("b", tmp_path, on_bytes=lambda *now: told.append(now), on_phase=told.append)
+    one, two = (len(split.archives[f"b-part{n}of2"]) for n in (1, 2))
+    until = told.index("Merging")
+    assert told[:until] == [
+        "Fetching",
+        "Fetching part 1 of 2",
+        (one, None),
+        "Fetching part 2 of 2",
+        (one + two, one + two),
+    ]
+    assert told[-1] == (told[-1][1], told[-1][1]), "all is unpacked"
+    assert told.index("Unpacking") > until
 
 
 def test_a_part_without_results_is_left_out_and_said(
