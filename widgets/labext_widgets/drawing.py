@@ -238,7 +238,7 @@ def _legend(progress: Progress) -> str:
 
 
 def _reason(progress: Progress) -> str:
-    tint = _WARN if progress.outcome is Outcome.STOPPED else _BAD
+    tint = _BAD if progress.outcome is Outcome.FAILED else _WARN
     line = f"{tint[1]};border-left-color:var(--jp-{tint[0]},{tint[1]})"
     return div(
         escape(progress.reason),
