@@ -6,6 +6,8 @@ found in the list by their names, `<batch>-part<k>of<n>`.
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,12 +15,16 @@ from typing import Any
 from labext import wording
 from labext.errors import InputError
 from labext.jobs import names, rows
+from labext.jobs.identity import stored_settings
 from labext.jobs.journal import Entry, Journal
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
 
 NOT_SENT = "not sent"
 """The state, in a tally, of jobs whose part is not on the service."""
+
+_DIVIDED = ("jobs", "weightedHoursBudget")
+"""Of a batch's settings those that are divided among its parts."""
 
 
 class Parts:
@@ -111,6 +117,8 @@ def merged(name: str, found: Mapping[str, Row | None], sizes: Mapping[str, int])
     ]
     if hours:
         row["WeightedHours"] = sum(hours)
+    if (settings := _settings(there, whole=not missing)) is not None:
+        row["Settings"] = json.dumps(settings)
     row["statuses"] = statuses(found, sizes)
     for key in ("AggregationError", "Reason"):
         said = [f"{one['JobName']}: {one[key]}" for one in there if one.get(key)]
@@ -157,6 +165,27 @@ def refuse_part_name(name: str) -> None:
         raise InputError(
             f'"{name}" is what a part of a split batch is called.', "Choose another name."
         )
+
+
+def _settings(there: Sequence[Row], *, whole: bool) -> dict[str, Any] | None:
+    """Return what the parts' settings agree on, and the sums of what was divided among them.
+
+    None where a part's can't be read. Without all parts there are no sums.
+    """
+    parts = [settings for row in there if (settings := stored_settings(row)) is not None]
+    if not parts or len(parts) < len(there):
+        return None
+    merged = {
+        name: value
+        for name, value in parts[0].items()
+        if name not in _DIVIDED and all(name in one and one[name] == value for one in parts)
+    }
+    for name in _DIVIDED:
+        shares = [one[name] for one in parts if isinstance(one.get(name), int | float)]
+        if whole and len(shares) == len(parts):
+            total = round(math.fsum(shares), 12)
+            merged[name] = int(total) if total.is_integer() else total
+    return merged
 
 
 def _times(row: Row, there: Sequence[Mapping[str, Any]], *, whole: bool) -> None:
