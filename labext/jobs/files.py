@@ -58,11 +58,14 @@ def check_references(service: Service, tool: Tool, jobs: Iterable[Mapping[str, A
         values |= {value: name for name, value in file_values(tool, settings).items()}
     outputs = {value: job for value in values if (job := output_of(value)) is not None}
     faults = _outputs_faults(service, {value: values[value] for value in outputs}, outputs)
-    bare = [value for value in values if looks_like_a_file(value)]
-    if bare:
-        faults += _upload_faults(service, {value: values[value] for value in bare})
+    bare = {value: values[value] for value in values if looks_like_a_file(value)}
+    absent = _absent(service, bare)
+    faults += absent.values()
     if faults:
-        raise refuse(tool, faults)
+        only_absent = len(faults) == len(absent)
+        paths = " ".join(absent)
+        step = f"Correct the name, or upload it: `%jobs upload {paths}`." if only_absent else None
+        raise refuse(tool, faults, step)
 
 
 def _outputs_faults(
@@ -88,16 +91,19 @@ def _outputs_faults(
     return faults
 
 
-def _upload_faults(service: Service, values: Mapping[str, str]) -> list[str]:
+def _absent(service: Service, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the fault of each file name that is not one of an uploaded file."""
+    if not values:
+        return {}
     known = set(service.files())
     if not known.issuperset(values):
         known |= _in_folders(service)
-    return [
-        f"{name} is {wording.shown(value)}, but no such file has been uploaded"
+    return {
+        value: f"{name} is {wording.shown(value)}, but no such file has been uploaded"
         f"{wording.did_you_mean(value, known)}"
         for value, name in values.items()
         if value not in known
-    ]
+    }
 
 
 def _in_folders(service: Service) -> set[str]:

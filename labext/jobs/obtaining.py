@@ -54,7 +54,7 @@ class Wanted:
     def __post_init__(self) -> None:
         if self.file is not None and self.pdbs_only:
             raise InputError(
-                "One file (`--file`) and the structures only (`--pdbs-only`) can't both be asked for.",
+                "`--file` is one file, and `--pdbs-only` all structures.",
                 "Keep one of the two.",
             )
         if self.file == "":

@@ -44,11 +44,11 @@ def clean(tool: Tool, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list
     return sent, faults
 
 
-def refuse(tool: Tool, faults: list[str]) -> InputError:
-    """Return the error that names every fault."""
+def refuse(tool: Tool, faults: list[str], step: str | None = None) -> InputError:
+    """Return the error that names every fault, and another next step than the tool's page."""
     return InputError(
         f"These settings of {tool.name} can't be used: {'; '.join(faults)}.",
-        f"See `%jobs tool {tool.name}`.",
+        step or f"See `%jobs tool {tool.name}`.",
     )
 
 

@@ -69,10 +69,10 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     others = [column for column in columns if column != name_column]
     strange = [column for column in others if column not in tool.parameters]
     if strange or not others:
+        are = "is no setting" if len(strange) == 1 else "are no settings"
         hint = wording.did_you_mean(strange[0], tool.parameters) if strange else ""
         what = (
-            f"{wording.listed(strange)} {'is' if len(strange) == 1 else 'are'} no setting of "
-            f"{tool.name}{hint}"
+            f"{wording.listed(strange)} {are} of {tool.name}{hint}"
             if strange
             else f"No column is a setting of {tool.name}"
         )
@@ -95,19 +95,21 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
 
 
 def _check_cells(frame: pd.DataFrame, columns: list[str], needed: list[str]) -> None:
-    faults = []
+    faults, empty = [], 0
     for column in dict.fromkeys(needed):
         missing = frame.iloc[:, columns.index(column)].isna().to_numpy()
         if missing.any():
             labels = [str(label) for label in frame.index[missing]]
-            cells = "a cell" if len(labels) == 1 else f"{len(labels)} cells"
+            cells = "an empty cell" if len(labels) == 1 else f"{len(labels)} empty cells"
             rows = "row" if len(labels) == 1 else "rows"
-            faults.append(f'column "{column}" misses {cells} ({rows} {wording.listed(labels)})')
+            faults.append(f'column "{column}" has {cells} ({rows} {wording.listed(labels)})')
+            empty += len(labels)
     if faults:
         said = "; ".join(faults)
+        fill = "Fill it, or leave the row out" if empty == 1 else "Fill them, or leave the rows out"
         raise InputError(
             f"{said[0].upper()}{said[1:]}.",
-            f"Fill them, or leave the rows out: frame.dropna(subset={needed!r}).",
+            f"{fill}: frame.dropna(subset={needed!r}).",
         )
 
 

@@ -43,6 +43,12 @@ def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
     """Upload files, all of which must be there, and return a row for each."""
     import pandas as pd
 
+    folders = [p for p in path if p.is_dir()]
+    if folders:
+        raise InputError(
+            f"{wording.listed(str(p) for p in folders)} is a folder.",
+            "Name the files in it; `--folder` names the folder on the service.",
+        )
     missing = [p for p in path if not p.is_file()]
     if missing:
         raise InputError(

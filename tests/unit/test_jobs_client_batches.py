@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_a_frames_rows_are_jobs() -> None:
             r'no column "base" for sequence \(did you mean "bases"',
         ),
         ({"name_column": "nam"}, r'no column "nam" for the jobs\' names \(did you mean "name"'),
-        ({"mapping": None}, "bases, t are no setting of fold"),
+        ({"mapping": None}, "bases, t are no settings of fold"),
         ({"constants": {"sequence": "A"}}, "sequence is given both for all jobs and by a column"),
     ],
 )
@@ -93,9 +94,12 @@ def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
     frame.loc[0, "name"] = missing
     with pytest.raises(InputError) as raised:
         read(frame)
-    assert 'olumn "name" misses a cell (row 0)' in raised.value.what
-    assert 'column "bases" misses a cell (row 1)' in raised.value.what
-    assert "dropna" in raised.value.next_step
+    assert 'olumn "name" has an empty cell (row 0)' in raised.value.what
+    assert 'column "bases" has an empty cell (row 1)' in raised.value.what
+    assert raised.value.next_step.startswith("Fill them, or leave the rows out: frame.dropna")
+    frame.loc[0, "name"] = "a"
+    with pytest.raises(InputError, match="Fill it, or leave the row out"):
+        read(frame)
 
 
 def test_rows_and_names_that_do_not_fit() -> None:
@@ -168,12 +172,14 @@ def test_the_row_of_the_whole() -> None:
             "Created": "2026-01-01T00:00:00Z",
             "Completed": "2026-01-01T00:05:00Z",
             "WeightedHours": 0.5,
+            "Settings": '{"type": "fold", "jobs": 100, "weightedHoursBudget": 0.1}',
             "statuses": {"Complete": 100},
         },
         "b-part2of3": {
             "JobName": "b-part2of3",
             "batchStatus": "Running",
             "Created": "2026-01-01T00:00:01Z",
+            "Settings": '{"type": "fold", "jobs": 3, "weightedHoursBudget": 0.2}',
             "statuses": {"Complete": 1, "Running": 2},
         },
         "b-part3of3": None,
@@ -185,3 +191,25 @@ def test_the_row_of_the_whole() -> None:
     assert "Completed" not in row
     assert row["WeightedHours"] == 0.5
     assert row["parts"] == list(found)
+    assert json.loads(row["Settings"]) == {"type": "fold"}
+
+
+def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
+    def part(settings: str) -> Any:
+        return {"JobName": "b", "batchStatus": "Running", "Settings": settings}
+
+    first = part(
+        '{"type": "fold", "jobs": 100, "maxRuntimeSeconds": 60, "weightedHoursBudget": 0.1}'
+    )
+    second = part(
+        '{"type": "fold", "jobs": 3, "maxRuntimeSeconds": 60, "weightedHoursBudget": 0.2}'
+    )
+    row = merged("b", {"b-part1of2": first, "b-part2of2": second}, {})
+    assert json.loads(row["Settings"]) == {
+        "type": "fold",
+        "jobs": 103,
+        "maxRuntimeSeconds": 60,
+        "weightedHoursBudget": 0.3,
+    }
+    unread = merged("b", {"b-part1of2": first, "b-part2of2": part("{half a JS")}, {})
+    assert "Settings" not in unread

@@ -123,7 +123,7 @@ def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
         folders.upload_path(site, file.id).unlink(missing_ok=True)
     if path is not None:
         return f"{path} is deleted."
-    return f"{folder} is deleted with {len(gone)} files."
+    return f"{folder} is deleted with {len(gone)} file{'' if len(gone) == 1 else 's'}."
 
 
 async def _write(upload: Upload, part: Path, chunks: AsyncIterator[bytes]) -> int:
