@@ -103,3 +103,9 @@ def test_nothing_outside_the_sandbox_is_posix_only(
     for name, path, target, statement in imports:
         if not within(name, "labext.sandbox") and target.split(".")[0] in POSIX:
             assert behind_the_platform(path, statement), f"{name} imports {target}"
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    """Of a folder without `__init__.py` import-linter sees nothing, and says nothing."""
+    folders = {path.parent for home in HOMES.values() for path in home.rglob("*.py")}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
