@@ -7,7 +7,6 @@ could be shown: in a notebook that a program executes, or into a file.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 from labext.errors import TransferInterrupted
 from labext.progress import TICK, Outcome, Progress
+from labext.redaction import logger
 from labext_widgets import drawing
 from labext_widgets.front import FrontEnd, front_end
 from labext_widgets.messages import message
@@ -25,7 +25,7 @@ PATIENCE = 1.0
 """Seconds after the first bytes before anything is drawn."""
 
 _NEVER = float("inf")
-_log = logging.getLogger("labext.widgets")
+_log = logger("labext.widgets")
 
 
 class Transfer:
