@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
@@ -42,16 +43,22 @@ class Limits:
     budget: float | None = None
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not (_is_number(self.seconds, int) and self.seconds >= 1):
-            raise InputError(
-                f"A job's time limit can't be {wording.shown(self.seconds)}.",
-                "Give whole seconds, 1 or more.",
-            )
-        if self.budget is not None and not (_is_number(self.budget, float) and self.budget > 0):
-            raise InputError(
-                f"A budget can't be {wording.shown(self.budget)}.",
-                "Give weighted hours, more than 0.",
-            )
+        if self.seconds is not None:
+            whole = isinstance(self.seconds, Integral) and not isinstance(self.seconds, bool)
+            if not whole or self.seconds < 1:
+                raise InputError(
+                    f"A job's time limit can't be {wording.shown(self.seconds)}.",
+                    "Give whole seconds, 1 or more.",
+                )
+            object.__setattr__(self, "seconds", int(self.seconds))  # numpy's have no JSON form
+        if self.budget is not None:
+            hours = _hours(self.budget)
+            if hours is None:
+                raise InputError(
+                    f"A budget can't be {wording.shown(self.budget)}.",
+                    "Give weighted hours, more than 0.",
+                )
+            object.__setattr__(self, "budget", hours)
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,11 @@ def _no_form() -> InputError:
     )
 
 
-def _is_number(value: object, kind: type[int] | type[float]) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if kind is int else int | float):
-        return False
-    return math.isfinite(value)
+def _hours(value: object) -> float | None:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        hours = float(value)
+    except OverflowError:
+        return None
+    return hours if 0 < hours < math.inf else None

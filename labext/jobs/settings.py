@@ -19,6 +19,7 @@ from labext.jobs.schema import Parameter, Tool, cast
 
 _ACCOUNT = re.compile(r"[^/\s]*@[^/\s]+/\S+")
 _FILE_NAME = re.compile(r"[^\s/\\]{1,200}\.[A-Za-z0-9]{1,6}")
+_DEEPEST = 100
 _OUTPUT = re.compile(r"(?P<job>[a-zA-Z0-9_-]{1,100})/\S+")
 
 
@@ -52,12 +53,14 @@ def refuse(tool: Tool, faults: list[str], step: str | None = None) -> InputError
     )
 
 
-def plain(value: Any) -> Any:
-    """Return a value as plain JSON types.
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value as plain JSON types; `depth` is how deep it stands in others.
 
     Raises:
         ValueError: it can't be one; the message says why, as the end of a sentence.
     """
+    if depth > _DEEPEST:
+        raise ValueError(f"is nested more than {_DEEPEST} deep")
     if value is None or isinstance(value, str | bool | int):
         return _bare(value)
     if isinstance(value, float):
@@ -65,13 +68,13 @@ def plain(value: Any) -> Any:
             raise ValueError("is not a number (NaN or infinite)")
         return float(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     if isinstance(value, PurePath):
         raise ValueError(f"is a path; upload the file and give its name, {value.name}")
     if hasattr(value, "tolist"):  # numpy and pandas: scalars and arrays
-        return plain(value.tolist())
+        return plain(value.tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError("is missing (NA)")
     raise ValueError(f"is a {type(value).__name__}, which JSON has no form for")

@@ -101,6 +101,13 @@ def test_values_that_json_cannot_hold_are_refused(value: Any) -> None:
     assert fault.startswith("angles is ")
 
 
+def test_a_value_that_goes_ever_deeper_is_refused() -> None:
+    """A list in itself, as much as one that is nested without end, is no RecursionError."""
+    endless: list[Any] = []
+    endless.append({"again": endless})
+    assert faults(angles=endless) == ["angles is nested more than 100 deep"]
+
+
 @given(st.floats() | st.integers() | st.text() | st.lists(st.floats()) | st.none())
 def test_what_is_sent_is_json(value: Any) -> None:
     import json
