@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import psutil
 import pytest
+import requests
 
 
 def settings(count, kit):
@@ -26,6 +30,54 @@ def test_a_batch_survives_a_kill_of_the_service(new_box, kit, done):
     assert parent["statuses"] == {"Complete": 10, "Running": 0, "In Queue": 0, "Stopped": 0}
     assert len(api.archive(name).read("metrics.csv").splitlines()) == 11
     assert len(api.rows(includeSubjobs="true")) == 11
+
+
+def test_a_batch_survives_a_kill_while_it_is_aggregated(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = api.batch([kit.cut()] * 60)
+    api.until(name, lambda row: row["batchStatus"] != "Running")
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    box.start()
+    api = kit.Api(box)
+    parent = api.ended(name)
+    assert parent["batchStatus"] == "Complete"
+    assert parent["statuses"]["Complete"] == 60
+    archive = api.archive(name)
+    assert archive.testzip() is None
+    assert len({entry.split("/")[0] for entry in archive.namelist()}) == 61
+    assert not list((box.data_dir / "jobs").rglob("*.part"))
+
+
+def test_what_was_acknowledged_is_there_once_after_a_kill(new_box, kit):
+    box = new_box(workers=2)
+    acknowledged = []
+
+    def submit(_n):
+        api = kit.Api(box)
+        while True:
+            name = kit.name()
+            try:
+                api.submit("digest", kit.cut(), name)
+            except requests.ConnectionError:
+                return
+            acknowledged.append(name)
+
+    with ThreadPoolExecutor(4) as pool:
+        ends = pool.map(submit, range(4))
+        while len(acknowledged) < 40:
+            time.sleep(0.01)
+        psutil.Process(box.status().pid).kill()
+        list(ends)
+    box.start()
+    api = kit.Api(box)
+    for name in acknowledged:
+        assert api.ended(name)["JobStatus"] == "Complete"
+    listed = [row["JobName"] for row in api.rows()]
+    assert len(listed) == len(set(listed))
+    assert len(acknowledged) <= len(listed) <= len(acknowledged) + 4  # whose answers were lost
 
 
 def test_rows_files_and_addresses_outlive_a_restart(new_box, kit):
