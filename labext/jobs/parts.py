@@ -121,9 +121,8 @@ def merged(name: str, found: Mapping[str, Row | None], sizes: Mapping[str, int])
         row["Settings"] = json.dumps(settings)
     row["statuses"] = statuses(found, sizes)
     for key in ("AggregationError", "Reason"):
-        said = [f"{one['JobName']}: {one[key]}" for one in there if one.get(key)]
-        if said:
-            row[key] = "; ".join(said)
+        if said := _said(there, key):
+            row[key] = said
     if missing and word != "Running":
         row["Reason"] = f"{', '.join(missing)} was never sent; run the same batch again."
     row["parts"] = list(found)
@@ -165,6 +164,19 @@ def refuse_part_name(name: str) -> None:
         raise InputError(
             f'"{name}" is what a part of a split batch is called.', "Choose another name."
         )
+
+
+def _said(there: Sequence[Row], key: str) -> str:
+    """Return the parts' words as one sentence; what several say is said once."""
+    by_words: dict[str, list[str]] = {}
+    for row in there:
+        if words := str(row.get(key) or "").strip().rstrip("."):
+            by_words.setdefault(words, []).append(str(row["JobName"]))
+    if not by_words:
+        return ""
+    if [len(parts) for parts in by_words.values()] == [len(there)]:
+        return f"{next(iter(by_words))}."
+    return "; ".join(f"{', '.join(parts)}: {words}" for words, parts in by_words.items()) + "."
 
 
 def _settings(there: Sequence[Row], *, whole: bool) -> dict[str, Any] | None:

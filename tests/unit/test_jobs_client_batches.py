@@ -213,3 +213,23 @@ def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
     }
     unread = merged("b", {"b-part1of2": first, "b-part2of2": part("{half a JS")}, {})
     assert "Settings" not in unread
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["Stopped by hand.", "Stopped by hand.", "Stopped by hand."], "Stopped by hand."),
+        (
+            ["By hand.", "By hand", "Budget."],
+            "b-part1of3, b-part2of3: By hand; b-part3of3: Budget.",
+        ),
+        (["", "Budget.", None], "b-part2of3: Budget."),
+        ([None, None, None], None),
+    ],
+)
+def test_what_several_parts_say_is_said_once(reasons: list[Any], said: str | None) -> None:
+    found: dict[str, Any] = {
+        f"b-part{n}of3": {"JobName": f"b-part{n}of3", "batchStatus": "Stopped", "Reason": reason}
+        for n, reason in enumerate(reasons, start=1)
+    }
+    assert merged("b", found, {}).get("Reason") == said
