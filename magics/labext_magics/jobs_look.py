@@ -86,7 +86,9 @@ def follow(call: Call, name: str, *, background: bool) -> bool:
     def stop() -> None:
         jobs.stop(name)
 
-    last = labext_widgets.watch(jobs.watch(name), background=background, stop=stop, name=name)
+    last = labext_widgets.watch(
+        jobs.watch(name), again=f"%jobs watch {name}", background=background, stop=stop
+    )
     if last is None or last.outcome is None:
         return False
     if last.outcome is not Outcome.COMPLETE:

@@ -17,6 +17,7 @@ PACKAGES = os.pathsep.join(map(str, [ROOT, ROOT / "magics", ROOT / "widgets"]))
 
 STREAM = """
 import time
+from functools import partial
 import labext_widgets
 from labext.progress import Outcome, Progress
 
@@ -26,6 +27,8 @@ def stream(seconds=0.3):
         yield Progress("folds", "batch", "Running", {"Running": 9}, 9, elapsed=0)
         time.sleep(0.02)
     yield Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
+
+watch = partial(labext_widgets.watch, again="%jobs watch folds")
 """
 TRANSFER = """
 import labext_widgets
@@ -109,7 +112,7 @@ def kernel(environment: dict[str, str]) -> Iterator[Kernel]:
 
 
 def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> None:
-    sent = kernel.run("last = labext_widgets.watch(stream())")
+    sent = kernel.run("last = watch(stream())")
     (display,) = of("display_data", sent)
     assert set(display["content"]["data"]) == {"text/html", "text/plain"}
     updates = of("update_display_data", sent)
@@ -123,7 +126,7 @@ def test_a_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> N
     (view,) = [each for each in models if each.get("target")]
     assert (view["view"], view["target"]) == ("progress", name)
     assert of("stream", sent) == []
-    again = kernel.run("last = labext_widgets.watch(stream())")
+    again = kernel.run("last = watch(stream())")
     assert not [
         each for each in of("comm_open", again) if "_esm" in each["content"]["data"]["state"]
     ]
@@ -143,7 +146,7 @@ def test_a_transfer_ends_as_its_message_and_nothing_else(kernel: Kernel) -> None
 
 
 def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
-    sent = kernel.run("labext_widgets.watch(stream(60))", interrupt_after="comm_open")
+    sent = kernel.run("watch(stream(60))", interrupt_after="comm_open")
     (error,) = of("error", sent)
     assert error["content"]["ename"] == "WatchInterrupted"
     assert len(error["content"]["traceback"]) == 1
@@ -154,14 +157,14 @@ def test_an_interrupt_ends_the_watching_only(kernel: Kernel) -> None:
 
 
 def test_a_watch_in_the_background_outlives_its_cell(kernel: Kernel) -> None:
-    sent = kernel.run("labext_widgets.watch(stream(1.0), background=True)")
+    sent = kernel.run("watch(stream(1.0), background=True)")
     assert texts(of("display_data", sent)) == [FIRST]
     assert of("execute_result", sent) == []
     assert texts([kernel.later("update_display_data")]) == [LAST]
 
 
 def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
-    watching = "labext_widgets.watch(stream(60), background=True, stop=lambda: called.append(1))"
+    watching = "watch(stream(60), background=True, stop=lambda: called.append(1))"
     sent = kernel.run(f"called = []\n{watching}")
     view = next(
         each for each in of("comm_open", sent) if each["content"]["data"]["state"].get("target")
@@ -174,7 +177,7 @@ def test_a_click_stops_what_is_watched(kernel: Kernel) -> None:
 
 
 def test_unloading_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
-    kernel.run("labext_widgets.watch(stream(60), background=True)")
+    kernel.run("watch(stream(60), background=True)")
     left = """
 import threading, ipywidgets
 from labext_widgets import hub, placeholder
@@ -198,8 +201,8 @@ def test_a_program_that_executes_it_gets_the_first_and_the_last_state(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    cells = [STREAM, "last = labext_widgets.watch(stream())"]
-    cells.append("labext_widgets.watch(stream(), background=True)\nlabext_widgets.message('Done.')")
+    cells = [STREAM, "last = watch(stream())"]
+    cells.append("watch(stream(), background=True)\nlabext_widgets.message('Done.')")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
     made.cells.append(nbformat.v4.new_code_cell(TRANSFER))
     NotebookClient(made, kernel_name="python3", timeout=60).execute()

@@ -3,14 +3,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
+import labext_widgets
 from labext.errors import UnreachableError, WatchInterrupted
 from labext.progress import Outcome, Progress
-from labext_widgets import background, unload, watch, watching
+from labext_widgets import background, unload, watching
 from labext_widgets.front import FrontEnd
+
+watch = partial(labext_widgets.watch, again="%jobs watch folds")
 
 
 class Surface:
@@ -79,8 +83,8 @@ def test_an_interrupt_before_anything_was_seen(surface: Surface) -> None:
         raise KeyboardInterrupt
         yield RUNNING
 
-    with pytest.raises(WatchInterrupted, match="`%nb watch 7` takes it up"):
-        watch(nothing(), name="7", again="%nb watch 7")
+    with pytest.raises(WatchInterrupted, match=r"what was watched goes on.* `%jobs watch folds`"):
+        watch(nothing())
     assert surface.last is None
 
 

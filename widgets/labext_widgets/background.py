@@ -27,12 +27,11 @@ class Background:
         self,
         snapshots: Iterator[Progress],
         stop: Callable[[], None] | None,
-        name: str | None,
-        again: str | None,
+        again: str,
     ) -> None:
         self._snapshots = snapshots
         self._stop = stop
-        self._words = (name, again)
+        self._again = again
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._surface: Picture | Line = Line(still=True)
@@ -78,7 +77,7 @@ class Background:
                 self._snapshots.close()
             _running.discard(self)
         if not note and last.outcome is None:
-            note = " ".join(how_to_go_on(last, *self._words))
+            note = " ".join(how_to_go_on(last, self._again))
         self._surface.finish(last, note)
 
     def _asked(self, what: Any) -> None:
@@ -101,17 +100,6 @@ class Background:
             self._surface.say(f"Not stopped: {type(error).__name__}: {error}")
         else:
             self._surface.say("Stop was asked for; waiting to see it.", controls=False)
-
-
-def start(
-    snapshots: Iterator[Progress],
-    front: FrontEnd,
-    stop: Callable[[], None] | None,
-    name: str | None,
-    again: str | None,
-) -> None:
-    """Watch in the background."""
-    Background(snapshots, stop, name, again).start(front)
 
 
 def end_all(seconds: float = 2.0) -> None:

@@ -92,12 +92,10 @@ def announcement(progress: Progress) -> str:
     return f"{said}, {plain(progress.reason)}" if progress.reason else said
 
 
-def how_to_go_on(seen: Progress | None, name: str | None, again: str | None) -> tuple[str, str]:
+def how_to_go_on(seen: Progress | None, again: str) -> tuple[str, str]:
     """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
-    subject = plain(name or (seen.subject if seen else "what was watched"))
-    kind = plain(seen.kind if seen else "job")
-    line = again or f"%jobs watch {subject}"
-    return f"Watching stopped; the {kind} goes on.", f"`{line}` takes it up again."
+    subject = f"the {plain(seen.kind)}" if seen else "what was watched"
+    return f"Watching stopped; {subject} goes on.", f"`{plain(again)}` takes it up again."
 
 
 def clock(seconds: float) -> str:

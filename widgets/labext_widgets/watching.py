@@ -15,32 +15,30 @@ from labext_widgets.terminal import Line
 def watch(
     snapshots: Iterator[Progress],
     *,
+    again: str,
     background: bool = False,
     stop: Callable[[], None] | None = None,
-    name: str | None = None,
-    again: str | None = None,
 ) -> Progress | None:
     """Draw snapshots until they end, and return the last one.
 
     Args:
         snapshots: what a watcher reports; the first is taken in the foreground always, so that a
             wrong name is an error of the cell.
+        again: the line that takes the watch up again.
         background: return None at once and go on from a thread. A notebook that a program executes
             can't show that: there it is watched in the foreground.
         stop: stops what is watched; asked for by a button, which asks back.
-        name: what is watched; else the first snapshot's subject.
-        again: the line that takes the watch up again; else `%jobs watch NAME`.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; what was watched goes on.
     """
     front = front_end()
     if background and front is not FrontEnd.EXECUTED:
-        from labext_widgets.background import start
+        from labext_widgets.background import Background
 
-        start(snapshots, front, stop, name, again)
+        Background(snapshots, stop, again).start(front)
         return None
-    return _foreground(snapshots, surface_for(front), name, again)
+    return _foreground(snapshots, surface_for(front), again)
 
 
 def surface_for(front: FrontEnd) -> Surface:
@@ -50,16 +48,14 @@ def surface_for(front: FrontEnd) -> Surface:
     return Picture() if front is FrontEnd.INTERACTIVE else FirstAndLast()
 
 
-def _foreground(
-    snapshots: Iterator[Progress], surface: Surface, name: str | None, again: str | None
-) -> Progress | None:
+def _foreground(snapshots: Iterator[Progress], surface: Surface, again: str) -> Progress | None:
     last: Progress | None = None
     try:
         for snapshot in snapshots:
             last = snapshot
             surface.show(last)
     except KeyboardInterrupt:
-        what, next_step = how_to_go_on(last, name, again)
+        what, next_step = how_to_go_on(last, again)
         if last is not None:
             surface.finish(last, what)
         raise WatchInterrupted(what, next_step) from None
@@ -68,5 +64,5 @@ def _foreground(
             surface.finish(last, f"No longer watched: {error}")
         raise
     if last is not None:
-        surface.finish(last, "" if last.outcome else " ".join(how_to_go_on(last, name, again)))
+        surface.finish(last, "" if last.outcome else " ".join(how_to_go_on(last, again)))
     return last

@@ -8,13 +8,15 @@ from typing import Any
 
 WATCH = """import labext_widgets
 from follow import follow
-last = labext_widgets.watch(follow({path!r}))
+last = labext_widgets.watch(follow({path!r}), again="%jobs watch folds")
 """
 IN_BACKGROUND = """import labext_widgets
 from follow import follow
 def stop():
     open({path!r} + ".stopped", "w").close()
-labext_widgets.watch(follow({path!r}), background=True, stop=stop)
+labext_widgets.watch(
+    follow({path!r}), again="%jobs watch folds", background=True, stop=stop
+)
 """
 
 MIDWAY = {
