@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.archives import TooBig, files_in, write_archive
+from labext.sandbox.jobs.archives import ARCHIVE, OUT, WORK, TooBig, files_in, write_archive
 from labext.sandbox.runner import TaskError
 
 Part = Mapping[str, Any]
@@ -29,7 +29,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     jobs = work.parent.parent
     try:
         size = write_archive(
-            work / "archive.zip",
+            work / ARCHIVE,
             [(METRICS, metrics), *_outputs(jobs, parts)],
             most=max(payload["bytes_left"], 0),
         )
@@ -60,7 +60,7 @@ def _outputs(jobs: Path, parts: Sequence[Part]) -> Iterator[tuple[str, Path]]:
     for part in parts:
         if part["status"] != "Complete":
             continue
-        folder = jobs / str(part["job"]) / "work" / "out"
+        folder = jobs / str(part["job"]) / WORK / OUT
         files = files_in(folder)
         if not files:
             raise TaskError(f"The outputs of job {part['name']} are gone.")

@@ -1,4 +1,4 @@
-"""Writes archives. Imports little: jobs' own processes use it."""
+"""Writes archives, and says where they are. Imports little: jobs' own processes use it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import os
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+
+WORK, OUT = "work", "out"
+"""In a job's folder, where its process works; and in that, the outputs (see `folders`)."""
+
+ARCHIVE, PDBS = "archive.zip", "pdbs.zip"
+"""The archive of a job's or a batch's results, and that of its structures alone."""
 
 PART = ".part"
 """The end of the name of an archive that is not whole yet."""

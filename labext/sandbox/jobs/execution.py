@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.archives import files_in, write_archive
+from labext.sandbox.jobs.archives import ARCHIVE, OUT, files_in, write_archive
 from labext.sandbox.jobs.tool import Tool
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
@@ -29,7 +29,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """
     tool = catalogue.catalogue()[payload["tool"]]
     settings = payload["settings"]
-    out = work / "out"
+    out = work / OUT
     out.mkdir()
     score = catalogue.run(tool.name, settings, _inputs(work, tool, settings), out)
     (out / "settings.json").write_bytes(orjson.dumps(settings, option=_JSON))
@@ -37,7 +37,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.copyfile(work / "log.txt", out / "log.txt")
-    write_archive(work / "archive.zip", files_in(out))
+    write_archive(work / ARCHIVE, files_in(out))
     return score
 
 

@@ -20,10 +20,6 @@ from labext.sandbox.jobs import archives
 from labext.sandbox.jobs.store import Job, UploadedFile
 from labext.sandbox.service import Site
 
-OUT = "out"
-ARCHIVE = "archive.zip"
-PDBS = "pdbs.zip"
-
 
 def job_folder(site: Site, job_id: int) -> Path:
     """All that is kept of one job."""
@@ -32,12 +28,12 @@ def job_folder(site: Site, job_id: int) -> Path:
 
 def work_folder(site: Site, job_id: int) -> Path:
     """Where the job's process works, and where its results stay."""
-    return job_folder(site, job_id) / "work"
+    return job_folder(site, job_id) / archives.WORK
 
 
 def output_folder(site: Site, job_id: int) -> Path:
     """The job's output files."""
-    return work_folder(site, job_id) / OUT
+    return work_folder(site, job_id) / archives.OUT
 
 
 def inputs_folder(site: Site, job_id: int) -> Path:

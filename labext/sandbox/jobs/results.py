@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs import fields, folders
-from labext.sandbox.jobs.archives import write_archive
+from labext.sandbox.jobs.archives import ARCHIVE, PDBS, write_archive
 from labext.sandbox.jobs.faults import absent, denied, invalid
 from labext.sandbox.jobs.identity import teammate
 from labext.sandbox.jobs.limits import limit
@@ -95,7 +95,7 @@ def gone() -> HTTPException:
 
 
 def _packed(site: Site, job: Job, kind: str) -> Path | None:
-    names = {"archive": folders.ARCHIVE, "pdbs": folders.PDBS}
+    names = {"archive": ARCHIVE, "pdbs": PDBS}
     return folders.work_folder(site, job.id) / names[kind] if kind in names else None
 
 
@@ -108,7 +108,7 @@ def _file_address(session: Session, site: Site, job: Job, file: str) -> str:
 
 def _pdbs_address(session: Session, site: Site, job: Job) -> str:
     """The structures alone; their archive is built when it is first asked for, and kept."""
-    target = folders.work_folder(site, job.id) / folders.PDBS
+    target = folders.work_folder(site, job.id) / PDBS
     with _packing:
         if not target.is_file():
             try:
