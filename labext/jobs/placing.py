@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError, ConflictError, StorageError
@@ -20,13 +20,15 @@ from labext.transport.download import OnBytes
 def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
     """Make a hidden folder for what is not whole yet, in the folder where it will go.
 
-    After a failure it stays if it holds a download that can be gone on with.
+    After a failure it stays if it holds a download that can be gone on with; else it goes, and so
+    do the folders that were made for it.
 
     Args:
         folder: made if need be.
         name: the job's name.
         key: tells one run's results from another's; what was left of others is removed.
     """
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     make_folder(folder)
     # A dot parts them: no job's name has one.
     stage = folder / f".labext-{name}.{key[:12]}"
@@ -38,10 +40,16 @@ def staging(folder: Path, name: str, key: str) -> Iterator[Path]:
         yield stage
     except BaseException:
         shutil.rmtree(stage / "files", ignore_errors=True)
-        if not any(stage.iterdir()):
-            stage.rmdir()
+        _remove_empty(stage, *made)
         raise
     shutil.rmtree(stage, ignore_errors=True)
+
+
+def _remove_empty(*folders: Path) -> None:
+    """Remove folders, each in the next one, up to the first that has something in it."""
+    with suppress(OSError):
+        for each in folders:
+            each.rmdir()
 
 
 def clear(stage: Path) -> None:

@@ -181,6 +181,17 @@ def test_too_early_and_unknown(client: JobsClient, ledger: Any, tmp_path: Path) 
     assert not everything(tmp_path)
 
 
+def test_no_empty_folder_is_left_where_nothing_came(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    ledger.add("fold1")
+    (tmp_path / "mine").mkdir()
+    for folder in ("out/of/many", "mine", "mine/new"):
+        with pytest.raises(NotReadyError):
+            client.download("fold1", tmp_path / folder)
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine"]
+
+
 def test_what_was_stopped_is_not_waited_for(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
