@@ -26,9 +26,15 @@ def from_environment(service: str, name: str) -> str | None:
 
 
 def kept(service: str, profile: str | None, name: str) -> str | None:
-    """Return what was saved: in this session, or in the keyring."""
+    """Return what was saved: in this session, or in the keyring.
+
+    The keyring is asked once a session: it may take its time, or ask the user to unlock it.
+    """
     user = _user(service, profile, name)
-    return _held.get(user) or _keyring_get(user)
+    found = _held.get(user) or _keyring_get(user)
+    if found is not None:
+        _held[user] = found
+    return found
 
 
 def save_secret(service: str, profile: str | None, name: str, value: str) -> bool:

@@ -110,6 +110,16 @@ def test_a_key_is_kept_in_the_keyring_under_the_profile_s_name(ring: MemoryKeyri
     assert config.connection("jobs", "course").secrets == {}
 
 
+def test_the_keyring_is_asked_once_a_session(ring: MemoryKeyring) -> None:
+    config.save_profile("work", "jobs", "https://jobs.example.org/api/")
+    ring.set_password("labext", "work/jobs/api_key", "key-of-work")
+    assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
+    ring.kept.clear()
+    assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
+    config.forget_session()
+    assert "api_key" not in config.connection("jobs", "work").secrets
+
+
 def test_without_a_keyring_a_key_lasts_the_session() -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
     assert not config.save_secret("jobs", "course", "api_key", "kept-key")
