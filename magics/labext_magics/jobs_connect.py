@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,11 +51,12 @@ def status(call: Call) -> pd.DataFrame:
 
     found, jobs = call.session.connected()
     tools = sum(1 for _ in jobs.iter_tools())
+    listed = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
     states = Counter(
-        str(row.get("batchStatus") or row.get("JobStatus"))
-        for row in islice(jobs.iter_jobs(limit=_COUNTED), _COUNTED)
+        str(job if pd.isna(batch) else batch)
+        for job, batch in zip(listed["JobStatus"], listed["batchStatus"], strict=True)
     )
-    counted = sum(states.values())
+    counted = len(listed)
     rows = {
         "profile": found.profile or "none (environment, or connected by address)",
         "address": found.base_url,

@@ -227,6 +227,24 @@ def test_a_key_on_a_line_is_refused_and_never_shown(
     assert TYPED not in capsys.readouterr().out + str(caught.value)
 
 
+def test_a_split_batch_is_counted_once(
+    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url}")
+
+    def counted() -> int:
+        return int(run("%jobs status")["value"]["jobs and batches"])
+
+    before = counted()
+    rows = "{{f'j{n}': {'sequence': 'GAATTC', 'enzymes': 'EcoRI'} for n in range(101)}}"
+    run(f"%jobs batch counted --type digest --from {rows}")
+    try:
+        assert counted() == before + 1 == len(run("%jobs list"))
+    finally:
+        run("%jobs delete counted --yes")
+
+
 def test_no_key_is_in_history_or_output(
     run: Run, shell: InteractiveShell, box: Sandbox, asked_for: Ask,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
