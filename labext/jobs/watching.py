@@ -2,7 +2,7 @@
 
 A batch is judged by its `batchStatus` alone, a job by `JobStatus`; a state unheard of is shown as
 it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
-request. Of a split batch a look asks three parts at most, those that have ended not again. A
+request, also of a split batch: its parts are asked by turns, those that have ended not again. A
 service that does not answer for a while, because it is started again or the network is away, ends
 no watch.
 """
@@ -20,8 +20,6 @@ from labext.jobs.parts import Parts
 from labext.jobs.rows import Row
 from labext.jobs.service import PAGE, Service
 from labext.progress import Outcome, Progress
-
-_AT_ONCE = 3
 
 PATIENCE = 60.0
 """Seconds without an answer after which a watch of what was seen before is given up."""
@@ -107,22 +105,25 @@ class Watched:
         elif not self._split():
             self._found = {self._name: self._service.row(self._name)}
         else:
-            for part in self._due():
-                self._found[part] = self._service.find(part)
+            self._ask_a_part()
         self.row = seen(self._name, self._found, self._sizes)
 
     def _split(self) -> bool:
         return self._name not in self._found
 
-    def _due(self) -> list[str]:
-        """Return the parts to ask now: the first of those that go on, and others in turn."""
+    def _ask_a_part(self) -> None:
+        """Ask one part that goes on, and as long as what was asked has ended, the next one.
+
+        In turn it is the first of them, and one of all: a service may run the parts one after the
+        other, or side by side. An hour's watch costs one request more for each part.
+        """
         going = [part for part, row in self._found.items() if not _ended(row)]
-        others = going[1:]
-        turn = [
-            others[(self._turn + n) % len(others)] for n in range(min(len(others), _AT_ONCE - 1))
-        ]
-        self._turn += len(turn)
-        return [*going[:1], *turn]
+        self._turn += 1
+        first = 0 if self._turn % 2 else (self._turn // 2) % max(len(going), 1)
+        for part in going[first:] + going[:first]:
+            self._found[part] = self._service.find(part)
+            if not _ended(self._found[part]):
+                return
 
     def _states(self) -> dict[str, int]:
         states = rows.tally(self.row.get("statuses"))

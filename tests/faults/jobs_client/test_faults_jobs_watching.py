@@ -62,3 +62,27 @@ def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -
     with pytest.raises(SignInError):
         for _ in itertools.islice(watch, 50):
             pass
+
+
+def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
+    client: JobsClient, ledger: Any
+) -> None:
+    jobs = {f"h{n}": {"sequence": "A"} for n in range(450)}
+    client.submit_batch("folds", "fold", jobs)
+    parts = [f"folds-part{n}of5" for n in range(1, 6)]
+    watched = watching.Watched(client._service, client._parts, "folds")
+    watched.look()
+    before, looks = ledger.count("jobs"), 0
+
+    def look() -> Any:
+        nonlocal looks
+        looks += 1
+        return watched.look()
+
+    ledger.complete(parts[3])  # out of turn
+    assert any(look().done == 100 for _ in range(2 * len(parts))), "each part has its turn"
+    ledger.complete(*parts[:3])
+    assert any(look().done == 400 for _ in range(2)), "what has ended is passed over at once"
+    ledger.complete(parts[4])
+    assert look().outcome is Outcome.COMPLETE
+    assert ledger.count("jobs") - before <= looks + len(parts)
