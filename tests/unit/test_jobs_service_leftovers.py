@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -156,7 +157,9 @@ def get(site, address):
 
         await JobService().app(site)(scope, receive, send)
 
-    asyncio.run(ask())
+    # In a thread of its own: a browser test leaves a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, ask()).result()
     return said[0]["status"], b"".join(message.get("body", b"") for message in said[1:])
 
 
