@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import examples
-from labext.doctor import install_line
 from labext.errors import LabextError, SetupError
+from labext.extras import install_line
 
 if TYPE_CHECKING:
     from labext.sandbox import Sandbox

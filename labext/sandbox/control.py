@@ -302,7 +302,7 @@ def _check_system() -> None:
         )
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
-        from labext.doctor import install_line
+        from labext.extras import install_line
 
         raise SetupError(
             f"The sandbox needs packages that are not installed: {', '.join(missing)}.",

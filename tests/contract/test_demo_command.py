@@ -149,11 +149,11 @@ def test_doctor_tells_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
 def test_doctor_gives_the_line_that_installs_what_is_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from labext import doctor
+    from labext import extras
     from labext.sandbox.jobs.tool import Tool
 
     monkeypatch.setattr(Tool, "absent", lambda self: self.name == "rna_fold")
-    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "viennarna" else "1.0")
+    monkeypatch.setattr(extras, "installed", lambda name: None if name == "viennarna" else "1.0")
     cli.main(["doctor"])
     out = capsys.readouterr().out
     line = f'{sys.executable} -m pip install "labext-jupyter[rna]"'

@@ -1,0 +1,40 @@
+"""The extras of the distribution: what is missing of each, and the line that installs it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+
+DISTRIBUTION = "labext-jupyter"
+
+_REQUIREMENT = re.compile(
+    r"""(?P<name>[A-Za-z0-9._-]+)(?P<nested>\[[^\]]+\])?[^;]*(;.*extra\s*==\s*['"](?P<extra>[^'"]+))?"""
+)
+
+
+def missing_packages() -> dict[str, list[str]]:
+    """For each extra of users the packages it names that are not installed; `` is the core."""
+    extras: dict[str, list[str]] = {}
+    for line in metadata.requires(DISTRIBUTION) or []:
+        requirement = _REQUIREMENT.match(line)
+        if requirement is None or requirement["nested"] or requirement["extra"] == "dev":
+            continue
+        absent = extras.setdefault(requirement["extra"] or "", [])
+        if installed(requirement["name"]) is None:
+            absent.append(requirement["name"])
+    return extras
+
+
+def install_line(extra: str) -> str:
+    """The exact line that installs an extra into this environment."""
+    wanted = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
+    return f'{sys.executable} -m pip install "{wanted}"'
+
+
+def installed(package: str) -> str | None:
+    """The version of a package; None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
