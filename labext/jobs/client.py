@@ -367,7 +367,9 @@ class JobsClient:
             kept["statuses"] = rows.tally(row.get("statuses"))
         return frames.frame([kept], rows.columns())
 
-    def watch(self, name: str, stop: threading.Event | None = None) -> Iterator[Progress]:
+    def watch(
+        self, name: str, stop: threading.Event | None = None, email: str | None = None
+    ) -> Iterator[Progress]:
         """Look at a job or a batch until it has ended; yield what is seen, and ticks between.
 
         A batch is judged by `batchStatus` alone; an unknown state ends nothing.
@@ -375,11 +377,12 @@ class JobsClient:
         Args:
             name: of a job or a batch, also of a split one.
             stop: ends the watching, not the job.
+            email: a teammate's, where permitted.
 
         Raises:
             NotFoundError: there is none of that name.
         """
-        watched = Watched(self._service, self._parts, names.check(name))
+        watched = Watched(self._service, self._parts, names.check(name), email)
         return progress.watch(watched.look, stop=stop)
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:

@@ -37,11 +37,13 @@ class Watched:
         service: Service,
         parts: Parts,
         name: str,
+        email: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._service = service
         self._parts = parts
         self._name = name
+        self._email = email
         self._found: dict[str, Row | None] = {}
         self._turn = 0
         self._sizes: Mapping[str, int] = {}
@@ -98,12 +100,12 @@ class Watched:
 
     def _ask(self) -> None:
         if not self.row:
-            self._found = resolve(self._service, self._parts, self._name)
+            self._found = resolve(self._service, self._parts, self._name, self._email)
             if rows.is_batch(next(row for row in self._found.values() if row)):
-                self._sizes = sizes(self._parts, self._name)
+                self._sizes = {} if self._email else sizes(self._parts, self._name)
                 self._total = sum(self._sizes.get(part, 0) for part in self._found)
         elif not self._split():
-            self._found = {self._name: self._service.row(self._name)}
+            self._found = {self._name: self._service.row(self._name, self._email)}
         else:
             self._ask_a_part()
         self.row = seen(self._name, self._found, self._sizes)
@@ -121,7 +123,7 @@ class Watched:
         self._turn += 1
         first = 0 if self._turn % 2 else (self._turn // 2) % max(len(going), 1)
         for part in going[first:] + going[:first]:
-            self._found[part] = self._service.find(part)
+            self._found[part] = self._service.find(part, self._email)
             if not _ended(self._found[part]):
                 return
 
@@ -130,7 +132,7 @@ class Watched:
         if states or self._split() or not rows.is_batch(self.row):
             return states if rows.is_batch(self.row) else {}
         # A service that gives no tally with the row: the batch's jobs are counted.
-        page = next(self._service.pages(batch=self._name, limit=PAGE))
+        page = next(self._service.pages(batch=self._name, limit=PAGE, jobEmail=self._email))
         return page.statuses or rows.tally_rows(page.rows)
 
     def _kind(self) -> str:

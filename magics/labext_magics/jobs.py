@@ -122,7 +122,7 @@ MAGIC = Magic(
             "Watch a job or a batch until it ends; interrupting ends the watching only.",
             jobs_look.watch,
             [_JOB],
-            [Parameter("background", None, "watch without holding the notebook up"), _OUT],
+            [Parameter("background", None, "watch without holding the notebook up"), _EMAIL, _OUT],
         ),
         Command(
             "results",

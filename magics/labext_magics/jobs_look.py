@@ -68,13 +68,13 @@ def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
     return call.jobs.show(name, email=email)
 
 
-def watch(call: Call, *, name: str, background: bool) -> pd.DataFrame | None:
+def watch(call: Call, *, name: str, background: bool, email: str | None) -> pd.DataFrame | None:
     """Watch until it ends, and return its row; in the background return nothing."""
-    ended = follow(call, name, background=background)
-    return call.jobs.show(name) if ended else None
+    ended = follow(call, name, background=background, email=email)
+    return call.jobs.show(name, email=email) if ended else None
 
 
-def follow(call: Call, name: str, *, background: bool) -> bool:
+def follow(call: Call, name: str, *, background: bool, email: str | None = None) -> bool:
     """Draw a job or a batch until it ends; say whether it has.
 
     Raises JobFailedError if it did not end as complete.
@@ -87,7 +87,10 @@ def follow(call: Call, name: str, *, background: bool) -> bool:
         jobs.stop(name)
 
     last = labext_widgets.watch(
-        jobs.watch(name), again=f"%jobs watch {name}", background=background, stop=stop
+        jobs.watch(name, email=email),
+        again=f"%jobs watch {name}" + (f" --email {email}" if email else ""),
+        background=background,
+        stop=None if email else stop,  # the service stops one's own jobs alone
     )
     if last is None or last.outcome is None:
         return False

@@ -9,6 +9,7 @@ import pytest
 
 from labext.errors import AccessError, NotFoundError
 from labext.jobs import JobsClient
+from labext.progress import Outcome
 from labext.sandbox import Sandbox
 
 STUDENT = "student@sandbox.local"
@@ -41,9 +42,12 @@ def test_a_teammates_split_batch_is_one_batch(
         f"j{n:03}": {"sequence": "GAATTC" * (n % 3 + 1), "enzymes": "EcoRI"} for n in range(105)
     }
     student.submit_batch("cuts", "digest", jobs)
-    student.wait("cuts", timeout=60)
+    *_, last = teacher.watch("cuts", email=STUDENT)
+    assert (last.outcome, last.states) == (Outcome.COMPLETE, {"Complete": 105})
     with pytest.raises(NotFoundError):
         teacher.job("cuts")
+    with pytest.raises(NotFoundError):
+        next(teacher.watch("cuts"))
     assert teacher.jobs(email=STUDENT)["JobName"].tolist() == ["cuts"]
     assert teacher.show("cuts", email=STUDENT)["statuses"].tolist() == [{"Complete": 105}]
     listed = teacher.jobs(batch="cuts", email=STUDENT, scores=True)
