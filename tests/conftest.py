@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says more about the machine's other work than about the code.
-settings.register_profile("labext", deadline=None)
+# How long an example takes says more about the machine's other work than about the code. On a
+# build machine every run has the same examples, as hypothesis itself has it; elsewhere new ones.
+settings.register_profile("labext", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
