@@ -21,6 +21,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from labext.sandbox import Sandbox
 
+SUBMITS = ("%jobs submit", "%%jobs pipeline", "%jobs run-pipeline")
 WATCHED = re.compile(r"watched \d+:\d\d")
 
 
@@ -82,7 +83,7 @@ class Cell(IPyNbCell):  # type: ignore[misc]
         """
         outputs = list(outputs)
         watches = [output for output in outputs if WATCHED.search(_part(output, "text/plain"))]
-        submits = self.cell.source.startswith("%jobs submit") and "--wait" not in self.cell.source
+        submits = self.cell.source.startswith(SUBMITS) and "--wait" not in self.cell.source
         kept = []
         for output in outputs:
             if output in watches[:-1]:

@@ -1,4 +1,4 @@
-"""`labext sandbox start|stop|status|reset`: the sandbox from a shell.
+"""`labext sandbox start|stop|status|reset|jobs`: the sandbox from a shell.
 
 `--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
 """
@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from labext import cli_jobs
 from labext.errors import InputError
 
 
@@ -30,6 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     reset = verbs.add_parser("reset", parents=[shared], help="stop it and delete its data")
     reset.add_argument("--yes", action="store_true", help="do it")
     reset.set_defaults(run=_reset)
+    cli_jobs.add(verbs)
 
 
 def _start(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ nbval it is a real error, so that Run All stops there.
 from __future__ import annotations
 
 from labext.redaction import mask
+from labext.steering import tame
 
 
 class LabextError(Exception):
@@ -39,8 +40,8 @@ class LabextError(Exception):
             self.next_step = _one_line(next_step)
         self.status = status
         self.method = method
-        self.path = None if path is None else mask(path)
-        self.server = None if server is None else mask(server)
+        self.path = None if path is None else tame(mask(path))
+        self.server = None if server is None else tame(mask(server))
         super().__init__(f"{self.what} {self.next_step}".rstrip())
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -53,7 +54,7 @@ class LabextError(Exception):
 
 
 def _one_line(text: str) -> str:
-    return " ".join(mask(text).split())
+    return " ".join(tame(mask(text)).split())
 
 
 class SetupError(LabextError):
@@ -128,3 +129,7 @@ class WatchInterrupted(LabextError):
 
 class TransferInterrupted(LabextError):
     """The user interrupted a download; what has come is kept, and gone on with the next time."""
+
+
+class SubmissionInterrupted(LabextError):
+    """The user interrupted the sending of a batch; what has arrived stays, the rest can follow."""

@@ -2,7 +2,8 @@
 
 Built by columns, since a DataFrame made of records has its types guessed and then mended. What
 does not fit its column becomes missing (or stays text, in a JSON column), since a list of 10,000
-jobs must not fail for one of them.
+jobs must not fail for one of them. Characters that steer a terminal are taken out: a frame is shown
+there as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import orjson
 import pandas as pd
+
+from labext.steering import steers, tame, tamed
 
 Kind = Literal["text", "time", "number", "integer", "boolean", "category", "json"]
 
@@ -45,7 +48,7 @@ def frame(records: Iterable[Mapping[str, Any]], columns: Sequence[Column]) -> pd
         data[name] = make(_cells(rows, name)) if name in keys else _repeated(make, len(rows))
     if extra := keys.difference(data):
         for name in dict.fromkeys(key for row in rows for key in row if key in extra):
-            data[name] = _as_it_is(_cells(rows, name))
+            data[tame(name)] = _as_it_is(_cells(rows, name))
     return _table(data, pd.RangeIndex(len(rows)))
 
 
@@ -107,11 +110,23 @@ def _text(cells: list[Any]) -> Any:
         cells = [
             cell if cell is None or isinstance(cell, str) else _written(cell) for cell in cells
         ]
-    try:
-        "".join(filter(None, cells)).encode()
-    except UnicodeError:  # half a surrogate pair, which can be neither stored nor shown
+    whole = "".join(filter(None, cells))
+    if steers(whole):
+        cells = [cell and tame(cell) for cell in cells]
+    if not _is_storable(whole):
         cells = [cell and cell.encode("utf-8", "replace").decode() for cell in cells]
     return pd.array(cells, dtype=_TEXT)
+
+
+def _is_storable(text: str) -> bool:
+    """Say whether no half of a surrogate pair is in a text, which can be neither kept nor shown."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def _only_text(cells: list[Any]) -> bool:
@@ -160,14 +175,25 @@ def _boolean(cells: list[Any]) -> Any:
     return pd.array([cell if isinstance(cell, bool) else None for cell in cells], dtype="boolean")
 
 
+_PIECE = 250
+
+
 def _json(cells: list[Any]) -> Any:
     try:
-        return _objects(list(map(orjson.loads, cells)))
+        found = list(map(orjson.loads, cells))
     except ValueError:  # some cell is missing, came parsed, or is no JSON
-        return _objects([_read(cell) if isinstance(cell, str) else cell for cell in cells])
+        return _objects([_read(cell) if isinstance(cell, str) else tamed(cell) for cell in cells])
+    # Some hundred at a time: one by one takes as long as reading them.
+    pieces = ("".join(cells[start : start + _PIECE]) for start in range(0, len(cells), _PIECE))
+    return _objects(tamed(found) if any(map(steers, pieces)) else found)
 
 
 def _read(cell: str) -> Any:
+    value = _parsed(cell)
+    return tamed(value) if steers(cell) else value
+
+
+def _parsed(cell: str) -> Any:
     try:
         return orjson.loads(cell)
     except ValueError:
@@ -179,7 +205,17 @@ def _read(cell: str) -> Any:
 
 
 def _as_it_is(cells: list[Any]) -> Any:
-    """Return cells of an unknown kind: as pandas sees them, or else as objects."""
+    """Return cells of an unknown kind: as pandas sees them, or else as objects.
+
+    Whole numbers and truth values stay what they are where a cell is missing.
+    """
+    kinds = {type(cell) for cell in cells}
+    if not kinds.isdisjoint((str, dict, list)):
+        cells = tamed(cells)
+    if kinds == {int, type(None)} and all(-(2**63) <= (cell or 0) < 2**63 for cell in cells):
+        return _integer(cells)
+    if kinds == {bool, type(None)}:
+        return _boolean(cells)
     try:
         return pd.Series(cells, dtype=None if cells else object).array
     except (TypeError, ValueError, OverflowError):

@@ -31,7 +31,7 @@ class Progress:
 
     Attributes:
         subject: its name, as the user knows it.
-        kind: what it is, in one word: `job`, `batch`, `podcast`.
+        kind: what it is, in one word: `job`, `batch`, `pipeline`, `podcast`.
         phase: the service's own word for where it is, also a word nobody foresaw.
         states: how many parts are in which state, in the service's own words.
         total: how many parts there are, if it has parts.
@@ -41,6 +41,8 @@ class Progress:
         unchanged: seconds since anything but the clock changed.
         moved: bytes that have come or gone, where it is bytes that move.
         size: bytes of the whole, if known.
+        stage: which of its stages it is in, in the service's own words, where it has some:
+            `2 of 3: Scoring PDB`.
     """
 
     subject: str
@@ -54,6 +56,7 @@ class Progress:
     unchanged: float = 0.0
     moved: int | None = None
     size: int | None = None
+    stage: str = ""
 
     @property
     def done(self) -> int:

@@ -69,6 +69,27 @@ def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(beside, path)
+            sync_folder(path.parent)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Write a folder's list of files to disk, so that a file in it outlives a power failure.
+
+    Windows does so by itself, and can't be asked to.
+    """
+    if os.name != "posix":
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # it may be written, and not be listed
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system whose folders can't be asked
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,13 +1,19 @@
-"""What every test has: folders and a keyring of its own, none of the user's."""
+"""What every test has: folders and a keyring of its own, none of the user's; and sandboxes.
+
+A sandbox is a detached process with a folder of its own, stopped at the end.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from labext.sandbox import Sandbox
 
 # How long an example takes says more about the machine's other work than about the code. On a
 # build machine every run has the same examples, as hypothesis itself has it; elsewhere new ones.
@@ -16,6 +22,10 @@ settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
+
+NewBox = Callable[..., Sandbox]
+PARTS = Path(__file__).parent / "sandbox_parts"
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +49,59 @@ def isolated(
     redaction._known.clear()
     redaction._known.update(known)
     config.forget_session()
+
+
+@pytest.fixture(scope="session")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox without rate limits, shared by all tests of this process.
+
+    Use names of your own; whoever stops or resets a sandbox takes `new_box`.
+    """
+    sandbox = Sandbox(tmp_path_factory.mktemp("box") / "data", rate="off", workers=2)
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture
+def new_box(tmp_path: Path) -> Iterator[NewBox]:
+    """Make a running sandbox of this test's own: `new_box(rate="named", workers=1)`.
+
+    `data_dir` names its folder; by default each call takes a new one.
+    """
+    made: list[Sandbox] = []
+
+    def make(**options: Any) -> Sandbox:
+        options.setdefault("data_dir", tmp_path / f"box{len(made)}")
+        sandbox = Sandbox(**({"rate": "off"} | options))
+        made.append(sandbox)
+        sandbox.start()
+        return sandbox
+
+    yield make
+    for sandbox in made:
+        sandbox.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox with the small service, for tests that only ask."""
+    sandbox = Sandbox(
+        tmp_path_factory.mktemp("small") / "data", services=["labext_test_service:service"]
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+        sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture
+def small_box(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> NewBox:
+    """As `new_box`, with the small service of tests/sandbox_parts in place of the real ones."""
+    monkeypatch.setenv("PYTHONPATH", str(PARTS), prepend=":")
+
+    def make(**options: Any) -> Sandbox:
+        return new_box(**({"services": ["labext_test_service:service"]} | options))
+
+    return make

@@ -1,19 +1,19 @@
 """The client for the job-submission service: tools, jobs, batches, results, files.
 
 `client` is what a user holds; its methods hand on to one module each. Beneath them all is
-`service`, a method for each request, whose answers `rows` reads.
+`service` and `file_service`, a method for each request, whose answers `rows` and `answers` read.
 
 - Tools: `catalogue`, `schema` (a tool's parameters), `settings` (the rules), `toolframes`.
-- Submitting: `submission`, and for batches `planning` (out of `batches` or `tables`), `journal`,
-  `batch_submission`. `identity` tells whether two submissions are the same.
-- Looking: `listing`, `watching`; `lookup`, `parts` and `folding` see a split batch as one.
-- Results: `results`, `obtaining` (from the service), `archives` (checked), `merging` (of parts),
-  `placing` (into the user's folder), `manifest`.
+- Submitting: `submission`; `identity` tells whether two submissions are the same. Pipelines:
+  `pipelines` (checked), `pipeline_submission`. Batches: the package `batch`.
+- Looking: `listing`, `watching`, `lookup`; `usage`.
+- Ending: `actions`. Uploads: `files`, `uploaded` (what is known of them here).
+- Results: the package `results`.
 """
 
-from labext.jobs.batch_submission import BatchSubmission
+from labext.jobs.batch.submission import BatchSubmission
 from labext.jobs.client import JobsClient
-from labext.jobs.results import Results
+from labext.jobs.results.fetching import Results
 from labext.jobs.schema import Parameter, Tool, cast
 from labext.jobs.submission import Submission
 

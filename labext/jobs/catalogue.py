@@ -33,6 +33,10 @@ class Catalogue:
         self._tools = {tool.name: tool for tool in tools}
         return self._tools
 
+    def known(self) -> dict[str, Tool]:
+        """Return the tools by name as they are remembered; read if none are."""
+        return self._tools or self.read()
+
     def tool(self, name: str) -> Tool:
         """Return a tool.
 

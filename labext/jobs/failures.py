@@ -30,11 +30,15 @@ _TAKEN = re.compile(
     r"|name\b.*\b(?:must be|not) unique"
 )
 _UNKNOWN = re.compile(
-    r"(?i)not found|does(?: not|n't) exist|no such|no (?:job|batch|file|folder) "
+    r"(?i)not found|does(?: not|n't) exist|no such|non-?existent"
+    r"|\bno (?:matching )?(?:jobs?|batch(?:es)?|files?|folders?)\b"
     r"|unknown (?:job|batch|file)|could(?: not|n't) find|can(?:not|'t) find"
 )
+_INVALID = re.compile(r"(?i)\binvalid (?:job|batch)[-_ ]?name")
+"""Of a name that keeps the rule for names, which the client sees to: there is no job of it."""
 _OUTPUT = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
 _BUDGET = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
+_STORAGE = re.compile(r"(?i)storage|quota")
 _CURSOR = re.compile(r"(?i)start[-_ ]?key|cursor")
 _FLOOD = re.compile(r"(?i)too many|\brate|throttl|flood|blocked|forbidden by waf")
 _NO_ADDRESS = re.compile(r"(?i)missing authentication token")
@@ -71,6 +75,8 @@ def _refused(failure: Failure) -> LabextError:
     if _TAKEN.search(words):
         return ConflictError(_said(failure, "The name is taken"), "Choose another name.")
     if failure.op.name not in operations.SUBMISSIONS and _UNKNOWN.search(words):
+        return _unknown(failure)
+    if failure.op.name in operations.BY_NAME and _INVALID.search(words):
         return _unknown(failure)
     if _KEY.search(words):
         return _key(failure)
@@ -113,6 +119,11 @@ def _unknown(failure: Failure) -> NotFoundError:
         )
     if failure.op.name in operations.BY_NAME:
         return NotFoundError(_said(failure, "Not found"), "See `%jobs list`.")
+    if failure.op.name == operations.RUN_PIPELINE.name:
+        return NotFoundError(
+            _said(failure, "Not found"),
+            "Check the pipeline's name: it is the one under which it was saved on the service.",
+        )
     if failure.op.name == operations.DELETE_FILE.name:
         return NotFoundError(_said(failure, "Not found"), "See `%jobs files`.")
     return NotFoundError(
@@ -122,10 +133,14 @@ def _unknown(failure: Failure) -> NotFoundError:
 
 
 def _step(failure: Failure) -> str:
+    if failure.op.name in operations.PIPELINES:
+        return "Correct the pipeline; `%jobs tool` shows what a tool takes."
     if failure.op.name in operations.SUBMISSIONS:
         return "Correct the settings; `%jobs tool` shows what the tool takes."
     if _CURSOR.search(failure.words):
         return "Take the key that the list before gave, or leave `--start-key` out."
+    if _STORAGE.search(failure.words):
+        return "Make room: `%jobs files` lists what is uploaded, `%jobs rm FILE --yes` removes it."
     return "Change what the service objects to."
 
 

@@ -7,12 +7,12 @@ misspelt would become content; it is refused here instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labext import wording
-from labext.errors import InputError, NotFoundError
+from labext.errors import InputError, NotFoundError, ServiceError
 from labext.jobs import rows
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
@@ -25,11 +25,28 @@ _MOST_JOBS = 10
 _MOST_FOLDERS = 20
 
 
-def upload(service: Service, path: Path | str, folder: str | None = None) -> str:
+class ReferenceFaults(NamedTuple):
+    """What is wrong with references, and the file names among them that are not there."""
+
+    faults: list[str]
+    absent: list[str]
+
+
+TOO_LARGE = 413
+"""The status of an answer to an upload that has to go by a presigned address."""
+
+
+def upload(
+    service: Service, path: Path | str, folder: str | None = None, *, presigned: bool = False
+) -> str:
     """Upload a file, streamed; return the name by which settings refer to it.
+
+    With `presigned`, or where the service finds it too large for `/upload` (413), it goes to an
+    address of the service's store, and is then looked for there.
 
     Raises:
         InputError: there is no such file, it can't be read, or its name can't be sent.
+        NotFoundError: it has to go by a presigned address, and the service gives none.
     """
     source = Path(path).expanduser()
     if source.is_dir():
@@ -43,8 +60,52 @@ def upload(service: Service, path: Path | str, folder: str | None = None) -> str
         source.open("rb").close()
     except OSError as error:
         raise InputError(f"{source} can't be read ({error.strerror}).", "Check the file.") from None
-    service.upload(source.name, lambda: source.open("rb"), folder)
+    if not presigned:
+        try:
+            service.upload(source.name, lambda: source.open("rb"), folder)
+            return source.name
+        except InputError as error:
+            if error.status != TOO_LARGE:
+                raise
+            _upload_to_store(service, source, folder, too_large=error)
+            return source.name
+    _upload_to_store(service, source, folder)
     return source.name
+
+
+def _upload_to_store(
+    service: Service, source: Path, folder: str | None, too_large: InputError | None = None
+) -> None:
+    """Upload by a presigned address.
+
+    Raises:
+        InputError: there is none, and the file is too large for another way.
+        NotFoundError: there is none.
+        ServiceError: the store does not have the file afterwards, or not the whole of it.
+    """
+    try:
+        address, head = service.presigned_upload(source.name, folder)
+    except NotFoundError:
+        if too_large is not None:
+            raise too_large from None
+        raise
+    store = service.transport.store()
+    store.put(address, source.name, lambda: source.open("rb"))
+    if head is None:
+        return
+    try:
+        there = store.size(head, source.name)
+    except NotFoundError:
+        raise _not_whole(source, "it is not there") from None
+    size = source.stat().st_size
+    if there is not None and there != size:
+        raise _not_whole(source, f"{there:,} of {size:,} bytes are there")
+
+
+def _not_whole(source: Path, what: str) -> ServiceError:
+    return ServiceError(
+        f"{source.name} was sent to the service's store, but {what}.", "Upload it again."
+    )
 
 
 def check_references(service: Service, tool: Tool, jobs: Iterable[Mapping[str, Any]]) -> None:
@@ -53,6 +114,15 @@ def check_references(service: Service, tool: Tool, jobs: Iterable[Mapping[str, A
     Raises:
         InputError: a file that has not been uploaded, a job that is not there or not complete.
     """
+    found = reference_faults(service, tool, jobs)
+    if found.faults:
+        raise refuse(tool, found.faults, step(found.faults, found.absent))
+
+
+def reference_faults(
+    service: Service, tool: Tool, jobs: Iterable[Mapping[str, Any]]
+) -> ReferenceFaults:
+    """Find what is wrong with what the file parameters of clean settings refer to."""
     values: dict[str, str] = {}
     for settings in jobs:
         values |= {value: name for name, value in file_values(tool, settings).items()}
@@ -60,12 +130,14 @@ def check_references(service: Service, tool: Tool, jobs: Iterable[Mapping[str, A
     faults = _outputs_faults(service, {value: values[value] for value in outputs}, outputs)
     bare = {value: values[value] for value in values if looks_like_a_file(value)}
     absent = _absent(service, bare)
-    faults += absent.values()
-    if faults:
-        only_absent = len(faults) == len(absent)
-        paths = " ".join(absent)
-        step = f"Correct the name, or upload it: `%jobs upload {paths}`." if only_absent else None
-        raise refuse(tool, faults, step)
+    return ReferenceFaults([*faults, *absent.values()], list(absent))
+
+
+def step(faults: Sequence[str], absent: Sequence[str]) -> str | None:
+    """Return the next step where all that is wrong is that files are not there."""
+    if len(faults) > len(absent):
+        return None
+    return f"Correct the name, or upload it: `%jobs upload {' '.join(absent)}`."
 
 
 def _outputs_faults(

@@ -16,6 +16,14 @@ INTERNAL = frozenset({"submit_method", "monomer_msa", "msa"})
 """Fields that the platform sets itself (job service contract, Settings rules 2)."""
 
 
+def account(address: str, api_key: str | None) -> str:
+    """Return what tells the accounts of one machine apart: 8 hexadecimal digits of a digest.
+
+    They are too few to test a guess of the key on.
+    """
+    return hashlib.sha256(f"{address}\n{api_key or ''}".encode()).hexdigest()[:8]
+
+
 def canonical(settings: Any) -> str:
     """Return settings as JSON that is equal where the settings are."""
     return json.dumps(_plain(settings), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -39,7 +47,7 @@ def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
             return None
     if not isinstance(settings, dict):
         return None
-    return {name: value for name, value in settings.items() if name not in INTERNAL}
+    return _own(settings)
 
 
 def difference(type: str, settings: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
@@ -52,7 +60,15 @@ def difference(type: str, settings: Mapping[str, Any], row: Mapping[str, Any]) -
     stored = stored_settings(row)
     if stored is None:
         return "its settings can't be read"
-    wanted = {name: value for name, value in settings.items() if name not in INTERNAL}
+    return settings_difference(settings, stored)
+
+
+def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
+    """Say in a few words how stored settings differ from what is to be submitted.
+
+    The platform's own fields don't count. Returns None where they are the same.
+    """
+    wanted, stored = _own(settings), _own(stored)
     unlike = sorted(
         name
         for name in stored.keys() | wanted.keys()
@@ -67,17 +83,22 @@ def difference(type: str, settings: Mapping[str, Any], row: Mapping[str, Any]) -
     )
 
 
-def _unlike(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    if name not in wanted:
-        return f"it has {name}={_short(stored[name])}"
-    if name not in stored:
-        return f"it has no {name}"
-    return f"its {name} is {_short(stored[name])}, not {_short(wanted[name])}"
-
-
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """Return a value as JSON, cut where it is long."""
     text = canonical(value)
     return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _own(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in INTERNAL}
+
+
+def _unlike(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    if name not in wanted:
+        return f"it has {name}={shortened(stored[name])}"
+    if name not in stored:
+        return f"it has no {name}"
+    return f"its {name} is {shortened(stored[name])}, not {shortened(wanted[name])}"
 
 
 def _plain(value: Any) -> Any:

@@ -90,4 +90,9 @@ def take(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
     if (at >= 0).all():
         return frame.iloc[at].reset_index(drop=True)
     numbered = frame.reset_index(drop=True)
+    # An empty cell makes numbers of whole ones, and objects of truth values, but for these types.
+    holding = {"i": "Int64", "b": "boolean"}
+    kinds = {name: getattr(dtype, "kind", "") for name, dtype in numbered.dtypes.items()}
+    plain = {name: holding[kind] for name, kind in kinds.items() if kind in holding}
+    numbered = numbered.astype(plain)
     return numbered.reindex(np.where(at < 0, len(frame), at)).reset_index(drop=True)

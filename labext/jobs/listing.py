@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labext.errors import InputError, NotFoundError
 from labext.jobs import names, rows
-from labext.jobs.batches import Plan
-from labext.jobs.folding import Folded
+from labext.jobs.batch.folding import Folded
+from labext.jobs.batch.parts import Parts
+from labext.jobs.batch.plan import Plan
 from labext.jobs.identity import difference, stored_settings
-from labext.jobs.parts import Parts
 from labext.jobs.rows import Page, Row
 from labext.jobs.service import Service, circle
+from labext.steering import tame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,20 @@ class Query:
             "includeSubjobs": self.subjobs or None,
             "jobEmail": self.email,
         }
+
+
+class Input(NamedTuple):
+    """What jobs were made of.
+
+    Attributes:
+        key: the column of the jobs' table that holds the names.
+        names: of the jobs, in the input's order.
+        rows: the input's row for each, where there are rows.
+    """
+
+    key: str
+    names: list[str]
+    rows: pd.DataFrame | None
 
 
 @dataclass
@@ -107,6 +122,21 @@ class Lister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
+        from labext.jobs import joining
+        from labext.jobs.rowviews import JobRows
+
+        table = self.table(query, scores=scores)
+        attrs = table.attrs
+        given = self.inputs(table, query, input_rows, name_column)
+        if given is not None:
+            whole = query.limit is None and not query.start_key
+            table = joining.join(table, given.key, given.names, given.rows, missing=whole)
+        made = JobRows(table)
+        made.attrs = attrs
+        return made
+
+    def table(self, query: Query, *, scores: bool = False) -> pd.DataFrame:
+        """Return a list as a typed DataFrame, in the service's order and without input rows."""
         from labext import frames
 
         found = self._batch(query) if query.batch is not None else self._account(query)
@@ -114,11 +144,43 @@ class Lister:
         if scores:
             table = frames.spread(table, "Score", "score")
         if query.batch is not None:
-            table.insert(0, "Name", found.names)
+            table.insert(0, "Name", [tame(name) for name in found.names])
             table["Name"] = table["Name"].astype(table["JobName"].dtype)
-        table = self._joined(table, query, input_rows, name_column)
         table.attrs = {"statuses": found.statuses, "start_key": found.start_key}
         return table
+
+    def inputs(
+        self,
+        table: pd.DataFrame,
+        query: Query,
+        input_rows: pd.DataFrame | None,
+        name_column: str | None,
+    ) -> Input | None:
+        """Return what the jobs of a table were made of: the given rows, or what is journalled.
+
+        Raises:
+            InputError: rows are given, and not which of their columns holds the names.
+        """
+        from labext.jobs import joining
+
+        key = "JobName" if query.batch is None else "Name"
+        local = query.batch is not None and query.email is None
+        entry = self._parts.entry(str(query.batch)) if local else None
+        plan = None if entry is None else entry.plan
+        if input_rows is not None:
+            column = name_column or (plan.name_column if plan else None)
+            if column is None:
+                raise InputError(
+                    "It is not said which column of the rows holds the jobs' names.",
+                    "Give it: `--name-column NAME`, or name_column=….",
+                )
+            return Input(key, *joining.names_and_rows(input_rows, column))
+        if plan is None or not _is_of(table, plan):
+            return None
+        beside = plan.rows
+        if beside is not None and plan.name_column is not None:
+            beside = beside.drop(columns=plan.name_column)
+        return Input(key, list(plan.jobs), beside)
 
     def _batch(self, query: Query) -> _Listed:
         """Read the jobs of a batch; of a split one part by part."""
@@ -188,46 +250,16 @@ class Lister:
         return () if found == asked else found
 
     def _check_batch(self, query: Query) -> Row | None:
-        """Return the row of what is asked as a batch, if there is one.
+        """Return the row of what is asked as a batch or a pipeline, if there is one.
 
         Raises:
             InputError: it is a single job.
         """
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
-        if row is not None and not rows.is_batch(row):
+        if row is not None and not rows.is_parent(row):
             raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
         return row
-
-    def _joined(
-        self,
-        table: pd.DataFrame,
-        query: Query,
-        input_rows: pd.DataFrame | None,
-        name_column: str | None,
-    ) -> pd.DataFrame:
-        from labext.jobs import joining
-
-        key = "JobName" if query.batch is None else "Name"
-        whole = query.limit is None and not query.start_key
-        local = query.batch is not None and query.email is None
-        entry = self._parts.entry(str(query.batch)) if local else None
-        plan = None if entry is None else entry.plan
-        if input_rows is not None:
-            column = name_column or (plan.name_column if plan else None)
-            if column is None:
-                raise InputError(
-                    "It is not said which column of the rows holds the jobs' names.",
-                    "Give it: `--name-column NAME`, or name_column=….",
-                )
-            order, others = joining.names_and_rows(input_rows, column)
-            return joining.join(table, key, order, others, missing=whole)
-        if plan is None or not _is_of(table, plan):
-            return table
-        beside = plan.rows
-        if beside is not None and plan.name_column is not None:
-            beside = beside.drop(columns=plan.name_column)
-        return joining.join(table, key, list(plan.jobs), beside, missing=whole)
 
 
 def _is_of(table: pd.DataFrame, plan: Plan) -> bool:

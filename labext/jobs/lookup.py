@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labext.errors import NotFoundError
 from labext.jobs import rows
-from labext.jobs.parts import Parts, merged
+from labext.jobs.batch.parts import Parts, merged
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
 

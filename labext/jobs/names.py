@@ -83,7 +83,7 @@ def check_jobs(names: Sequence[str], stored_as: Sequence[str], batch: str) -> No
     long = [name for name in stored_as if len(name) > LONGEST]
     if long:
         longest = max(long, key=len)
-        others = f" ({len(long)} of the jobs are too long)" if len(long) > 1 else ""
+        others = f" ({len(long):,} of the jobs are too long)" if len(long) > 1 else ""
         raise InputError(
             f'A job is stored under its batch\'s name and its own, and "{longest}" has '
             f"{len(longest)} characters, {LONGEST} is the most{others}.",

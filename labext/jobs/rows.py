@@ -33,7 +33,7 @@ _BATCH_ENDS = {
     "Stopped": Outcome.STOPPED,
     "Deleted": Outcome.STOPPED,
 }
-_REASONS = ("AggregationError", "Reason", "reason", "StatusReason", "Error", "error", "Message")
+REASONS = ("AggregationError", "Reason", "reason", "StatusReason", "Error", "error", "Message")
 
 
 class Page(NamedTuple):
@@ -141,8 +141,10 @@ def _kept(row: Row) -> Row:
 
 
 def unknown(name: str, near: str = "") -> NotFoundError:
-    """Return the error for a name that no job or batch has."""
-    return NotFoundError(f'No job or batch is called "{name}"{near}.', "See `%jobs list`.")
+    """Return the error for a name that no job, batch or pipeline has."""
+    return NotFoundError(
+        f'No job, batch or pipeline is called "{name}"{near}.', "See `%jobs list`."
+    )
 
 
 def is_batch(row: Mapping[str, Any]) -> bool:
@@ -153,8 +155,26 @@ def is_batch(row: Mapping[str, Any]) -> bool:
     return row.get("Type") == "batch" or bool(row.get("batchStatus"))
 
 
+def is_pipeline(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
+
+    The contract shows no row of a pipeline; the sandbox gives its type as `pipeline`.
+    """
+    return str(row.get("Type")).casefold() == "pipeline" and not is_batch(row)
+
+
+def is_parent(row: Mapping[str, Any]) -> bool:
+    """Say whether a row stands for other jobs: a batch's, or a pipeline's."""
+    return is_batch(row) or is_pipeline(row)
+
+
+def kind(row: Mapping[str, Any]) -> str:
+    """Return what a row is, in one word: `batch`, `pipeline` or `job`."""
+    return "batch" if is_batch(row) else "pipeline" if is_pipeline(row) else "job"
+
+
 def phase(row: Mapping[str, Any]) -> str:
-    """Return the service's own word for where a job or a batch is.
+    """Return the service's own word for where a job, a batch or a pipeline is.
 
     A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
     But one that was deleted is gone, whatever it was before.
@@ -170,9 +190,18 @@ def outcome(row: Mapping[str, Any]) -> Outcome | None:
     return (_BATCH_ENDS if is_batch(row) else _ENDS).get(phase(row))
 
 
+def stage(row: Mapping[str, Any]) -> str:
+    """Return which of its stages a pipeline is in, if the service says so.
+
+    The sandbox gives `Stage`: "2 of 3: Scoring PDB".
+    """
+    words = row.get("Stage")
+    return words.strip() if is_pipeline(row) and isinstance(words, str) else ""
+
+
 def reason(row: Mapping[str, Any]) -> str:
-    """Return the service's words on why a job or a batch failed or stopped, if it has any."""
-    return next((str(row[key]) for key in _REASONS if row.get(key)), "")
+    """Return the service's words on why something failed or stopped, if it has any."""
+    return next((str(row[key]) for key in REASONS if row.get(key)), "")
 
 
 def tally(statuses: Any) -> dict[str, int]:

@@ -5,20 +5,22 @@ Here an answer's many forms become one; nothing is decided.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.errors import LabextError, NotFoundError, ServiceError
 from labext.jobs import operations, rows
+from labext.jobs.answers import address_of, not_served, said
+from labext.jobs.file_service import Files
 from labext.jobs.rows import Page, Row
-from labext.transport import Reply, Transport
+from labext.transport import Transport
 
 PAGE = 1000
 """Rows asked for in one page of a list (job service contract, Limits)."""
 
 
-class Service:
+class Service(Files):
     """The job service at one address, over one transport."""
 
     def __init__(self, transport: Transport) -> None:
@@ -84,7 +86,7 @@ class Service:
         try:
             answer = self.transport.send(operations.VALIDATE, json=body).json()
         except LabextError as error:
-            if _not_served(error):
+            if not_served(error):
                 return None
             raise
         if not isinstance(answer, Mapping) or not isinstance(answer.get("valid"), bool):
@@ -98,6 +100,14 @@ class Service:
     def submit_batch(self, body: Mapping[str, Any]) -> str:
         """Submit a batch of at most 100 jobs; return the service's words."""
         return said(self.transport.send(operations.SUBMIT_BATCH, json=body))
+
+    def submit_pipeline(self, body: Mapping[str, Any]) -> str:
+        """Submit a pipeline with its stages; return the service's words."""
+        return said(self.transport.send(operations.SUBMIT_PIPELINE, json=body))
+
+    def run_pipeline(self, body: Mapping[str, Any]) -> str:
+        """Run a pipeline that is saved on the service; return the service's words."""
+        return said(self.transport.send(operations.RUN_PIPELINE, json=body))
 
     def result_url(
         self,
@@ -115,79 +125,44 @@ class Service:
             body["pdbsOnly"] = True
         if email is not None:
             body["jobEmail"] = email
-        return _address(self.transport.send(operations.RESULT, json=body), name)
+        return address_of(self.transport.send(operations.RESULT, json=body), name)
 
-    def stop(self, name: str) -> str:
-        """Stop a job or a batch; return the service's words."""
-        return said(self.transport.send(operations.STOP, json={"jobName": name}))
+    def stop(self, name: str, *, batch: bool = False) -> str:
+        """Stop a job, a pipeline or a batch; return the service's words.
+
+        A service without `/stop-job` has `cancelJob` and, for a batch, `cancelBatch`.
+        """
+        try:
+            return said(self.transport.send(operations.STOP, json={"jobName": name}))
+        except LabextError as error:
+            if not not_served(error) or _names(error.server, name):
+                raise  # what it says of this job is no word about the address
+            refused = error
+        cancel = operations.CANCEL_BATCH if batch else operations.CANCEL_JOB
+        try:
+            return said(
+                self.transport.send(cancel, json={"batchName" if batch else "jobName": name})
+            )
+        except LabextError as error:
+            if not not_served(error):
+                raise
+        raise refused
 
     def delete(self, name: str) -> str:
         """Delete a job or a batch with its data; return the service's words."""
         return said(self.transport.send(operations.DELETE, json={"jobName": name}))
 
-    def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
-        """Upload a file's content; return the service's words."""
-        reply = self.transport.send(
-            operations.UPLOAD,
-            path={"filename": name},
-            params={"folder": folder},
-            content=content,
-            headers={"Content-Type": "application/octet-stream"},
-        )
-        return said(reply)
+    def usage(self, statistic: str, scope: str) -> Any:
+        """Return the service's usage statistics as it gives them."""
+        params = {"statistic": statistic, "scope": scope}
+        return self.transport.send(operations.USAGE, params=params).json()
 
-    def files(self, folder: str | None = None, *, include_folders: bool = False) -> list[str]:
-        """Return the names of the uploaded files."""
-        params = {"folder": folder, "includeFolders": include_folders or None}
-        answer = self.transport.send(operations.FILES, params=params).json()
-        if isinstance(answer, Mapping):
-            answer = answer.get("files")
-        if not isinstance(answer, list):
-            raise ServiceError("The service's list of files makes no sense.")
-        return [
-            str(entry.get("name") or entry.get("key")) if isinstance(entry, Mapping) else str(entry)
-            for entry in answer
-        ]
 
-    def delete_file(self, path: str | None, folder: str | None) -> str:
-        """Delete an uploaded file, or a folder with its files; return the service's words."""
-        params = {"filePath": path, "folder": folder}
-        return said(self.transport.send(operations.DELETE_FILE, params=params))
+def _names(words: str | None, name: str) -> bool:
+    """Say whether the service's words name a job, and not only hold its letters."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words or "") is not None
 
 
 def circle() -> ServiceError:
     """Return the error for a list whose keys come again."""
     return ServiceError("The service's list of jobs goes round in a circle.")
-
-
-def said(reply: Reply) -> str:
-    """Return a confirmation: plain text, a JSON string, or an object with `message`."""
-    text = reply.text().strip()
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(answer, Mapping):
-        return str(answer.get("message") or answer.get("status") or "")
-    return answer if isinstance(answer, str) else text
-
-
-def _address(reply: Reply, name: str) -> str:
-    """Return the presigned address: bare, in quotes, or in an object."""
-    text = reply.text().strip()
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        answer = text.strip("\"' \t\r\n")
-    if isinstance(answer, Mapping):
-        answer = next((answer[key] for key in ("url", "resultUrl", "message") if key in answer), "")
-    address = str(answer).strip()
-    if not address.lower().startswith(("http://", "https://")) or any(map(str.isspace, address)):
-        raise ServiceError(f"The service gave no address for the results of {name}.")
-    return address
-
-
-def _not_served(error: LabextError) -> bool:
-    if isinstance(error, NotFoundError) and error.status in (403, 404):
-        return True
-    return not isinstance(error, AccessError) and error.status in (405, 501)

@@ -23,15 +23,26 @@ _DEEPEST = 100
 _OUTPUT = re.compile(r"(?P<job>[a-zA-Z0-9_-]{1,100})/\S+")
 
 
-def clean(tool: Tool, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def clean(
+    tool: Tool, settings: Mapping[str, Any], passed: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """Return the settings to send, and every fault that was found in them.
 
     The values become plain JSON ones (no numpy scalars, no NaN); text for a parameter that takes
     a number or a truth value becomes that. Nothing is added.
+
+    Args:
+        tool: the tool.
+        settings: what it is given.
+        passed: the word that stands for what a pipeline's stage before has made; any parameter
+            may have it.
     """
     faults: list[str] = []
     sent: dict[str, Any] = {}
     for name, given in settings.items():
+        if _is_passed(tool, str(name), given, passed):
+            sent[str(name)] = passed
+            continue
         fault, value = _clean_one(tool, str(name), given)
         if fault:
             faults.append(fault)
@@ -101,6 +112,12 @@ def output_of(value: str) -> str | None:
     """Return the job of a `<JobName>/path/to/file` reference; None for any other value."""
     found = _OUTPUT.fullmatch(value)
     return None if found is None else found["job"]
+
+
+def _is_passed(tool: Tool, name: str, given: Any, passed: str | None) -> bool:
+    if passed is None or name not in tool.parameters or name in INTERNAL:
+        return False
+    return isinstance(given, str) and given == passed
 
 
 def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:

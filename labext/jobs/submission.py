@@ -33,13 +33,13 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True)
 class Submission:
-    """One job that was submitted, or that was there already.
+    """One job or pipeline that was submitted, or that was there already.
 
     Attributes:
-        name, type: the job's.
-        created: False where an identical job was there, and nothing was sent.
+        name, type: the job's; a pipeline's type is `pipeline`.
+        created: False where an identical one was there, and nothing was sent.
         message: what happened, one sentence.
-        row: the job's row, where it was there already or had to be looked up.
+        row: its row, where it was there already or had to be looked up.
     """
 
     name: str
@@ -62,18 +62,54 @@ def submit_job(
     if project_tag is not None:
         body["projectTag"] = project_tag
 
+    return submit_once(
+        service,
+        name,
+        type,
+        lambda: service.submit_job(body),
+        lambda row: _job_difference(type, settings, row),
+        "settings",
+    )
+
+
+def submit_once(
+    service: Service,
+    name: str,
+    type: str,
+    send: Callable[[], str],
+    unlike: Callable[[Row], str | None],
+    same_what: str,
+) -> Submission:
+    """Send a submission under a name of its own, unless it is there.
+
+    Args:
+        service: the service.
+        name: what is submitted.
+        type: its type, as its row has it.
+        send: sends it, and gives the service's words.
+        unlike: says in a few words how the row that has the name is another submission's; None
+            where it is this one's.
+        same_what: what such a row has in common with this submission, in the plural.
+
+    Raises:
+        ConflictError: the name is taken by something else.
+        OutcomeUnknownError: the answer was lost and the service can't be asked.
+    """
+
     def same() -> Row | None:
         row = service.find(name)
-        if row is not None and (unlike := _job_difference(type, settings, row)):
-            raise taken(name, unlike)
+        if row is not None and (difference := unlike(row)):
+            raise taken(name, difference)
         return row
 
     row = same()
     if row is not None:
-        return Submission(name, type, False, _reused(name, row), row)
-    said, row, created = send_once(name, lambda: service.submit_job(body), same)
+        return Submission(name, type, False, _reused(name, row, same_what), row)
+    said, row, created = send_once(
+        name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
+    )
     if row is not None and not created:
-        return Submission(name, type, False, _reused(name, row), row)
+        return Submission(name, type, False, _reused(name, row, same_what), row)
     return Submission(name, type, True, said or f"{name} was submitted.", row)
 
 
@@ -95,7 +131,7 @@ def validate_job(service: Service, name: str, type: str, settings: Mapping[str, 
 
 
 def send_once(
-    name: str, send: Callable[[], str], same: Callable[[], Row | None]
+    name: str, send: Callable[[], str], same: Callable[[], Row | None], what: str
 ) -> tuple[str, Row | None, bool]:
     """Send a submission whose name was free; where its answer is lost, find out what became of it.
 
@@ -103,6 +139,7 @@ def send_once(
         name: for messages.
         send: sends it, and gives the service's words.
         same: looks the name up: the row if it is this submission, None if it is free.
+        what: how many jobs of which tool it is, for messages.
 
     Returns:
         The service's words; the row if it was looked up; whether it was this call that sent it.
@@ -123,16 +160,18 @@ def send_once(
         except UnreachableError as error:
             if lost is None:
                 raise  # it surely did not arrive
-            raise _unknown(name, lost, error) from None
+            raise _unknown(name, what, lost, error) from None
         except ServiceError as error:
             # Lost on the way, or failed by the service's own word, and perhaps after the fact.
             lost = error
-        row = _look(name, same, lost or refused)
+        row = _look(name, same, lost or refused, what)
         if row is not None:
             return "", row, lost is not None
         if refused is not None:
             raise refused
-    raise lost or ServiceError(f"{name} could not be submitted.")
+    if lost is None:
+        raise ServiceError(f"{name} could not be submitted.")
+    raise _never_there(name, what, lost)
 
 
 def taken(name: str, unlike: str) -> ConflictError:
@@ -143,37 +182,57 @@ def taken(name: str, unlike: str) -> ConflictError:
     )
 
 
-def _look(name: str, same: Callable[[], Row | None], after: LabextError | None) -> Row | None:
+def _look(
+    name: str, same: Callable[[], Row | None], after: LabextError | None, what: str
+) -> Row | None:
     try:
         return same()
     except ConflictError:
         raise
     except LabextError as error:
-        raise _unknown(name, after or error, error) from None
+        raise _unknown(name, what, after or error, error) from None
 
 
-def _unknown(name: str, lost: LabextError, now: LabextError) -> OutcomeUnknownError:
+def _unknown(name: str, what: str, lost: LabextError, now: LabextError) -> OutcomeUnknownError:
+    return _with_words_of(
+        lost,
+        f"{name} ({what}) was sent, but its answer was lost, and it can't be looked up now: "
+        f"{now.what}",
+        f"`%jobs show {name}` tells later whether it is there; the same line again looks first, "
+        "and sends nothing twice.",
+    )
+
+
+def _never_there(name: str, what: str, lost: LabextError) -> LabextError:
+    """Return the error for what was sent time and again, and was there at no look."""
+    if not isinstance(lost, OutcomeUnknownError):
+        return lost  # the service itself says that it failed
+    return _with_words_of(
+        lost,
+        f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
+        f"it was looked up: {lost.what}",
+        f"`%jobs show {name}` tells whether it has come since; the same line again looks first, "
+        "and sends nothing twice.",
+    )
+
+
+def _with_words_of(lost: LabextError, what: str, step: str) -> OutcomeUnknownError:
     return OutcomeUnknownError(
-        f"{name} was sent, but its answer was lost, and it can't be looked up now: {now.what}",
-        "Run the same line again later: it looks the name up first, and sends nothing twice.",
-        status=lost.status,
-        method=lost.method,
-        path=lost.path,
-        server=lost.server,
+        what, step, status=lost.status, method=lost.method, path=lost.path, server=lost.server
     )
 
 
 def _job_difference(type: str, settings: Mapping[str, Any], row: Row) -> str | None:
-    if rows.is_batch(row):
-        return "it is a batch"
+    if rows.is_parent(row):
+        return f"it is a {rows.kind(row)}"
     return difference(type, settings, row)
 
 
-def _reused(name: str, row: Row) -> str:
+def _reused(name: str, row: Row, same_what: str) -> str:
     again = ""
     if rows.outcome(row) not in (None, Outcome.COMPLETE):
         again = f"; to run it again, delete it first: `%jobs delete {name} --yes`"
     return (
-        f"{name} is there already with the same settings ({rows.phase(row)}); "
+        f"{name} is there already with the same {same_what} ({rows.phase(row)}); "
         f"nothing was sent{again}."
     )

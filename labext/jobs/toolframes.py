@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from labext.jobs.schema import MISSING, Tool
+from labext.steering import tamed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 def catalogue(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return a row a tool."""
     from labext.frames import Column, frame
+    from labext.jobs.toolviews import Described
 
     columns = ("name", "displayName", "description", "required", "optional", "paper", "github")
     records = [
@@ -24,7 +26,7 @@ def catalogue(tools: Iterable[Tool]) -> pd.DataFrame:
         }
         for tool in tools
     ]
-    return frame(records, [Column(name, "text") for name in columns])
+    return Described(frame(records, [Column(name, "text") for name in columns]))
 
 
 def parameters(tool: Tool) -> pd.DataFrame:
@@ -32,6 +34,7 @@ def parameters(tool: Tool) -> pd.DataFrame:
     import pandas as pd
 
     from labext.frames import Column, frame
+    from labext.jobs.toolviews import Described
 
     columns = [
         Column("name", "text"),
@@ -52,9 +55,9 @@ def parameters(tool: Tool) -> pd.DataFrame:
         }
         for parameter in tool.parameters.values()
     ]
-    table = frame(records, columns)
+    table = Described(frame(records, columns))
     # Whatever a default is, also text that could be read as JSON.
-    table["default"] = pd.Series([record["default"] for record in records], dtype=object)
+    table["default"] = pd.Series([tamed(record["default"]) for record in records], dtype=object)
     table.attrs = {key: value for key, value in tool.record.items() if key != "settings"}
     return table
 

@@ -1,7 +1,7 @@
-"""Looking at a job or a batch as it runs, one snapshot a look.
+"""Looking at a job, a batch or a pipeline as it runs, one snapshot a look.
 
-A batch is judged by its `batchStatus` alone, a job by `JobStatus`; a state unheard of is shown as
-it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
+A batch is judged by its `batchStatus` alone, the others by `JobStatus`; a state unheard of is shown
+as it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
 request, also of a split batch: its parts are asked by turns, those that have ended not again. A
 service that does not answer for a while, because it is started again or the network is away, ends
 no watch.
@@ -13,20 +13,32 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from labext.errors import BusyError, NotFoundError, ServiceError
+from labext.errors import AccessError, BusyError, InputError, NotFoundError, ServiceError
 from labext.jobs import rows
+from labext.jobs.batch.parts import Parts
 from labext.jobs.lookup import resolve, seen, sizes
-from labext.jobs.parts import Parts
 from labext.jobs.rows import Row
 from labext.jobs.service import PAGE, Service
 from labext.progress import Outcome, Progress
 
-PATIENCE = 60.0
-"""Seconds without an answer after which a watch of what was seen before is given up."""
+PATIENCE = 600.0
+"""Seconds without an answer after which a watch of what was seen before is given up.
+
+Long enough for a host that is started again and for a network that is away on a train; whoever
+watches sees that there is no answer, and may interrupt. They count from the first answer that did
+not come, so that a machine's own sleep in the middle of a request is none of them.
+"""
+
+
+CREDIT = 5
+"""Requests beyond one a look that a watch may have made before looks are left out for them.
+
+So an hour's watch is what its pace says, 404 looks, and these: whatever it watches.
+"""
 
 
 class Watched:
-    """One job or batch that is looked at again and again.
+    """One job, batch or pipeline that is looked at again and again.
 
     Attributes:
         row: what the last look saw, as `JobsClient.job` gives it.
@@ -48,25 +60,44 @@ class Watched:
         self._turn = 0
         self._sizes: Mapping[str, int] = {}
         self._total = 0
+        self._lists = True
         self.row: Row = {}
         self._clock = clock
         self._last: Progress | None = None
+        self._shown: Progress | None = None
         self._silent_since: float | None = None
+        self._owed = 0
+        self._rests = False
 
     def look(self) -> Progress:
         """Ask the service once and return the snapshot, without its times.
 
+        A look that took several requests, as the first one at a split batch does, is made up for:
+        of those that follow every other one asks nothing, and shows what the one before has seen.
+
         Raises:
             NotFoundError: there is no such job. One that was there at an earlier look has been
                 deleted, which is an end of its own.
-            ServiceError, BusyError: there is no answer at the first look, or for a minute.
+            ServiceError, BusyError: there is no answer at the first look, or for `PATIENCE`.
+            AccessError: the service refuses, at the first look or for as long: after too many
+                requests, whoever sent them, it answers 403 to all for a while (real services).
         """
-        asked = self._clock()
+        self._rests = not self._rests and self._owed > CREDIT
+        if self._rests and self._shown is not None:
+            self._owed -= 1
+            return self._shown
+        self._owed -= 1
+        self._shown = self._answered()
+        return self._shown
+
+    def _answered(self) -> Progress:
+        """Look; where the service does not answer now, return what was seen before."""
         try:
             self._last = self._look()
-        except (ServiceError, BusyError) as error:
-            since = asked if self._silent_since is None else self._silent_since
-            if self._last is None or self._clock() - since >= PATIENCE:
+        except (ServiceError, BusyError, AccessError) as error:
+            now = self._clock()
+            since = now if self._silent_since is None else self._silent_since
+            if self._last is None or now - since >= PATIENCE:
                 raise
             self._silent_since = since
             return replace(self._last, reason=f"No answer now, trying again. {error.what}")
@@ -80,7 +111,7 @@ class Watched:
             if not self.row:
                 raise
             self.row = {**self.row, "JobStatus": "Deleted"}
-            if self._kind() == "batch":
+            if rows.is_batch(self.row):
                 self.row["batchStatus"] = "Deleted"
             return self._snapshot({}, "It was deleted.")
         return self._snapshot(self._states(), rows.reason(self.row))
@@ -90,21 +121,26 @@ class Watched:
         self._total = max(self._total, sum(states.values()))
         return Progress(
             self._name,
-            self._kind(),
+            rows.kind(self.row),
             rows.phase(self.row),
             states,
             self._total or None,
             outcome,
             "" if outcome in (None, Outcome.COMPLETE) else reason,
+            stage=rows.stage(self.row) if outcome is None else "",
         )
 
     def _ask(self) -> None:
         if not self.row:
+            known = self._parts.of(self._name, self._email)
             self._found = resolve(self._service, self._parts, self._name, self._email)
+            # Without a journal the name itself was asked for, and the list.
+            self._owed += len(self._found) + (0 if known or not self._split() else 2)
             if rows.is_batch(next(row for row in self._found.values() if row)):
                 self._sizes = {} if self._email else sizes(self._parts, self._name)
                 self._total = sum(self._sizes.get(part, 0) for part in self._found)
         elif not self._split():
+            self._owed += 1
             self._found = {self._name: self._service.row(self._name, self._email)}
         else:
             self._ask_a_part()
@@ -117,26 +153,36 @@ class Watched:
         """Ask one part that goes on, and as long as what was asked has ended, the next one.
 
         In turn it is the first of them, and one of all: a service may run the parts one after the
-        other, or side by side. An hour's watch costs one request more for each part.
+        other, or side by side.
         """
         going = [part for part, row in self._found.items() if not _ended(row)]
         self._turn += 1
         first = 0 if self._turn % 2 else (self._turn // 2) % max(len(going), 1)
         for part in going[first:] + going[:first]:
+            self._owed += 1
             self._found[part] = self._service.find(part, self._email)
             if not _ended(self._found[part]):
                 return
 
     def _states(self) -> dict[str, int]:
+        """Return the tally of a batch's jobs, or of those that a pipeline has so far."""
+        if not rows.is_parent(self.row):
+            return {}
         states = rows.tally(self.row.get("statuses"))
-        if states or self._split() or not rows.is_batch(self.row):
-            return states if rows.is_batch(self.row) else {}
-        # A service that gives no tally with the row: the batch's jobs are counted.
-        page = next(self._service.pages(batch=self._name, limit=PAGE, jobEmail=self._email))
+        if states or self._split() or not self._lists:
+            return states
+        # A service that gives no tally with the row: the jobs are counted.
+        self._owed += 1
+        try:
+            page = next(self._service.pages(batch=self._name, limit=PAGE, jobEmail=self._email))
+        except InputError as error:
+            if rows.is_batch(self.row):
+                if isinstance(error, NotFoundError):
+                    return {}  # deleted since its row came, as the next look tells
+                raise
+            self._lists = False  # a service that lists the jobs of batches alone
+            return {}
         return page.statuses or rows.tally_rows(page.rows)
-
-    def _kind(self) -> str:
-        return "batch" if rows.is_batch(self.row) else "job"
 
 
 def _ended(row: Row | None) -> bool:

@@ -118,7 +118,7 @@ class Sandbox:
             ServiceError: it did not start; the message has the last line of its log.
             StorageError: the folder can't be written.
         """
-        _check_system()
+        check_system()
         self._started_here = False
         until = time.monotonic() + START_SECONDS
         while not self._answers():
@@ -294,7 +294,12 @@ class Sandbox:
                 )
 
 
-def _check_system() -> None:
+def check_system() -> None:
+    """See that the services can run here.
+
+    Raises:
+        SetupError: on Windows, or where their packages are not installed.
+    """
     if sys.platform == "win32":
         raise SetupError(
             "The sandbox needs Linux or macOS.",

@@ -8,8 +8,9 @@ SQLite has one writer at a time. A transaction that reads first and writes later
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from sqlalchemy import Engine, MetaData, create_engine, event
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.orm import Session
+
+from labext.sandbox.upgrading import columns_in, outdated, upgrade
 
 BUSY_SECONDS = 30
 """How long a transaction waits for another process that writes."""
@@ -46,9 +49,34 @@ class Database:
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
-        """Create the tables that aren't there yet."""
+        """Create tables and indexes that aren't there yet; on SQLite renew an earlier version's.
+
+        Raises:
+            ValueError: an earlier version's rows don't fit into today's tables.
+        """
+        if self.is_outdated(*metadata):
+            self._upgrade(metadata)
         for tables in metadata:
             tables.create_all(self._writes[True])
+            for table in tables.sorted_tables:
+                for index in table.indexes:  # a table that was there may lack one
+                    index.create(self._writes[True], checkfirst=True)
+
+    def is_outdated(self, *metadata: MetaData) -> bool:
+        """Whether a table is there with other columns than it should have."""
+        if self.engine.dialect.name != "sqlite":
+            return False
+        with self.engine.connect() as connection:
+            found = columns_in(connection)
+        return any(outdated(tables.sorted_tables, found) for tables in metadata)
+
+    def _upgrade(self, metadata: Sequence[MetaData]) -> None:
+        engine = _engine(self.url, foreign_keys=False).execution_options(labext_writes="FULL")
+        try:
+            with engine.begin() as connection:
+                upgrade(connection, metadata)
+        finally:
+            engine.dispose()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -76,27 +104,41 @@ class Database:
                     yield session
             finally:
                 self._writing.inside = False
+        for call in session.info.get(_AFTER_COMMIT, ()):
+            call()
 
     def close(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
+_AFTER_COMMIT = "labext_after_commit"
+
+
+def after_commit(session: Session, call: Callable[[], None]) -> None:
+    """Call something once the writing transaction of `session` stands and its lock is free again.
+
+    Never, where it is rolled back. SQLAlchemy's own event comes while the lock is held, and also at
+    the end of a savepoint, when nothing stands yet.
+    """
+    session.info.setdefault(_AFTER_COMMIT, []).append(call)
+
+
+def _engine(url: str, *, foreign_keys: bool = True) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
     # A connection is an open file: never a reason for a request to wait.
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
-    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "connect", partial(_prepare, foreign_keys))
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _prepare(connection: DBAPIConnection, _record: Any) -> None:
+def _prepare(foreign_keys: bool, connection: DBAPIConnection, _record: Any) -> None:
     # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
+    for pragma in ("journal_mode=WAL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -31,7 +31,6 @@ from typing import Any, NoReturn
 
 from labext.sandbox import runner
 from labext.sandbox.folder import Lock
-from labext.sandbox.leftovers import belongs
 
 GONE_SECONDS = 5.0
 """How long the end of a killed group is waited for; the kernel may hold one up."""
@@ -175,19 +174,14 @@ class ForkServer:
     def _bury(self) -> None:
         """Report the tasks that have ended once nothing of them is left."""
         for task in [task for task in self._tasks.values() if task.code is not None]:
-            empty = _kill_group(task.pid) and not self._kill_strays(task)
+            empty = _kill_group(task.pid) and not self._kill_strays()
             if empty or time.monotonic() - task.ended > GONE_SECONDS:
                 del self._tasks[task.pid]
                 self._tell({"ended": task.id, "code": task.code, "seconds": task.seconds})
 
-    def _kill_strays(self, task: _Task) -> bool:
-        """Kill what left the task's group, has come to us as an orphan, and was the task's."""
-        alone = len(self._tasks) == 1
-        strays = [
-            pid
-            for pid in _children()
-            if pid not in self._tasks and (alone or belongs(pid, task.scratch))
-        ]
+    def _kill_strays(self) -> bool:
+        """Kill what ended tasks have left to us; those that live keep their orphans themselves."""
+        strays = [pid for pid in _children() if pid not in self._tasks]
         for pid in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -254,7 +248,7 @@ def main() -> None:
     os.set_inheritable(number, False)
     os.umask(0o077)
     if sys.platform == "linux":
-        # Orphans of tasks become children of this process, which can end them.
+        # Orphans of ended tasks become children of this process, which can end them.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     ForkServer(socket.socket(fileno=number)).serve()
 

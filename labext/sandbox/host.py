@@ -27,6 +27,7 @@ import uvicorn
 from labext.redaction import mask
 from labext.sandbox.database import Database
 from labext.sandbox.folder import LOCKED, Folder, Lock, read_json, secret, write_json
+from labext.sandbox.leftovers import adopt_orphans
 from labext.sandbox.queue import Base, Queue
 from labext.sandbox.service import RateLimits, Service, Site
 from labext.sandbox.signing import Signer
@@ -62,6 +63,7 @@ class Host:
             folder.tasks,
             workers=workers,
             preload=[module for service in self._services for module in service.preload],
+            adopts=True,
         )
 
     async def serve(self) -> None:
@@ -221,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not lock.acquire(seconds=1.0):
         return LOCKED
     _log_to_stderr()
+    adopt_orphans()
     services = options.service or SERVICES
     folder.connection.unlink(missing_ok=True)
     state = {"rate": options.rate, "workers": options.workers, "started": time.time()}

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from labext.sandbox.runner import TASKS_VARIABLE
+
 StartMethod = Literal["fork", "spawn"]
 
 _KEPT = re.compile(
@@ -38,7 +40,7 @@ class Launcher:
     """One fork server.
 
     Args:
-        lock: the file that the fork server locks while it lives.
+        lock: the file that the fork server locks while it lives, beside the scratch folders.
         preload: modules that tasks need.
     """
 
@@ -51,7 +53,7 @@ class Launcher:
             # One job is one worker: libraries that start a thread a core would starve the others.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "labext.sandbox.forkserver", str(theirs.fileno())],
-                env=clean_environment() | _ONE_THREAD,
+                env=clean_environment() | _ONE_THREAD | {TASKS_VARIABLE: str(lock.parent)},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,

@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -64,9 +64,43 @@ class Ledger:
 
     def next(self, running: Counter[str]) -> int | None:
         """The task that may start next, with so many of each kind running."""
+        with self._database.read() as session:
+            return session.scalar(self._waiting(running).with_only_columns(Task.id))
+
+    def turn(self, ends: Mapping[int, Ending], running: Counter[str], room: int) -> list[Begun]:
+        """Record how tasks ended and begin those that take their places, in one transaction.
+
+        All of it stands or nothing: on any error `end` and `begin` do the same task by task, so
+        that what can't be recorded of one keeps no other back.
+
+        Args:
+            ends: by task; their processes are gone.
+            running: how many of each kind run on.
+            room: how many may be begun.
+        """
+        if not ends and (not room or self.next(running) is None):
+            return []
+        running = Counter(running)
+        begun: list[Begun] = []
+        with self._database.write(durable=bool(ends)) as session:
+            for task_id, ending in ends.items():
+                self._end_gone(session, task_id, ending)
+            while len(begun) < room:
+                task = session.scalar(self._waiting(running).with_for_update())
+                if task is None:
+                    break
+                started = self._start(session, task)
+                if started is not None:
+                    begun.append(started)
+                    running[task.kind] += 1
+        self._queue.ended()
+        return begun
+
+    def _waiting(self, running: Counter[str]) -> Select[Any]:
+        """The first of the tasks that wait."""
         kinds = self._queue.kinds.values()
-        query = (
-            select(Task.id)
+        return (
+            select(Task)
             .where(
                 Task.state == QUEUED,
                 Task.kind.in_(
@@ -77,44 +111,45 @@ class Ledger:
             .order_by(Task.priority.desc(), Task.id)
             .limit(1)
         )
-        with self._database.read() as session:
-            return session.scalar(query)
 
     def begin(self, task_id: int) -> Begun | None:
         """Mark a waiting task as running; None where it ended at once, or no longer waits."""
-        # Should the power fail, it waits again: nothing that has to be kept.
-        with self._database.write(durable=False) as session:
-            task = session.get(Task, task_id, with_for_update=True)
-            if task is None or task.state != QUEUED:
-                return None
-            kind = self._queue.kinds[task.kind]
-            task.state, task.started = RUNNING, time.time()
-            # Should even its end fail, it must not keep the others from starting.
-            self._set_aside.add(task_id)
-            try:
-                with session.begin_nested():
-                    kind.on_start(session, task)
-                    work = kind.work(task) if kind.work else None
-            except OperationalError:  # the disk is full, the database is gone: later
-                self._set_aside.discard(task_id)
-                raise
-            except Exception as error:  # a service's fault ends the task alone
-                log.exception("%s could not be started.", task.key)
-                self._end(session, task, Ending("failed", f"It could not be started: {error}"))
-                return None
-            if task.cancelled is not None:
-                self._end(session, task, Ending("stopped", task.cancelled))
-                return None
-            begun = Begun(task.id, task.key, kind, task.payload, task.max_seconds, work)
+        # Should even its end fail, it must not keep the others from starting.
+        self._set_aside.add(task_id)
+        try:
+            # Should the power fail, it waits again: nothing that has to be kept.
+            with self._database.write(durable=False) as session:
+                task = session.get(Task, task_id, with_for_update=True)
+                waits = task is not None and task.state == QUEUED
+                begun = self._start(session, task) if task is not None and waits else None
+        except OperationalError:  # the disk is full, the database is gone: later
+            self._set_aside.discard(task_id)
+            raise
         self._set_aside.discard(task_id)
         return begun
+
+    def _start(self, session: Session, task: Task) -> Begun | None:
+        kind = self._queue.kinds[task.kind]
+        task.state, task.started = RUNNING, time.time()
+        try:
+            with session.begin_nested():
+                kind.on_start(session, task)
+                work = kind.work(task) if kind.work else None
+        except OperationalError:
+            raise
+        except Exception as error:  # a service's fault ends the task alone
+            log.exception("%s could not be started.", task.key)
+            self._end(session, task, Ending("failed", f"It could not be started: {error}"))
+            return None
+        if task.cancelled is not None:
+            self._end(session, task, Ending("stopped", task.cancelled))
+            return None
+        return Begun(task.id, task.key, kind, task.payload, task.max_seconds, work)
 
     def end(self, task_id: int, ending: Ending) -> None:
         """Record how a task ended whose process is gone."""
         with self._database.write() as session:
-            task = session.get(Task, task_id)
-            if task is not None:
-                self._end(session, task, ending)
+            self._end_gone(session, task_id, ending)
         self._queue.ended()
 
     def requeue(self, tasks: Collection[int], *, killed: bool) -> None:
@@ -150,6 +185,11 @@ class Ledger:
                 tasks = session.scalars(query.order_by(Task.id)).all()
                 if tasks:
                     kind.on_tick(session, tasks)
+
+    def _end_gone(self, session: Session, task_id: int, ending: Ending) -> None:
+        task = session.get(Task, task_id)
+        if task is not None:
+            self._end(session, task, ending)
 
     def _end(self, session: Session, task: Task, ending: Ending) -> None:
         if task.cancelled is not None:

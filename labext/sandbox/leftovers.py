@@ -2,24 +2,64 @@
 
 A number alone says nothing: it may have been given to another process since. A process is a task's
 if it started at the moment the task recorded, if it is in the group that this process leads, or if
-it carries the task's mark in its environment.
+it carries the task's mark, or its fork server's, in its environment.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
 
-from labext.sandbox.runner import TASK_VARIABLE
+from labext.sandbox.runner import TASK_VARIABLE, TASKS_VARIABLE
+
+_PR_SET_CHILD_SUBREAPER = 36
 
 SAME_START = 1.0
 """Seconds by which two readings of one process's start may differ."""
+
+
+def adopt_orphans() -> None:
+    """Have this process get what its fork server leaves, should that be killed (Linux).
+
+    It is for a process whose own children, but for fork servers, stay in its session.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_adopted(seconds: float = 5.0) -> int:
+    """Kill and bury the children of this process that another one has left to it.
+
+    They are in sessions of their own, as is every task. Returns how many were alive.
+    """
+    killed: set[int] = set()
+    until = time.monotonic() + seconds
+    while (adopted := _adopted()) and time.monotonic() < until:
+        for process in adopted:
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    process.kill()
+                    killed.add(process.pid)
+                os.waitpid(process.pid, os.WNOHANG)
+        time.sleep(0.01)  # what they leave in their turn comes here too
+    return len(killed)
+
+
+def _adopted() -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) != os.getsid(0):
+                found.append(process)
+    return found
 
 
 def belongs(pid: int, scratch: Path) -> bool:
@@ -35,7 +75,10 @@ def belongs(pid: int, scratch: Path) -> bool:
 
 
 def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
-    """Kill what is left of the tasks with these scratch folders; return how many it was."""
+    """Kill what is left of the tasks with these scratch folders; return how many it was.
+
+    Their fork server is gone: of what it started, nothing is anybody else's.
+    """
     marks = {str(scratch): scratch for scratch in scratches}
     leaders = dict(filter(None, map(_leader, marks.values())))
     killed: set[int] = set()
@@ -67,7 +110,10 @@ def _is_left(
     try:
         if process.status() == psutil.STATUS_ZOMBIE or process.uids().real != os.getuid():
             return False
-        if process.environ().get(TASK_VARIABLE) in marks:
+        environment = process.environ()
+        if environment.get(TASK_VARIABLE) in marks:
+            return True
+        if environment.get(TASKS_VARIABLE) in {str(scratch.parent) for scratch in marks.values()}:
             return True
         group = os.getpgid(process.pid)
         if group not in leaders:

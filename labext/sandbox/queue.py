@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import JSON, Index, String, Text, event, select
+from sqlalchemy import JSON, Index, String, Text, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from labext.sandbox.database import Database
+from labext.sandbox.database import Database, after_commit
 
 QUEUED, RUNNING = "queued", "running"
 
@@ -42,7 +42,8 @@ class Task(Base):
 
     __tablename__ = "tasks"
     __table_args__ = (
-        Index("tasks_next", "state", "priority", "id"),
+        # In the order of their turns: with thousands waiting, the next one is the first here.
+        Index("tasks_turn", "state", text("priority DESC"), "id"),
         {"sqlite_autoincrement": True},
     )
 
@@ -117,7 +118,7 @@ class Kind:
 
 
 class Queue:
-    """Puts, cancels and finds tasks, inside the caller's transaction (`wait` outside any)."""
+    """Puts, cancels and finds tasks, inside the caller's transaction (waits outside any)."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self.kinds: dict[str, Kind] = {}
@@ -171,15 +172,23 @@ class Queue:
         it started as soon as the transaction is committed; its `on_end` gets outcome `stopped` and
         this reason, even if it finished at the same moment. `wait` waits for that.
         """
-        task = self.find(session, key)
-        if task is None:
-            return False
-        if task.state == QUEUED:
-            self.finish(session, task, Ending("stopped", reason))
-        else:
-            task.cancelled = task.cancelled or reason
-        self._tell_after_commit(session)
-        return True
+        return bool(self.cancel_all(session, [key], reason))
+
+    def cancel_all(self, session: Session, keys: Collection[str], reason: str) -> list[str]:
+        """Stop the living tasks among these as `cancel` does; returns their keys."""
+        tasks = session.scalars(select(Task).where(Task.key.in_(keys)).order_by(Task.id)).all()
+        waiting = [task for task in tasks if task.state == QUEUED]
+        for task in tasks:
+            if task.state == QUEUED:
+                session.delete(task)
+            else:
+                task.cancelled = task.cancelled or reason
+        session.flush()  # all rows at once: there may be hundreds
+        for task in waiting:
+            self._tell_end(session, task, Ending("stopped", reason))
+        if tasks:
+            self._tell_after_commit(session)
+        return [task.key for task in tasks]
 
     def find(self, session: Session, key: str) -> Task | None:
         """The living task with this key."""
@@ -187,11 +196,16 @@ class Queue:
 
     def wait(self, database: Database, key: str, seconds: float) -> bool:
         """Wait outside any transaction until no living task has the key; False if one still has."""
+        return self.wait_all(database, [key], seconds)
+
+    def wait_all(self, database: Database, keys: Collection[str], seconds: float) -> bool:
+        """As `wait`, for several keys, so many seconds for all of them together."""
+        living = select(Task.id).where(Task.key.in_(keys)).limit(1)
         until = time.monotonic() + seconds
         with self._ended:
             while True:
                 with database.read() as session:
-                    if self.find(session, key) is None:
+                    if session.scalar(living) is None:
                         return True
                 left = until - time.monotonic()
                 if left <= 0:
@@ -202,9 +216,7 @@ class Queue:
         """End a task in this transaction: its row goes, its `on_end` runs. For the supervisor."""
         session.delete(task)
         session.flush()
-        kind = self.kinds.get(task.kind)
-        if kind is not None:
-            kind.on_end(session, task, ending)
+        self._tell_end(session, task, ending)
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call `changed`, quickly and from any thread, after tasks were put, cancelled or ended."""
@@ -215,13 +227,17 @@ class Queue:
         with self._ended:
             self._ended.notify_all()
 
-    def _tell_after_commit(self, session: Session) -> None:
-        if not session.info.get("labext_queue_tells"):
-            session.info["labext_queue_tells"] = True
-            event.listen(session, "after_commit", self._tell, once=True)
+    def _tell_end(self, session: Session, task: Task, ending: Ending) -> None:
+        kind = self.kinds.get(task.kind)
+        if kind is not None:
+            kind.on_end(session, task, ending)
 
-    def _tell(self, session: Session) -> None:
-        session.info["labext_queue_tells"] = False
+    def _tell_after_commit(self, session: Session) -> None:
+        if not session.info.get("labext_queue_tells"):  # once, however many tasks are put
+            session.info["labext_queue_tells"] = True
+            after_commit(session, self._tell)
+
+    def _tell(self) -> None:
         for changed in self._listeners:
             changed()
         self.ended()

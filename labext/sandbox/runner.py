@@ -25,12 +25,18 @@ from typing import Any
 TASK_VARIABLE = "LABEXT_TASK"
 """The environment variable by which what a task started is known: its scratch folder."""
 
+TASKS_VARIABLE = "LABEXT_TASKS"
+"""The same for whatever a fork server started, and itself: the folder of the scratch folders. The
+system shows the environment with which a process was started, so that one which only forked since
+has this for ever, and a task's own mark never."""
+
 REASON_LENGTH = 500
 LARGEST_REPORT = 4 * 1024**2
 LARGEST_FILE = 4 * 1024**3
 """Bytes that a task may write into one file."""
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class TaskError(Exception):
@@ -44,7 +50,7 @@ def run(scratch: Path, parent: int) -> int:
         signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(PermissionError):  # a spawned process leads its session already
         os.setsid()
-    _die_with(parent)
+    _tie(parent)
     _record(scratch)
     request = json.loads((scratch / "request.json").read_bytes())
     work = Path(request["work"])
@@ -58,11 +64,18 @@ def run(scratch: Path, parent: int) -> int:
     return 0
 
 
-def _die_with(parent: int) -> None:
-    """Linux kills this process when `parent`, which watches over it, is killed."""
+def _tie(parent: int) -> None:
+    """Linux kills this process when `parent`, which watches over it, is killed.
+
+    And it gives it the orphans: however what a task has started cuts loose (a session of its own, a
+    double fork), it is the task's until that ends, and only then `parent`'s. So a child of `parent`
+    that is no task is what an ended task has left.
+    """
     if sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was killed before we asked
         os._exit(1)
 

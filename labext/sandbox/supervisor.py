@@ -23,33 +23,45 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.database import Database
+from labext.sandbox.disk import is_full
 from labext.sandbox.folder import Lock, read_json, remove
 from labext.sandbox.launcher import Launcher, StartMethod
 from labext.sandbox.ledger import Begun, Ledger
-from labext.sandbox.leftovers import kill_leftovers
+from labext.sandbox.leftovers import kill_adopted, kill_leftovers
 from labext.sandbox.queue import Ending, Queue
 
 POLL_SECONDS = 1.0
 """How often the table is looked at for what another process changed; this one tells by itself."""
 
 LONGEST_PAUSE = 60.0
-"""Seconds between two tries to record an end, when the first failed: the disk was full."""
+"""Seconds between two tries to start a task or to record its end, while the disk is full."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class _Run:
-    """A task that has a process, or had one and is not yet recorded as ended."""
+    """A task that is to have a process, has one, or had one and is not yet recorded as ended.
+
+    Attributes:
+        killed: why its process is being killed.
+        next_try, pause: when its start, or its record, is tried again: the disk was full.
+    """
 
     task: Begun
     scratch: Path
     work: Path
+    launched: bool = False
     deadline: float | None = None
-    killed: str | None = None  # why
+    killed: str | None = None
     ending: Ending | None = None
     next_try: float = 0.0
     pause: float = 1.0
+
+    def later(self) -> None:
+        """Put off the next try."""
+        self.next_try = time.monotonic() + self.pause
+        self.pause = min(2 * self.pause, LONGEST_PAUSE)
 
 
 class Supervisor:
@@ -60,6 +72,7 @@ class Supervisor:
         workers: how many tasks run at once; by default one a core.
         preload: modules that tasks need, loaded once.
         method: `fork` or `spawn`; by default what is safe on this system.
+        adopts: this process has called `adopt_orphans`, and its children are fork servers alone.
     """
 
     def __init__(
@@ -71,6 +84,7 @@ class Supervisor:
         workers: int | None = None,
         preload: Sequence[str] = (),
         method: StartMethod | None = None,
+        adopts: bool = False,
     ) -> None:
         self.workers = workers or os.cpu_count() or 1
         self._queue = queue
@@ -78,10 +92,12 @@ class Supervisor:
         self._work_dir = work_dir
         self._preload = preload
         self._method = method
+        self._adopts = adopts
         self._launcher: Launcher | None = None
         self._runs: dict[int, _Run] = {}
         self._lost: list[int] = []
         self._ticked = 0.0
+        self._looked = 0.0
         self._stopping = False
         self._wakeup, self._waker = socket.socketpair()
         self._wakeup.setblocking(False)
@@ -125,10 +141,9 @@ class Supervisor:
         while not self._stopping:
             try:
                 self._receive()
-                self._record_ends()
+                self._turn()
                 self._tick()
                 self._enforce()
-                self._start_tasks()
             except Exception:  # a full disk, a service's fault: the rest goes on
                 log.exception("The supervisor tries again.")
                 time.sleep(POLL_SECONDS)
@@ -146,6 +161,7 @@ class Supervisor:
             ready = [key.fileobj for key, _ in selector.select(self._timeout())]
         if self._wakeup in ready:
             self._wakeup.recv(65536)
+            self._looked = 0.0
         if self._launcher in ready:
             events = self._launcher.events()
             if events is None:
@@ -157,6 +173,8 @@ class Supervisor:
         now = time.monotonic()
         deadlines = [run.deadline for run in self._runs.values() if run.killed is None]
         moments = [moment - now for moment in deadlines if moment is not None]
+        if self._runs:
+            moments.append(self._looked + POLL_SECONDS - now)
         return max(0.0, min([POLL_SECONDS, *moments]))
 
     def _note(self, event: dict[str, Any]) -> None:
@@ -168,21 +186,53 @@ class Supervisor:
         elif run.task.max_seconds is not None:
             run.deadline = time.monotonic() + run.task.max_seconds
 
-    def _record_ends(self) -> None:
+    def _turn(self) -> None:
+        """Record what has ended, and start what takes its place."""
+        self._launch_later()
+        ended = self._ended()
+        try:
+            begun = self._ledger.turn(
+                {run.task.id: run.ending for run in ended if run.ending is not None},
+                Counter(run.task.kind.name for run in self._alive()),
+                0 if self._stopping or self._launcher is None else self._room(),
+            )
+        except Exception as error:  # noqa: BLE001 - see `_loop`; one keeps no other back
+            log.info("What ended and what starts is recorded one by one: %s", error)
+            self._record_ends()
+            self._start_tasks()
+            return
+        for run in ended:
+            self._recorded(run)
+        for task in begun:
+            self._start(task)
+
+    def _alive(self) -> list[_Run]:
+        return [run for run in self._runs.values() if run.ending is None]
+
+    def _room(self) -> int:
+        return max(0, self.workers - len(self._alive()))
+
+    def _ended(self) -> list[_Run]:
+        """What has ended and is not recorded, but what is to be tried again later."""
         now = time.monotonic()
-        for run in [*self._runs.values()]:
-            if run.ending is None or now < run.next_try:
+        return [r for r in self._runs.values() if r.ending is not None and now >= r.next_try]
+
+    def _record_ends(self) -> None:
+        for run in self._ended():
+            if run.ending is None:
                 continue
             try:
                 self._ledger.end(run.task.id, run.ending)
             except Exception:  # see `_loop`; this one's end is tried again, later
                 log.exception("The end of %s could not be recorded.", run.task.key)
-                run.next_try = now + run.pause
-                run.pause = min(2 * run.pause, LONGEST_PAUSE)
+                run.later()
             else:
-                if run.ending.outcome != "done":
-                    log.info("%s %s: %s", run.task.key, run.ending.outcome, run.ending.reason)
-                self._forget(run)
+                self._recorded(run)
+
+    def _recorded(self, run: _Run) -> None:
+        if run.ending is not None and run.ending.outcome != "done":
+            log.info("%s %s: %s", run.task.key, run.ending.outcome, run.ending.reason)
+        self._forget(run)
 
     def _forget(self, run: _Run) -> None:
         del self._runs[run.task.id]
@@ -196,38 +246,63 @@ class Supervisor:
 
     def _enforce(self) -> None:
         """Kill what was told to stop or is over its time."""
-        alive = [run for run in self._runs.values() if run.ending is None and run.killed is None]
-        cancelled = self._ledger.cancelled() if alive else set()
+        alive = [run for run in self._alive() if run.killed is None]
         now = time.monotonic()
+        cancelled: set[int] = set()
+        # The queue wakes this thread when it is told to stop something, see `_receive`.
+        if now >= self._looked + POLL_SECONDS:
+            cancelled = self._ledger.cancelled() if alive else cancelled
+            self._looked = now
         for run in alive:
             if run.task.id in cancelled:
                 run.killed = "It was stopped."
             elif run.deadline is not None and now >= run.deadline:
                 run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
-            if run.killed is not None and self._launcher is not None:
+            if run.killed is None:
+                continue
+            if not run.launched:
+                run.ending = Ending("stopped", run.killed)
+                self._wake()
+            elif self._launcher is not None:
                 self._launcher.kill(run.task.id)
 
+    def _launch_later(self) -> None:
+        """Launch what had to wait for room on the disk."""
+        for run in self._runs.values():
+            if not run.launched and run.ending is None and time.monotonic() >= run.next_try:
+                self._launch(run)
+
     def _start_tasks(self) -> None:
-        while self._launcher is not None and not self._stopping:
-            alive = [run.task.kind.name for run in self._runs.values() if run.ending is None]
-            if len(alive) >= self.workers:
-                return
-            task_id = self._ledger.next(Counter(alive))
+        while self._launcher is not None and not self._stopping and self._room():
+            task_id = self._ledger.next(Counter(run.task.kind.name for run in self._alive()))
             if task_id is None:
                 return
             begun = self._ledger.begin(task_id)
             if begun is None:
                 self._queue.ended()
                 continue
-            scratch = self._work_dir / str(begun.id)
-            run = self._runs[begun.id] = _Run(begun, scratch, begun.work or scratch / "work")
-            try:
-                _prepare(run)
-            except (OSError, ValueError) as error:
-                run.ending = Ending("failed", f"The job's folder could not be prepared: {error}")
-                self._wake()
-            else:
-                self._launcher.start(begun.id, scratch)
+            self._start(begun)
+
+    def _start(self, task: Begun) -> None:
+        scratch = self._work_dir / str(task.id)
+        run = self._runs[task.id] = _Run(task, scratch, task.work or scratch / "work")
+        self._launch(run)
+
+    def _launch(self, run: _Run) -> None:
+        """Have the task's process started, once its folders are made."""
+        try:
+            _prepare(run)
+        except (OSError, ValueError) as error:
+            if is_full(error):
+                log.warning("%s waits for room on the disk.", run.task.key)
+                run.later()
+                return
+            run.ending = Ending("failed", f"The job's folder could not be prepared: {error}")
+            self._wake()
+            return
+        run.launched = True
+        if self._launcher is not None:
+            self._launcher.start(run.task.id, run.scratch)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
         """The fork server was killed, and its tasks with it: take note of what to take up."""
@@ -242,6 +317,8 @@ class Supervisor:
     def _take_up(self, tasks: Sequence[int]) -> None:
         """Kill what is left of tasks that nobody watches any more, and queue them again."""
         count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
+        if self._adopts:
+            count += kill_adopted()
         if tasks:
             log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
         self._ledger.requeue(tasks, killed=True)
@@ -269,8 +346,11 @@ class Supervisor:
 def _prepare(run: _Run) -> None:
     """Make the folders that the task's process finds, and its request."""
     for folder in (run.scratch, run.work):
-        remove(folder)
-        folder.mkdir(mode=0o700, parents=True)
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:  # left by an earlier run
+            remove(folder)
+            folder.mkdir(mode=0o700)
     request = {"entry": run.task.kind.entry, "work": str(run.work), "payload": run.task.payload}
     (run.scratch / "request.json").write_text(json.dumps(request))
 

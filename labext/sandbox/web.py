@@ -7,6 +7,7 @@ gives: `{"error": …}`, `{"detail": …}`.
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy.exc import OperationalError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -22,8 +24,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from labext.sandbox.disk import is_full
+
 HOSTS = ("127.0.0.1", "localhost")
 """The names under which the services answer. Any other may be a foreign page's, rebound to us."""
+
+log = logging.getLogger(__name__)
 
 LARGEST_BODY = 2 * 1024**3
 """Bytes of a request's body that any service takes; a service may take less."""
@@ -75,8 +81,8 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
     """Give every error of `app` the form that `body(status, message)` makes, as JSON.
 
     Also those that the framework raises itself: no such path, a method that isn't there, a body
-    that FastAPI could not read (400, never its own 422). What nobody foresaw is logged and told as
-    500 without its details.
+    that FastAPI could not read (400, never its own 422). A disk that is full is told as 500; its
+    transaction has changed nothing. What nobody foresaw is logged and told as 500 without details.
     """
     from fastapi.exceptions import RequestValidationError
 
@@ -91,9 +97,18 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
             raise error
         return JSONResponse(body(400, _first_fault(error.errors())), 400)
 
+    def unwritten(request: Request, error: Exception) -> Response:
+        if not is_full(error):
+            log.error("%s failed.", request.scope["path"], exc_info=error)
+            return fail(request, error)
+        log.error("The disk can't be written: %s", error)
+        return JSONResponse(body(500, "The service's disk is full; nothing was changed."), 500)
+
     def fail(_request: Request, _error: Exception) -> Response:
         return JSONResponse(body(500, "The service failed; its log says how."), 500)
 
+    app.add_exception_handler(OSError, unwritten)
+    app.add_exception_handler(OperationalError, unwritten)
     app.add_exception_handler(HTTPException, refuse)
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(Exception, fail)

@@ -6,7 +6,8 @@ errors that never hold a secret.
 A client declares each `operation`. `transport` makes a `call` of it, waits for its turn (`pacing`),
 sends it over a `session` and follows redirects (`exchange`). What came is a `reply`, a refusal
 (`failure`) or nothing (`lost`); `verdict` says what follows from the last two, `retries` how often.
-`download` fetches to disk, by way of `partial`. `events` and `multipart` are forms of bodies.
+`download` fetches to disk, by way of `partial`; `store` uploads to a presigned address, both on the
+transport's `terms`. `events` and `multipart` are forms of bodies.
 """
 
 from labext.transport.failure import Failure

@@ -43,7 +43,7 @@ class Call:
     def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
         """Return the request, with what was opened of its stream."""
         data: bytes | BinaryIO | None = stream
-        if stream is not None and _size(stream) == 0:
+        if stream is not None and size_of(stream) == 0:
             data = b""  # `requests` would send an empty file in chunks, which stores refuse
         elif self.body is not None:
             # In blocks, for each of which there is time.
@@ -127,7 +127,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is no JSON")
 
 
-def _size(stream: BinaryIO) -> int | None:
+def size_of(stream: BinaryIO) -> int | None:
+    """Return how many bytes a stream has left; None where it can't tell."""
     try:
         start = stream.tell()
         size = stream.seek(0, io.SEEK_END) - start

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from labext.transport.failure import first_words, server_words
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
 from labext.transport.pacing import retry_after
 from labext.transport.partial import Partial
-from labext.transport.retries import REJECTED, TRANSIENT, Again, retrying
-from labext.transport.session import Timeout, new_session, trust
+from labext.transport.retries import REJECTED, TRANSIENT, Again
+from labext.transport.session import new_session
+from labext.transport.terms import Terms
 
 CHUNK = 512 * 1024
 """Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
@@ -36,13 +36,7 @@ def fetch(
     *,
     fresh: Callable[[], str] | None = None,
     on_bytes: OnBytes | None = None,
-    verify: bool | str = True,
-    timeout: Timeout = (5, 60),
-    attempts: int = 5,
-    patience: float = 60.0,
-    service: str = "service",
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    terms: Terms | None = None,
 ) -> Path:
     """Download a presigned address to `target`, and return that.
 
@@ -54,13 +48,7 @@ def fetch(
         target: the file to write; its folder is made.
         fresh: gives a new address when this one has expired.
         on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
-        verify: True, or the path of a CA bundle.
-        timeout: seconds to connect, and between two bytes.
-        attempts: tries in a row that bring nothing new.
-        patience: seconds after which such a row ends.
-        service: what it is called in errors.
-        clock: seconds, ever rising.
-        sleep: waits for seconds.
+        terms: on what terms; their attempts and patience are those in a row that bring nothing new.
 
     Raises:
         AccessError: the address has expired, and there is no `fresh`.
@@ -68,19 +56,13 @@ def fetch(
         StorageError: the disk is full, or the folder can't be written.
         ServiceError: the download failed.
     """
-    download = _Download(url, fresh, on_bytes, trust(verify), timeout, service)
+    terms = terms or Terms()
+    download = _Download(url, fresh, on_bytes, terms)
     with new_session() as session, Partial(target) as part:
         for _ in range(_MOST_CUTS):
-            policy = retrying(attempts, patience, clock=clock, sleep=sleep)
-            error: LabextError
-            try:
-                if policy(lambda: download.go_on(session, part)):
-                    part.finish()
-                    return target
-                continue
-            except Again as again:
-                error = again.error
-            raise error
+            if terms.tried(lambda: download.go_on(session, part)):
+                part.finish()
+                return target
         raise ServiceError(f"The download of {target.name} was cut {_MOST_CUTS} times.")
 
 
@@ -92,16 +74,12 @@ class _Download:
         url: str,
         fresh: Callable[[], str] | None,
         on_bytes: OnBytes | None,
-        verify: bool | str,
-        timeout: Timeout,
-        service: str,
+        terms: Terms,
     ) -> None:
         self._url = url
         self._fresh = fresh
         self._on_bytes = on_bytes
-        self._verify = verify
-        self._timeout = timeout
-        self._service = service
+        self._terms = terms
         self._furthest = 0
 
     def go_on(self, session: requests.Session, part: Partial) -> bool:
@@ -114,7 +92,8 @@ class _Download:
         if part.size and part.validator:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
         request = requests.Request("GET", self._url, headers=headers)
-        got = exchange(session, request, self._timeout, self._verify, self._service, away=True)
+        terms = self._terms
+        got = exchange(session, request, terms.timeout, terms.verify, terms.service, away=True)
         if isinstance(got, Lost):
             raise got.error if got.stage is Stage.NEVER else Again(got.error)
         with got:
@@ -140,7 +119,7 @@ class _Download:
             words = server_words(beginning(got), kind)
             raise Again(
                 ServiceError(
-                    f"The {self._service} answered {words} in place of {part.target.name}.",
+                    f"The {self._terms.service} answered {words} in place of {part.target.name}.",
                     "Check the connection to the service, then try again.",
                     status=200,
                     method="GET",
@@ -169,7 +148,7 @@ class _Download:
             try:
                 chunk = got.raw.read(CHUNK, decode_content=_is_encoded(got))
             except NETWORK_ERRORS as failure:
-                return lost(failure, self._url, self._service)
+                return lost(failure, self._url, self._terms.service)
             if not chunk:
                 return None
             part.write(chunk)
@@ -191,7 +170,7 @@ class _Download:
     def _error(self, status: int, words: str) -> LabextError:
         said = f": {first_words(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
-        what, step = f"The {self._service} answered {status} to a download{said}.", None
+        what, step = f"The {self._terms.service} answered {status} to a download{said}.", None
         if status == 404:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED:
@@ -201,11 +180,12 @@ class _Download:
 
     def _start_over(self, part: Partial, why: str) -> None:
         part.restart(None, None)
-        raise Again(ServiceError(f"The {self._service} {why}."), after=0.0)
+        raise Again(ServiceError(f"The {self._terms.service} {why}."), after=0.0)
 
     def _wrong_length(self, part: Partial) -> ServiceError:
+        of = "" if part.total is None else f" of {part.total:,}"
         return ServiceError(
-            f"{part.target.name} ended after {part.size} of {part.total} bytes.",
+            f"{part.target.name} ended after {part.size:,}{of} bytes.",
             "Try again; look at the service if it stays.",
         )
 

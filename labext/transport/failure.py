@@ -20,6 +20,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.redaction import mask
+from labext.steering import tame
 from labext.transport.operation import Operation
 
 WORDS_LIMIT = 500
@@ -70,9 +71,9 @@ def server_words(body: bytes, content_type: str = "") -> str:
 
 
 def first_words(text: str, limit: int = 80) -> str:
-    """Return the start of a text as one masked line."""
+    """Return the start of a text as one masked line that steers no terminal."""
     # Masked before it is cut: half a secret would not be recognised.
-    line = " ".join(mask(text[: limit * 20]).split())
+    line = " ".join(tame(mask(text[: limit * 20])).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

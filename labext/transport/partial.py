@@ -10,32 +10,17 @@ import errno
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, TypeVar
 
+from labext import locking
 from labext.errors import StorageError
 from labext.storage import is_full
 
 _T = TypeVar("_T")
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(fileno: int) -> None:
-        os.lseek(fileno, 0, os.SEEK_SET)
-        msvcrt.locking(fileno, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(fileno: int) -> None:
-        fcntl.flock(fileno, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-_HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 
 
 class Partial:
@@ -59,7 +44,11 @@ class Partial:
         if self.target.is_dir():
             raise StorageError(f"{self.target} is a folder.", "Choose the name of a file.")
         self._file = self._storing(self._opened)
-        self._take_up()
+        try:
+            self._take_up()
+        except BaseException:  # interrupted: what is not entered is not left either
+            self._file.close()
+            raise
         return self
 
     def __exit__(
@@ -110,7 +99,7 @@ class Partial:
             opened = self._path.open("ab", buffering=0)
             try:
                 self._locked(opened)
-                if self._is_still(opened):
+                if locking.is_still(opened.fileno(), self._path):
                     return opened
             except BaseException:
                 opened.close()
@@ -118,22 +107,11 @@ class Partial:
             opened.close()
 
     def _locked(self, opened: BinaryIO) -> None:
-        try:
-            _lock(opened.fileno())
-        except OSError as failure:
-            if failure.errno in _HELD:
-                raise StorageError(
-                    f"Another download is writing to {self.target}.",
-                    "Wait until it is done, or choose another folder.",
-                ) from None
-            # A file system without locks: go on, as two downloads at once are rare.
-
-    def _is_still(self, opened: BinaryIO) -> bool:
-        """Tell whether the file is not one that another download has just put in its place."""
-        try:
-            return os.path.samestat(os.fstat(opened.fileno()), os.stat(self._path))
-        except FileNotFoundError:
-            return False
+        if not locking.take(opened.fileno()):
+            raise StorageError(
+                f"Another download is writing to {self.target}.",
+                "Wait until it is done, or choose another folder.",
+            )
 
     def _take_up(self) -> None:
         """Learn from the note what an earlier download left."""

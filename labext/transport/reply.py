@@ -77,7 +77,8 @@ class Reply:
         start = self.content[:200].lstrip()
         if "html" in kind or looks_like_html(start.decode("utf-8", "replace")):
             return self._senseless("an answer of its own")
-        bounded = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        length = self.headers.get("Content-Length", "")  # may itself be cut before its digits
+        bounded = length.strip().isdigit() or "Transfer-Encoding" in self.headers
         if not start and not bounded:
             return self._senseless("a whole answer")
         if self._op.answer == "json" or ("json" in kind and start[:1] in {b"{", b"["}):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, Self
 
 import requests
 from requests.auth import AuthBase
@@ -21,11 +21,11 @@ from labext.transport.lost import NETWORK_ERRORS, Lost, lost
 from labext.transport.operation import Operation, Repeat
 from labext.transport.pacing import Pacer, Rate, Unpaced
 from labext.transport.reply import Reply
-from labext.transport.retries import Again, retrying
-from labext.transport.session import Sessions, Timeout, trust
+from labext.transport.retries import Again
+from labext.transport.session import Sessions, Timeout
+from labext.transport.store import Store
+from labext.transport.terms import Terms
 from labext.transport.verdict import after_half, after_loss, after_refusal, is_settled
-
-_T = TypeVar("_T")
 
 _log = logger("labext.transport")
 
@@ -63,16 +63,18 @@ class Transport:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base_url = f"{base_url.rstrip('/')}/"
-        self.service = service
         self._auth = auth
         self._pacer = Unpaced() if rate is None else Pacer(rate, clock=clock, sleep=sleep)
-        self._verify = trust(verify)
         self._explain = explain
-        self._timeout = timeout
-        self._attempts = attempts
-        self._patience = patience
-        self._clock = clock
-        self._sleep = sleep
+        self._terms = Terms(
+            service=service,
+            verify=verify,
+            timeout=timeout,
+            attempts=attempts,
+            patience=patience,
+            clock=clock,
+            sleep=sleep,
+        )
         self._answered = False
         self._sessions = Sessions(clock)
 
@@ -124,7 +126,7 @@ class Transport:
             content=content,
             headers=headers,
         )
-        return self._tried(lambda: self._whole(call, timeout or self._timeout))
+        return self._terms.tried(lambda: self._whole(call, timeout or self._terms.timeout))
 
     @contextmanager
     def stream(
@@ -152,7 +154,9 @@ class Transport:
             content=content,
             headers=headers,
         )
-        with self._tried(lambda: self._begun(call, timeout or self._timeout)) as response:
+        with self._terms.tried(
+            lambda: self._begun(call, timeout or self._terms.timeout)
+        ) as response:
             error: LabextError
             try:
                 yield response
@@ -160,7 +164,7 @@ class Transport:
             except NETWORK_ERRORS as failure:
                 if not _of_network(failure):
                     raise
-                error = lost(failure, call.url, self.service).error
+                error = lost(failure, call.url, self._terms.service).error
         raise error
 
     def download(
@@ -172,27 +176,11 @@ class Transport:
         on_bytes: OnBytes | None = None,
     ) -> Path:
         """Download a presigned address to `target`, as `labext.transport.download.fetch` does."""
-        return fetch(
-            url,
-            target,
-            fresh=fresh,
-            on_bytes=on_bytes,
-            verify=self._verify,
-            timeout=self._timeout,
-            attempts=self._attempts,
-            patience=self._patience,
-            service=self.service,
-            clock=self._clock,
-            sleep=self._sleep,
-        )
+        return fetch(url, target, fresh=fresh, on_bytes=on_bytes, terms=self._terms)
 
-    def _tried(self, once: Callable[[], _T]) -> _T:
-        policy = retrying(self._attempts, self._patience, clock=self._clock, sleep=self._sleep)
-        try:
-            return policy(once)
-        except Again as again:
-            error = again.error
-        raise error
+    def store(self) -> Store:
+        """Return where presigned addresses lead, on this transport's terms and with no key."""
+        return Store(self._terms)
 
     def _whole(self, call: Call, timeout: Timeout) -> Reply:
         response = self._response(call, timeout)
@@ -218,15 +206,19 @@ class Transport:
     def _response(self, call: Call, timeout: Timeout, *, away: bool = False) -> requests.Response:
         """Send once; return the answer's beginning, or raise what its loss means."""
         session = self._sessions.mine(fresh=call.op.repeat is Repeat.UNSENT)
-        with call.opened() as stream, self._pacer.turn(self._patience) as turn:
-            began = self._clock()
+        with call.opened() as stream, self._pacer.turn(self._terms.patience) as turn:
+            began = self._terms.clock()
             request = call.request(self._auth, stream)
-            got = exchange(session, request, timeout, self._verify, self.service, away=away)
+            got = exchange(
+                session, request, timeout, self._terms.verify, self._terms.service, away=away
+            )
             self._sessions.used()
             if not isinstance(got, Lost):
                 turn.answered(got.headers)
         outcome = got.why if isinstance(got, Lost) else got.status_code
-        _log.debug("%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._clock() - began)
+        _log.debug(
+            "%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._terms.clock() - began
+        )
         if isinstance(got, Lost):
             raise after_loss(call, got, answered=self._answered)
         self._answered = True
@@ -237,11 +229,11 @@ class Transport:
             # At once: `response.content` would put it together from pieces of 10 KiB.
             return bytes(response.raw.read(decode_content=True))
         except NETWORK_ERRORS as failure:
-            missing = lost(failure, call.url, self.service)
+            missing = lost(failure, call.url, self._terms.service)
         raise after_loss(call, missing, answered=True)
 
     def _refused(self, call: Call, response: requests.Response) -> Exception:
-        verdict = after_refusal(call, response, self.service, self._explain)
+        verdict = after_refusal(call, response, self._terms.service, self._explain)
         if isinstance(verdict, Again) and verdict.after:
             self._pacer.pause(verdict.after)
         return verdict
@@ -253,7 +245,7 @@ class Transport:
             response.headers,
             content,
             repeated=call.seen,
-            service=self.service,
+            service=self._terms.service,
         )
 
 

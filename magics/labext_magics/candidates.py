@@ -35,9 +35,14 @@ class Candidates:
         self._by_kind: Mapping[str, Callable[[str], Found]] = {
             "jobs": lambda _: (self._live("jobs", _job_names), "job"),
             "batches": lambda _: (self._live("batches", _batch_names), "job"),
+            "pipelines": lambda _: (self._live("pipelines", _saved_pipelines), "pipeline"),
+            "unfinished": lambda _: (
+                self._live("unfinished", lambda jobs: jobs.unfinished_names()),
+                "job",
+            ),
             "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
             "files": lambda _: (self._live("files", lambda jobs: jobs.files()), "file"),
-            "folders": lambda _: (self._live("folders", _folders), "folder"),
+            "folders": lambda _: (self._live("folders", lambda jobs: jobs.folders()), "folder"),
             "profiles": lambda _: (_profiles(), "profile"),
             "paths": lambda typed: (_paths(typed), "path"),
             "variables": lambda _: (self._rows(), "variable"),
@@ -101,13 +106,17 @@ class Candidates:
 
 
 def _newest(jobs: JobsClient) -> Iterator[tuple[str, bool]]:
-    """Yield the newest jobs' names and whether each is a batch; a split batch goes by its own."""
+    """Yield the newest jobs' names and whether each has jobs of its own.
+
+    A split batch goes by its own name.
+    """
+    from labext.jobs import rows
     from labext.jobs.names import parse_part
 
     for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST):
         name = str(row.get("JobName"))
         part = parse_part(name)
-        yield part[0] if part else name, row.get("Type") == "batch" or "batchStatus" in row
+        yield part[0] if part else name, rows.is_parent(row)
 
 
 def _job_names(jobs: JobsClient) -> list[str]:
@@ -118,9 +127,14 @@ def _batch_names(jobs: JobsClient) -> list[str]:
     return list(dict.fromkeys(name for name, is_batch in _newest(jobs) if is_batch))
 
 
-def _folders(jobs: JobsClient) -> list[str]:
-    files = set(jobs.files())
-    return [name for name in jobs.files(include_folders=True) if name not in files]
+def _saved_pipelines(jobs: JobsClient) -> list[str]:
+    """Return the saved pipelines that the newest jobs are runs of: the service lists none."""
+    from labext.jobs import rows
+    from labext.jobs.identity import stored_settings
+
+    runs = filter(rows.is_pipeline, islice(jobs.iter_jobs(limit=NEWEST), NEWEST))
+    saved = ((stored_settings(row) or {}).get("pipelineName") for row in runs)
+    return list(dict.fromkeys(name for name in saved if isinstance(name, str) and name))
 
 
 def _profiles() -> list[str]:

@@ -60,7 +60,8 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
         SimpleCompletion(text=_written(text, offer, place), type=offer.type)
         for offer in offers(magic_named(name), place, candidates.Candidates(ip, place.typed))
         for text in offer.texts
-        if text.startswith(place.bare)
+        # a service's name that breaks the line, or steers the terminal, is no name to type
+        if text.startswith(place.bare) and text.isprintable()
     ]
     # an empty answer would not suppress the others: the fragment itself stands for nothing
     found = found or [SimpleCompletion(text=place.fragment, type="text")]

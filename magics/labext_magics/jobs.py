@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from labext_magics import jobs_connect, jobs_files, jobs_look, jobs_remove, jobs_submit, kinds
+from labext_magics import (
+    jobs_connect,
+    jobs_files,
+    jobs_look,
+    jobs_remove,
+    jobs_resume,
+    jobs_submit,
+    kinds,
+)
 from labext_magics.grammar import Command, Magic, Parameter
-
-_OUT = Parameter("out", kinds.NEW_VARIABLE, "store the result under this name, and don't show it")
-_EMAIL = Parameter("email", kinds.text("ADDRESS"), "a teammate's, where you may see them")
-_YES = Parameter("yes", None, "do it")
-_PREVIEW = Parameter("preview", None, "only show what would go")
-_JOB = Parameter("NAME", kinds.JOB, "a job or a batch", required=True)
-_JOBS = Parameter("NAME", kinds.JOB, "a job or a batch", required=True, many=True)
-_FOLLOW = (
-    Parameter("check", None, "check the settings here and by the service, and submit nothing"),
-    Parameter("wait", None, "watch until it ends"),
-    Parameter("to", kinds.PATH, "with --wait: fetch the results into this folder"),
-    Parameter("background", None, "watch without holding the notebook up"),
-    _OUT,
+from labext_magics.jobs_options import (
+    AFTERWARDS,
+    BACKGROUND,
+    CHECK,
+    EMAIL,
+    JOB,
+    JOBS,
+    OUT,
+    PREVIEW,
+    PROJECT,
+    ROWS,
+    YES,
 )
-_ROWS = (
-    Parameter("from", kinds.VARIABLE, "the rows: a DataFrame, or a dict of names to settings"),
-    Parameter("name-column", kinds.COLUMN, "the column of the jobs' names"),
-)
+from labext_magics.jobs_pipeline import PIPELINE, RUN_PIPELINE
+from labext_magics.jobs_usage import USAGE
 
 SUBMIT = Command(
     "submit",
@@ -33,8 +38,9 @@ SUBMIT = Command(
         Parameter(
             "set", kinds.SETTING, "a setting; {…} gives a Python object", many=True, dest="settings"
         ),
-        Parameter("project", kinds.text("PROJ_ID"), "the project to file it under"),
-        *_FOLLOW,
+        PROJECT,
+        CHECK,
+        *AFTERWARDS,
     ],
     body="its settings, as YAML or JSON; or `type`, `name` and `settings`. TOOL may then stand "
     "there.",
@@ -53,7 +59,7 @@ BATCH = Command(
     [Parameter("NAME", kinds.NEW_NAME, "the batch's name")],
     [
         Parameter("type", kinds.TOOL, "the tool", dest="tool"),
-        *_ROWS,
+        *ROWS,
         Parameter(
             "map", kinds.MAPPING, "the column a setting is taken from", many=True, dest="mapping"
         ),
@@ -62,7 +68,8 @@ BATCH = Command(
         ),
         Parameter("max-runtime", kinds.WHOLE, "seconds that each job may run"),
         Parameter("budget", kinds.POSITIVE, "weighted hours that the batch may use"),
-        *_FOLLOW,
+        CHECK,
+        *AFTERWARDS,
     ],
     body="the jobs, as YAML or JSON: a list of `name` and `settings`, a mapping of names to "
     "settings, or the service's own `jobNames` and `settings`.",
@@ -86,72 +93,92 @@ MAGIC = Magic(
                     "WORD", kinds.text("WORD"), "only tools with this word in their description"
                 )
             ],
-            [_OUT],
+            [OUT],
         ),
         Command(
             "tool",
             "Show the parameters of a tool.",
             jobs_look.tool,
             [Parameter("TOOL", kinds.TOOL, "a tool", required=True)],
-            [_OUT],
+            [OUT],
             examples=["%jobs tool peptide_build"],
         ),
         SUBMIT,
         BATCH,
+        PIPELINE,
+        RUN_PIPELINE,
+        jobs_resume.RESUME,
         Command(
             "list",
-            "List jobs, the newest first; or the jobs of a batch.",
+            "List jobs, the newest first; or the jobs of a batch or a pipeline.",
             jobs_look.list_,
             options=[
-                Parameter("batch", kinds.BATCH, "the jobs of this batch, in their order"),
+                Parameter(
+                    "batch", kinds.BATCH, "the jobs of this batch or pipeline, in their order"
+                ),
                 Parameter("limit", kinds.WHOLE, "at most this many"),
                 Parameter("start-key", kinds.text("KEY"), "go on where an earlier list ended"),
                 Parameter("organization", None, "the whole organization's, where you may see them"),
-                Parameter("subjobs", None, "also the jobs inside batches"),
-                _EMAIL,
+                Parameter("subjobs", None, "also the jobs inside batches and pipelines"),
+                EMAIL,
                 Parameter("scores", None, "spread the scores into columns `score.…`"),
-                *_ROWS,
-                _OUT,
+                *ROWS,
+                OUT,
             ],
             details="With --batch and --from the rows that the batch was made of are joined to it.",
             examples=["scores = %jobs list --batch folds --scores"],
         ),
-        Command("show", "Show one job or batch.", jobs_look.show, [_JOB], [_EMAIL, _OUT]),
+        Command("show", "Show one job, batch or pipeline.", jobs_look.show, [JOB], [EMAIL, OUT]),
         Command(
             "watch",
-            "Watch a job or a batch until it ends; interrupting ends the watching only.",
+            "Watch a job, a batch or a pipeline to its end; interrupting ends the watching only.",
             jobs_look.watch,
-            [_JOB],
-            [Parameter("background", None, "watch without holding the notebook up"), _EMAIL, _OUT],
+            [JOB],
+            [BACKGROUND, EMAIL, OUT],
         ),
         Command(
             "results",
             "Fetch the results into a folder; what is there and whole is kept.",
             jobs_files.results,
-            [_JOB],
+            [JOB],
             [
                 Parameter("to", kinds.PATH, "the folder; else one with the job's name"),
                 Parameter("file", kinds.text("FILE"), "one file instead of all"),
                 Parameter("pdbs-only", None, "only the structures"),
-                _EMAIL,
-                _OUT,
+                Parameter(
+                    "frame", None, "give a row a job: its metrics, its input, where its files are"
+                ),
+                *ROWS,
+                EMAIL,
+                OUT,
             ],
-            examples=["%jobs results helix1 --to out/helix1"],
+            details="Without --frame a row is a file. With it the rows that a batch was made of "
+            "stand beside the metrics; --from gives them where it was sent from elsewhere.",
+            examples=[
+                "%jobs results helix1 --to out/helix1",
+                "table = %jobs results folds --to out/folds --frame",
+            ],
         ),
-        Command("stop", "Stop jobs or batches.", jobs_remove.stop, [_JOBS]),
+        Command("stop", "Stop jobs, batches or pipelines.", jobs_remove.stop, [JOBS]),
         Command(
             "delete",
-            "Delete jobs or batches with their data.",
+            "Delete jobs, batches or pipelines with their data.",
             jobs_remove.delete,
-            [_JOBS],
-            [_YES, _PREVIEW],
+            [JOBS],
+            [YES, PREVIEW],
         ),
         Command(
             "upload",
             "Upload files; a setting refers to one by its bare name.",
             jobs_files.upload,
             [Parameter("PATH", kinds.PATH, "a file", required=True, many=True)],
-            [Parameter("folder", kinds.FOLDER, "the folder to file it in"), _OUT],
+            [
+                Parameter("folder", kinds.FOLDER, "the folder to file it in"),
+                Parameter("presigned", None, "send it straight to the service's store"),
+                OUT,
+            ],
+            details="What is too large for the service itself goes to its store anyway. There it "
+            "is looked for afterwards.",
         ),
         Command(
             "files",
@@ -160,7 +187,7 @@ MAGIC = Magic(
             options=[
                 Parameter("folder", kinds.FOLDER, "only this folder's"),
                 Parameter("folders", None, "also the folders"),
-                _OUT,
+                OUT,
             ],
         ),
         Command(
@@ -168,8 +195,9 @@ MAGIC = Magic(
             "Remove an uploaded file or a folder.",
             jobs_remove.rm,
             [Parameter("FILE", kinds.UPLOADED, "an uploaded file")],
-            [Parameter("folder", kinds.FOLDER, "a folder with its files"), _YES, _PREVIEW],
+            [Parameter("folder", kinds.FOLDER, "a folder with its files"), YES, PREVIEW],
         ),
+        USAGE,
         Command(
             "connect",
             "Use a job service: by its address, a profile's name, or the sandbox.",
@@ -196,6 +224,6 @@ MAGIC = Magic(
             options=[Parameter("keep", None, "keep the key in the keyring")],
             guarded=True,
         ),
-        Command("status", "Show which service is in use.", jobs_connect.status, options=[_OUT]),
+        Command("status", "Show which service is in use.", jobs_connect.status, options=[OUT]),
     ],
 )

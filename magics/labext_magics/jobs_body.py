@@ -1,4 +1,4 @@
-"""What the body of `%%jobs submit` and `%%jobs batch` may be, in its several forms."""
+"""What the body of `%%jobs submit`, `%%jobs batch` and `%%jobs pipeline` may be."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ _BATCH = {
     "weightedHoursBudget": "budget",
 }
 
+_PIPELINE = {"name": "name", "jobName": "name", "projectTag": "project"}
+_INPUTS = ("initialInputs", "inputs")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -41,6 +44,16 @@ class Batch:
     jobs: Any = None
     max_runtime: int | None = None
     budget: float | None = None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline to submit; the bare words in its stages' settings are still to be cast."""
+
+    name: str | None
+    project: str | None
+    inputs: Any = None
+    stages: Any = None
 
 
 def job(text: str, line: Job) -> Job:
@@ -78,6 +91,49 @@ def batch(text: str, line: Batch) -> Batch:
     return replace(found, jobs=_named(read))
 
 
+def pipeline(text: str, line: Pipeline) -> Pipeline:
+    """Return the pipeline of a line and its body: `initialInputs` (or `inputs`) and `stages`.
+
+    An input that is a bare word is the text that was typed: it is a sequence or a name.
+    """
+    read = body.read(text)
+    if not isinstance(read, Mapping):
+        raise InputError(
+            "The cell's body is no mapping.", "Write `initialInputs: […]` and `stages:` below it."
+        )
+    given = [name for name in _INPUTS if name in read]
+    if given and line.inputs is not None:
+        raise InputError(
+            f"The line has `--inputs`, and the body has `{given[0]}`.", "Keep one of the two."
+        )
+    if len(given) > 1:
+        raise InputError(
+            f"The body has {' and '.join(given)}, which are the same.", "Keep one of the two."
+        )
+    missing = ["`initialInputs`"] * (not given and line.inputs is None)
+    missing += ["`stages`"] * ("stages" not in read)
+    rest = {name: value for name, value in read.items() if name not in (*_INPUTS, "stages")}
+    found: Pipeline = _filled(line, rest, _PIPELINE, "pipeline")
+    if missing:
+        raise InputError(
+            f"The cell's body has no {' and no '.join(missing)}.",
+            "`%jobs pipeline --help` shows an example.",
+        )
+    inputs = _texts(read[given[0]]) if given else line.inputs
+    if isinstance(inputs, Mapping):
+        raise InputError(
+            f"The body's `{given[0]}` is a mapping, and no list.",
+            "Write `[…]`; a variable goes on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
+        )
+    return replace(found, inputs=inputs, stages=read["stages"])
+
+
+def _texts(inputs: Any) -> Any:
+    if not isinstance(inputs, list):
+        return body.words(inputs)
+    return [body.words(each) if isinstance(each, Typed) else body.plain(each) for each in inputs]
+
+
 def _filled(line: Any, given: Mapping[str, Any], fields: Mapping[str, str], command: str) -> Any:
     """Return what the line says, completed by the body; InputError where they differ."""
     changes: dict[str, Any] = {}
@@ -111,7 +167,7 @@ def _paired(read: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(settings, list) or len(settings) != len(names):
         number = len(settings) if isinstance(settings, list) else 0
         raise InputError(
-            f"The body has {len(names)} jobNames and {number} settings.",
+            f"The body has {len(names):,} jobNames and {number:,} settings.",
             "Give one mapping of settings for each name, in the same order.",
         )
     return [{"name": n, "settings": s} for n, s in zip(names, settings, strict=True)]

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from labext import wording
 from labext.errors import InputError
 from labext_magics import output
 from labext_magics.dispatch import Call
 from labext_magics.line import quote
+from labext_magics.rows import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def results(
-    call: Call, *, name: str, to: Path | None, file: str | None, pdbs_only: bool, email: str | None
+    call: Call,
+    *,
+    name: str,
+    to: Path | None,
+    file: str | None,
+    pdbs_only: bool,
+    email: str | None,
+    frame: bool = False,
+    from_: Any = None,
+    name_column: str | None = None,
 ) -> pd.DataFrame:
-    """Fetch results into a folder, say where they are, and return a row for each file."""
+    """Fetch results into a folder, say where they are, and return a row for each file.
+
+    With `frame` it is a row for each job, its metrics beside the rows that it was made of.
+    """
     import labext_widgets
 
+    if not frame and (from_ is not None or name_column is not None):
+        raise InputError("The rows are for the frame of the results.", "Add `--frame`.")
+    rows = None if from_ is None else frame_of(from_)
     target = to or Path(name)
     options = {"--to": target, "--file": file, "--email": email}
     words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
@@ -36,10 +52,10 @@ def results(
             on_phase=transfer.phase,
         )
         transfer.end(fetched.message)
-    return fetched.files
+    return fetched.frame(rows, name_column) if frame else fetched.files
 
 
-def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
+def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool) -> pd.DataFrame:
     """Upload files, all of which must be there, and return a row for each."""
     import pandas as pd
 
@@ -57,7 +73,7 @@ def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
         )
     rows = []
     for each in path:
-        call.jobs.upload(each, folder)
+        call.jobs.upload(each, folder, presigned=presigned)
         rows.append({"file": each.name, "folder": folder or "", "bytes": each.stat().st_size})
     output.say(
         f"{wording.listed(p.name for p in path)} uploaded; "
@@ -68,6 +84,7 @@ def upload(call: Call, *, path: list[Path], folder: str | None) -> pd.DataFrame:
 
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     """Return a row for each uploaded file."""
-    import pandas as pd
+    from labext.frames import Column, frame
 
-    return pd.DataFrame({"file": call.jobs.files(folder, include_folders=folders)}, dtype="str")
+    found = call.jobs.files(folder, include_folders=folders)
+    return frame([{"file": name} for name in found], [Column("file", "text")])

@@ -21,8 +21,9 @@ def tools(call: Call, *, word: str | None) -> pd.DataFrame:
         return found
     texts = found[["name", "displayName", "description"]].fillna("").astype(str)
     has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
-    kept: pd.DataFrame = found.loc[has_it.any(axis=1)].reset_index(drop=True)
-    return kept
+    from labext.jobs.toolviews import Described
+
+    return Described(found.loc[has_it.any(axis=1)].reset_index(drop=True))
 
 
 def tool(call: Call, *, tool: str) -> pd.DataFrame:
@@ -30,6 +31,9 @@ def tool(call: Call, *, tool: str) -> pd.DataFrame:
     found = call.jobs.tool(tool)
     if description := found.attrs.get("description"):
         output.say(f"{tool}: {description}")
+    named = [("Paper", found.attrs.get("paper")), ("source", found.attrs.get("github"))]
+    if told := "; ".join(f"{what}: {address}" for what, address in named if address):
+        output.say(told[0].upper() + told[1:])
     return found
 
 
@@ -64,7 +68,7 @@ def list_(
 
 
 def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
-    """Return the row of one job or batch."""
+    """Return the row of one job, batch or pipeline."""
     return call.jobs.show(name, email=email)
 
 
@@ -75,7 +79,7 @@ def watch(call: Call, *, name: str, background: bool, email: str | None) -> pd.D
 
 
 def follow(call: Call, name: str, *, background: bool, email: str | None = None) -> bool:
-    """Draw a job or a batch until it ends; say whether it has.
+    """Draw a job, a batch or a pipeline until it ends; say whether it has.
 
     Raises JobFailedError if it did not end as complete.
     """
@@ -103,7 +107,7 @@ def _failed(last: Progress) -> JobFailedError:
     reason = f": {last.reason.rstrip('.')}" if last.reason else ""
     step = (
         f"`%jobs list --batch {last.subject}` shows its jobs."
-        if last.kind == "batch"
+        if last.kind in ("batch", "pipeline")
         else f"`%jobs show {last.subject}` shows its settings."
     )
     return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)

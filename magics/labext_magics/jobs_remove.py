@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def stop(call: Call, *, name: list[str]) -> None:
-    """Stop jobs or batches, once all of them are known to be there."""
+    """Stop jobs, batches or pipelines, once all of them are known to be there."""
     for each in name:
         call.jobs.job(each)
     for each in name:
@@ -22,13 +22,14 @@ def stop(call: Call, *, name: list[str]) -> None:
 
 
 def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
-    """Delete jobs or batches with their data; a preview returns the rows that would go."""
+    """Delete jobs, batches or pipelines; a preview returns the rows that would go."""
     rows = {each: call.jobs.job(each) for each in name}
     would_go = [_described(each, row) for each, row in rows.items()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         from labext.jobs.rows import table
+        from labext.jobs.rowviews import JobRows
 
-        return table(rows.values())
+        return JobRows(table(rows.values()))
     for each in name:
         output.say(_sentence(call.jobs.delete(each)))
     return None
@@ -53,10 +54,11 @@ def rm(
 
 
 def _described(name: str, row: dict[str, Any]) -> str:
-    state = row.get("batchStatus") or row.get("JobStatus")
-    parts = sum(int(n) for n in (row.get("statuses") or {}).values())
-    inside = f" with {wording.count(parts, 'job')}" if row.get("batchStatus") else ""
-    return f"{name} ({row.get('Type')}{inside}, {state}) and its results"
+    from labext.jobs import rows
+
+    parts = sum(rows.tally(row.get("statuses")).values())
+    inside = f" with {wording.count(parts, 'job')}" if rows.is_parent(row) else ""
+    return f"{name} ({row.get('Type')}{inside}, {rows.phase(row)}) and its results"
 
 
 def _uploaded(call: Call, file: str) -> str:

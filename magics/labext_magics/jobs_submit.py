@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import wording
 from labext.errors import InputError
-from labext_magics import jobs_body, jobs_files, jobs_look, output
+from labext_magics import jobs_body, jobs_follow, jobs_resume, output
 from labext_magics.casting import cast_settings, merged
 from labext_magics.dispatch import Call
 from labext_magics.rows import rows_of
@@ -33,7 +33,7 @@ def submit(
     background: bool,
 ) -> pd.DataFrame:
     """Submit one job, or find the same one there; return its row."""
-    _check_follow(check=check, wait=wait, to=to, background=background)
+    jobs_follow.check(only_check=check, wait=wait, to=to, background=background)
     line = jobs_body.Job(tool, name, merged(settings), project)
     job = line if call.body is None else jobs_body.job(call.body, line)
     if job.tool is None:
@@ -46,7 +46,7 @@ def submit(
         return _checked(job.tool, jobs.validate(job.tool, typed, job.name))
     done = jobs.submit(job.name, job.tool, typed, job.project)
     output.say(done.message)
-    _follow(call, done.name, wait=wait, to=to, background=background)
+    jobs_follow.follow(call, done.name, wait=wait, to=to, background=background)
     return jobs.show(done.name)
 
 
@@ -67,7 +67,7 @@ def batch(
     background: bool,
 ) -> pd.DataFrame:
     """Submit a batch, or find the same one there; return a row for each job."""
-    _check_follow(check=check, wait=wait, to=to, background=background)
+    jobs_follow.check(only_check=check, wait=wait, to=to, background=background)
     asked = jobs_body.Batch(name, tool, None, max_runtime, budget)
     if call.body is not None:
         _check_alone(from_, name_column, mapping)
@@ -92,9 +92,10 @@ def batch(
         checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
         output.say(f"{asked.name} is valid with {wording.count(len(checked), 'job')}; {_NOT_SENT}.")
         return checked
-    done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
+    with jobs_resume.interruptible(jobs, asked.name):
+        done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
     output.say(done.message)
-    ended = _follow(call, done.name, wait=wait, to=to, background=background)
+    ended = jobs_follow.follow(call, done.name, wait=wait, to=to, background=background)
     return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
 
 
@@ -104,20 +105,6 @@ def _checked(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
 
     output.say(f"These settings of {tool} are valid; {_NOT_SENT}.")
     return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
-
-
-def _check_follow(*, check: bool, wait: bool, to: Path | None, background: bool) -> None:
-    """Raise InputError for options about what comes afterwards that don't go together."""
-    faults = {
-        "`--to` fetches the results when there are some": to is not None and not wait,
-        "`--background` doesn't wait, and `--wait` does": background and wait,
-        "`--check` submits nothing, so there is nothing to wait for": check
-        and (wait or background),
-    }
-    for what, is_wrong in faults.items():
-        if is_wrong:
-            step = "Add `--wait`." if to is not None and not check else "Keep one of the two."
-            raise InputError(f"{what}.", step)
 
 
 def _check_alone(from_: Any, name_column: str | None, mapping: list[dict[str, str]]) -> None:
@@ -141,13 +128,3 @@ def _incomplete(asked: jobs_body.Batch) -> InputError:
         "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
         "--map sequence=bases`.",
     )
-
-
-def _follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> bool:
-    """Watch what was submitted and fetch its results, if asked to; say whether it has ended."""
-    if not wait and not background:
-        return False
-    ended = jobs_look.follow(call, name, background=background)
-    if ended and to is not None:
-        jobs_files.results(call, name=name, to=to, file=None, pdbs_only=False, email=None)
-    return ended

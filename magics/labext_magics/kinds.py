@@ -136,6 +136,18 @@ def _columns(raw: Raw, scope: Scope) -> dict[str, str]:
     return columns
 
 
+def _inputs(raw: Raw, scope: Scope) -> list[Any]:
+    """Read one text, or an expression that gives one text or a list of what JSON has a form for."""
+    value = _object(raw, scope)
+    if isinstance(value, str):
+        if not value:
+            raise ValueError(value)
+        return [value]
+    from labext.jobs.pipelines import listed_inputs
+
+    return listed_inputs(value)
+
+
 def text(metavar: str = "TEXT", live: str = "") -> Kind:
     """Return the kind of a text; a number or a path out of an expression will do as well."""
     return Kind(metavar, "a text", _text, live)
@@ -155,6 +167,8 @@ def choice(*words: str) -> Kind:
 
 JOB = text("NAME", "jobs")
 BATCH = text("NAME", "batches")
+PIPELINE = text("PIPELINE", "pipelines")
+UNFINISHED = text("NAME", "unfinished")
 NEW_NAME = text("NAME")
 TOOL = text("TOOL", "tools")
 UPLOADED = text("FILE", "files")
@@ -166,5 +180,6 @@ WHOLE = Kind("N", "a whole number from 1", _whole)
 POSITIVE = Kind("NUMBER", "a number above 0", _positive)
 VARIABLE = Kind("VARIABLE", "the name of a variable, or {an expression}", _variable, "variables")
 NEW_VARIABLE = Kind("VARIABLE", "the name of a variable", _new_variable)
+INPUTS = Kind("{LIST}", "{a list}, or one text", _inputs)
 SETTING = Kind("SETTING=VALUE", "SETTING=VALUE, or {a dict}", _settings, "settings")
 MAPPING = Kind("SETTING=COLUMN", "SETTING=COLUMN, or {a dict}", _columns, "mapping")

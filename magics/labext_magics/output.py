@@ -16,7 +16,7 @@ def say(text: str) -> None:
 
 
 def confirmed(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
-    """Return whether to destroy now; False for a preview.
+    """Return whether to destroy now; False for a preview, which says what would go.
 
     Raises InputError, naming what would go, unless one of the two was asked for.
     """
@@ -27,4 +27,6 @@ def confirmed(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -
             f"This would {what}: {listed(would_go)}.",
             "Add --yes to do it, or --preview to only see what would go.",
         )
+    if preview:
+        say(f"This would {what}: {listed(would_go)}. Nothing is changed by looking.")
     return yes

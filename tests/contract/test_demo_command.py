@@ -161,6 +161,28 @@ def test_doctor_gives_the_line_that_installs_what_is_missing(
     assert f"tool rna_fold: absent: {line}" in out
 
 
+def test_doctor_names_the_extra_that_is_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from labext import extras
+    from labext.sandbox.jobs import catalogue
+    from labext.sandbox.jobs.tool import Tool
+
+    pair = {"primer_design": "primer3-py", "gene_find": "pyrodigal"}
+    found = Tool.absent
+    monkeypatch.setattr(
+        Tool, "absent", lambda self: [self.name] if self.name in pair else found(self)
+    )
+    monkeypatch.setattr(extras, "installed", lambda name: None if name in pair.values() else "1.0")
+    cli.main(["doctor"])
+    out = capsys.readouterr().out
+    line = f'{sys.executable} -m pip install "labext-jupyter[gpl-tools]"'
+    assert f"extra gpl-tools: missing {', '.join(pair.values())}: {line}" in out
+    for name in pair:
+        assert f"tool {name}: absent: {line}" in out
+        assert name not in catalogue.catalogue()
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])

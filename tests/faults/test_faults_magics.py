@@ -19,7 +19,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-import labext.jobs.client
+import labext.jobs.client.base
 from labext.errors import (
     AccessError,
     ArchiveError,
@@ -42,7 +42,7 @@ Run = Callable[[str], LabextError]
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     monkeypatch.chdir(tmp_path)
     patient = functools.partial(Transport, attempts=2)
-    monkeypatch.setattr(labext.jobs.client, "Transport", patient)
+    monkeypatch.setattr(labext.jobs.client.base, "Transport", patient)
     ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     ip.run_cell("%load_ext labext").raise_error()
     yield ip

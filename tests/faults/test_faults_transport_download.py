@@ -18,6 +18,7 @@ import pytest
 from labext.errors import AccessError, NotFoundError, ServiceError, StorageError, UnreachableError
 from labext.transport import partial
 from labext.transport.download import fetch
+from labext.transport.terms import Terms
 
 CONTENT = random.Random(7).randbytes(300_000)
 ETAG = '"v1"'
@@ -54,8 +55,8 @@ class Store:
 def into(tmp_path: Path, clock: Any) -> Any:
     def get(server: Any, name: str = "a.zip", **options: Any) -> Path:
         url = server if isinstance(server, str) else f"{server.url}{name}?signature=c0ffee"
-        settings: dict[str, Any] = {"timeout": (1, 0.3), "clock": clock, "sleep": clock.sleep}
-        return fetch(url, tmp_path / "out" / name, **(settings | options))
+        terms = Terms(timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
+        return fetch(url, tmp_path / "out" / name, terms=terms, **options)
 
     return get
 

@@ -87,6 +87,49 @@ def descend(work: Path, payload: Payload) -> dict[str, Any]:
     return {}
 
 
+def escape(work: Path, payload: Payload) -> dict[str, Any]:
+    """Start two that cut loose as far as a process can; then wait, end, or die.
+
+    One is a daemon of two forks, one a program without the task's environment. Both lead sessions
+    of their own, work elsewhere and ignore what asks them to end.
+    """
+    first = os.fork()
+    if first == 0:
+        os.setsid()
+        if os.fork() == 0:
+            _cut_loose(work)
+        os._exit(0)
+    os.waitpid(first, 0)
+    program = (
+        "import signal, time;"
+        "[signal.signal(number, signal.SIG_IGN) for number in (1, 2, 15)];"
+        "time.sleep(300)"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", program], cwd="/", env={}, start_new_session=True
+    )
+    while not (work / "daemon").exists():
+        time.sleep(0.01)
+    pids = [os.getpid(), other.pid, int((work / "daemon").read_text())]
+    (work / "pids.part").write_text(" ".join(map(str, pids)))
+    (work / "pids.part").rename(work / "pids")
+    if payload.get("die"):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(payload.get("seconds", 300))
+    return {}
+
+
+def _cut_loose(work: Path) -> None:
+    (work / "daemon.part").write_text(str(os.getpid()))
+    (work / "daemon.part").rename(work / "daemon")
+    os.chdir("/")
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    os.closerange(0, 1024)
+    time.sleep(300)
+    os._exit(0)
+
+
 def fail(work: Path, payload: Payload) -> dict[str, Any]:
     """Raise what the payload names."""
     if payload["error"] == "TaskError":

@@ -8,6 +8,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from labext import examples
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+USERS = ("sandbox", "tools", "rna", "gpl-tools")
+"""The extras with packages that labext itself imports."""
 TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
     *("labext", "magics", "widgets", "example_notebooks", "tests")
 }
@@ -90,9 +93,10 @@ def test_every_dependency_declares_a_lower_bound() -> None:
 
 def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     extras = PROJECT["optional-dependencies"]
-    lines = PROJECT["dependencies"] + extras["sandbox"] + extras["tools"] + extras["rna"]
-    declared = {canonical(line) for line in lines}
-    homes = metadata.packages_distributions()
+    lines = [line for name in USERS for line in extras[name]]
+    declared = {canonical(line) for line in [*PROJECT["dependencies"], *lines]}
+    # The GPL pair is not installed where only dev is.
+    homes = {"primer3": ["primer3-py"], **metadata.packages_distributions()}
     used = {
         canonical(distribution)
         for name in imports(*(ROOT / home for home in ("labext", "magics", "widgets")))
@@ -102,21 +106,48 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     assert used - {canonical(line) for line in extras["demo"]} == declared
 
 
+def test_packages_under_the_gpl_are_imported_by_their_own_tools_alone() -> None:
+    tools = ROOT / "labext" / "sandbox" / "jobs" / "tools"
+    homes = {"primer3": tools / "primer_design.py", "pyrodigal": tools / "gene_find.py"}
+    for package, home in homes.items():
+        importing = [
+            path
+            for folder in ("labext", "magics", "widgets")
+            for path in (ROOT / folder).rglob("*.py")
+            if package in imported(path)
+        ]
+        assert importing == [home]
+        # and by those within `run`, which is called in the job's own process
+        tree = ast.parse(home.read_text(encoding="utf-8"))
+        assert package not in modules(node for node in tree.body if not is_function(node))
+
+
+def is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef)
+
+
 def canonical(requirement: str) -> str:
     return requirement.split(">=")[0].lower().replace("_", "-")
 
 
 def imports(*folders: Path) -> set[str]:
     """The first part of every absolute import in these folders."""
+    paths = (path for folder in folders for path in folder.rglob("*.py"))
+    return {name for path in paths if "node_modules" not in path.parts for name in imported(path)}
+
+
+def imported(path: Path) -> set[str]:
+    """The first part of every absolute import in a file, those within functions too."""
+    return modules(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def modules(nodes: Iterable[ast.AST]) -> set[str]:
     found = set()
-    for path in (path for folder in folders for path in folder.rglob("*.py")):
-        if "node_modules" in path.parts:
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                found.add((node.module or "").split(".")[0])
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").split(".")[0])
     return found
 
 
@@ -124,5 +155,9 @@ def test_the_extras_nest_as_they_should() -> None:
     extras = PROJECT["optional-dependencies"]
     assert "labext-jupyter[sandbox,tools,rna]" in extras["demo"]
     assert "labext-jupyter[demo]" in extras["dev"]
-    for name in ("sandbox", "tools", "rna"):
+    for name in USERS:
         assert not any(line.startswith("labext-jupyter") for line in extras[name])
+    # What is under the GPL comes to nobody who did not ask for it.
+    assert not any("gpl-tools" in line for lines in extras.values() for line in lines)
+    others = {canonical(line) for name in extras if name != "gpl-tools" for line in extras[name]}
+    assert others.isdisjoint(canonical(line) for line in extras["gpl-tools"])

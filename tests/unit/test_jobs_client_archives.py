@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import os
+import stat
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import ArchiveError
-from labext.jobs import archives, merging
-from labext.jobs.archives import Bounds
+from labext.jobs.results import archives, merging
+from labext.jobs.results.archives import Bounds
 
 PART = st.text(st.characters(codec="utf-8", exclude_characters="/\\:\0"), min_size=1, max_size=8)
 ANY_NAME = st.lists(PART | st.sampled_from(["..", ".", "", "C:", "/", "\\"]), min_size=1).map(
@@ -89,6 +91,133 @@ def test_names_that_are_one_on_some_disks(tmp_path: Path, pair: tuple[str, str])
     archive = packed(tmp_path, dict.fromkeys(pair, b""))
     with archives.opened(archive) as whole, pytest.raises(ArchiveError):
         archives.members(whole)
+
+
+TRAVERSAL = ["../x", "a/../../x", "/etc/x", "\\\\host\\x", "..\\x", "C:x", "c:/x", "a/..", "//x"]
+STEERING = ["a\nb", "a\x1b[2Jb", "a\x9b2Jb", "a\u202efdp.exe", "a\u2028b", "a\x7fb", "a\u2067b"]
+
+
+@pytest.mark.parametrize("name", [*TRAVERSAL, *STEERING])
+def test_names_that_no_results_have(tmp_path: Path, name: str) -> None:
+    archive = packed(tmp_path, {"fine.txt": b"x", name: b"x"})
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ArchiveError) as raised:
+        archives.unpack(archive, tmp_path / "into")
+    assert not any(character in str(raised.value) for character in "\n\x1b\x9b\u202e\u2028\u2067")
+    assert not list((tmp_path / "into").iterdir())
+
+
+def test_a_name_ends_at_its_nul(tmp_path: Path) -> None:
+    archive = packed(tmp_path, {"a.pdbXexe": b"x"})
+    archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
+    (tmp_path / "into").mkdir()
+    with contextlib.suppress(ArchiveError):
+        assert [each.path for each in archives.unpack(archive, tmp_path / "into")] == ["a.pdb"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CON",
+        "a/nul.txt",
+        "com1.pdb",
+        "LPT³.log",
+        "ab:stream",
+        "what?.txt",
+        "a./b",
+        "a /b",
+        'x".csv',
+    ],
+)
+def test_names_that_windows_keeps_for_itself(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = packed(tmp_path, {name: b"x", "console/nullable.com": b"y"})
+    (tmp_path / "into").mkdir()
+    monkeypatch.setattr(archives, "_WINDOWS", True)
+    with pytest.raises(ArchiveError, match="Windows"):
+        archives.unpack(archive, tmp_path / "into")
+    monkeypatch.setattr(archives, "_WINDOWS", False)
+    assert len(archives.unpack(archive, tmp_path / "into")) == 2
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO])
+def test_links_and_devices(tmp_path: Path, kind: int) -> None:
+    path, info = tmp_path / "a.zip", zipfile.ZipInfo("passwd")
+    info.external_attr = (kind | 0o777) << 16
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ArchiveError, match="link or a device"):
+        archives.unpack(path, tmp_path / "into")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_is_there_twice(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "one")
+        archive.writestr("a.txt", "two")
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ArchiveError, match="two names"):
+        archives.unpack(path, tmp_path / "into")
+
+
+def test_files_that_share_their_bytes(tmp_path: Path) -> None:
+    """A bomb whose table names the same packed bytes many times over."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("0", os.urandom(1000))
+        first = archive.infolist()[0]
+        for number in range(1, 50):
+            again = copy.copy(first)
+            again.filename = again.orig_filename = str(number)
+            archive.filelist.append(again)
+            archive.NameToInfo[again.filename] = again
+    with archives.opened(path) as whole, pytest.raises(ArchiveError, match="lies over"):
+        archives.members(whole)
+
+
+def test_a_bomb_of_one_file_and_a_bomb_within(tmp_path: Path) -> None:
+    bomb = packed(tmp_path, {"zeros": bytes(300 * 1024**2)})
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ArchiveError, match="would unpack to"):
+        archives.unpack(bomb, tmp_path / "into")
+    packed_bomb = bomb.read_bytes()
+    nested = packed(tmp_path, {"inner.zip": packed_bomb})
+    archives.unpack(nested, tmp_path / "into")
+    assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left as it is"
+
+
+def test_a_wrong_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", b"ATOM 1")
+    path.write_bytes(path.read_bytes().replace(b"ATOM 1", b"ATOM 2"))
+    (tmp_path / "into").mkdir()
+    with pytest.raises(ArchiveError, match="CRC"):
+        archives.unpack(path, tmp_path / "into")
+
+
+def test_a_hundred_thousand_files_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(100_000):
+            archive.writestr(zipfile.ZipInfo(f"{number // 100}/{number}"), b"")
+    with archives.opened(path) as whole:
+        assert len(archives.members(whole)) == 100_000
+        with pytest.raises(ArchiveError, match="99,999 is the most"):
+            archives.members(whole, Bounds(files=99_999))
+
+
+def test_metrics_that_do_not_fit_into_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "_LARGEST", 10)
+    part = packed(tmp_path, {"metrics.csv": b"job,score\nx,1\n"})
+    with pytest.raises(ArchiveError, match="10 is the most"):
+        merging.merge({"p1": part}, tmp_path / "whole.zip", ["x"])
+    assert not (tmp_path / "whole.zip").exists()
 
 
 def test_folders_may_be_named_again(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs import batches, tables
-from labext.jobs.batches import Limits, Plan
-from labext.jobs.parts import merged, phase
+from labext.jobs.batch import tables
+from labext.jobs.batch.parts import merged, phase
+from labext.jobs.batch.plan import Limits, Plan, named_settings
 from labext.jobs.schema import Tool
 
 TOOL = Tool(
@@ -116,7 +116,7 @@ def test_other_forms_of_jobs() -> None:
     arrays = {"jobNames": ["a", "b"], "settings": [{"s": "x"}, {"t": 2}]}
     listed = [{"jobName": "a", "settings": {"s": "x"}}, {"jobName": "b", "settings": {"t": 2}}]
     for form in ({"a": {"s": "x"}, "b": {"t": 2}}, arrays, listed, {"jobs": listed}):
-        assert batches.named_settings(form, {"t": 1}) == wanted
+        assert named_settings(form, {"t": 1}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_other_forms_of_jobs() -> None:
 )
 def test_forms_that_are_none(form: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        batches.named_settings(form, {})
+        named_settings(form, {})
 
 
 @pytest.mark.parametrize(

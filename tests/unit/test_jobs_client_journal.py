@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from labext.errors import InputError, StorageError
-from labext.jobs.batches import Limits, Plan
+from labext.errors import InputError, NotReadyError, StorageError
+from labext.jobs.batch.journal import Journal
+from labext.jobs.batch.plan import Limits, Plan
+from labext.jobs.batch.sendlog import Event
 from labext.jobs.joining import join, names_and_rows
-from labext.jobs.journal import Journal
 
 ADDRESS = "http://127.0.0.1:1/api"
 JOBS = {f"j{n}": {"sequence": "A" * n, "t": n / 3} for n in range(150)}
@@ -35,7 +38,7 @@ PLAN = Plan("folds", "fold", JOBS, Limits(60, 1.5), ROWS, "name")
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path, ADDRESS)
+    return Journal(tmp_path, ADDRESS, "key-a")
 
 
 def test_what_is_written_is_read(journal: Journal) -> None:
@@ -55,21 +58,21 @@ def test_what_is_written_is_read(journal: Journal) -> None:
 def test_other_addresses_and_names_are_apart(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     assert journal.read("fold") is None
-    assert Journal(tmp_path, "http://127.0.0.1:2/api").read("folds") is None
+    assert Journal(tmp_path, "http://127.0.0.1:2/api", "key-a").read("folds") is None
 
 
 def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
-    journal.sent("folds", "folds-part1of2")
+    journal.log("folds").note(Event.SENT, "folds-part1of2")
     journal.write(PLAN, ["folds-part2of2"])
     entry = journal.read("folds")
     assert entry is not None
-    assert entry.sent == {"folds-part1of2"}
+    assert entry.log.sent == {"folds-part1of2"}
     assert entry.free == {"folds-part1of2", "folds-part2of2"}
     journal.write(Plan("folds", "fold", {"a": {}}), ["folds"])
     entry = journal.read("folds")
     assert entry is not None
-    assert (entry.sent, entry.free) == (frozenset(), {"folds"})
+    assert (entry.log.sent, entry.free) == (frozenset(), {"folds"})
     journal.forget("folds")
     journal.forget("folds")
     assert journal.read("folds") is None
@@ -87,19 +90,120 @@ def test_a_damaged_record_is_none(journal: Journal, tmp_path: Path, damage: str)
 
 def test_a_torn_line_of_the_log_is_passed_by(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
-    journal.sent("folds", "folds-part1of2")
+    journal.log("folds").note(Event.SENT, "folds-part1of2")
     (path,) = (tmp_path / "batches").glob("*.log")
     with path.open("a") as log:
         log.write('{"sent": "folds-pa')
     entry = journal.read("folds")
     assert entry is not None
-    assert entry.sent == {"folds-part1of2"}
+    assert entry.log.sent == {"folds-part1of2"}
+
+
+def test_a_log_that_was_cut_at_any_byte_says_a_part_of_the_truth(
+    journal: Journal, tmp_path: Path
+) -> None:
+    journal.write(PLAN, [])
+    log = journal.log("folds")
+    log.note(Event.SENDING, "folds-part1of2")
+    log.note(Event.SENT, "folds-part1of2")
+    log.note(Event.SENDING, "folds-part2of2")
+    log.note(Event.REFUSED, "folds-part2of2")
+    log.note_whole()
+    (path,) = (tmp_path / "batches").glob("*.log")
+    whole, before = path.read_bytes(), (0, 0, False)
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        read = log.read()
+        assert read.begun <= {"folds-part1of2", "folds-part2of2"}
+        assert read.sent <= {"folds-part1of2"} & read.begun
+        now = (len(read.sent), len(read.there), read.whole)
+        assert now >= before, "more of the log says more"
+        before = now
+        log.note(Event.THERE, "folds-part2of2")
+        assert log.read().there == {"folds-part2of2"}, "what follows a torn line is read"
+    assert before == (1, 0, True)
+
+
+def test_a_part_that_is_sent_again_opens_what_was_whole(journal: Journal) -> None:
+    journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
+    log = journal.log("folds")
+    for part in ("folds-part1of2", "folds-part2of2"):
+        log.note(Event.SENDING, part)
+        log.note(Event.SENT, part)
+    log.note_whole()
+    entry = journal.read("folds")
+    assert entry is not None
+    assert (entry.open, entry.log.whole) == ((), True)
+    log.note(Event.SENDING, "folds-part2of2")
+    entry = journal.read("folds")
+    assert entry is not None
+    assert [part.name for part in entry.open] == ["folds-part2of2"]
+    assert entry.is_ours("folds-part2of2")
+    assert not entry.log.whole
+
+
+@given(cut=st.integers(0, 20_000))
+def test_a_record_that_was_cut_or_changed_is_none(
+    cut: int, whole_record: tuple[Journal, Path, bytes]
+) -> None:
+    journal, path, whole = whole_record
+    place = cut % len(whole)
+    path.write_bytes(whole[:place])
+    assert journal.read("folds") is None
+    path.write_bytes(whole.replace(b'"AAAAAAA"', b'"AAAACAA"', 1))
+    assert journal.read("folds") is None
+
+
+@pytest.fixture(scope="module")
+def whole_record(tmp_path_factory: pytest.TempPathFactory) -> tuple[Journal, Path, bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+    journal = Journal(folder, ADDRESS, "key-a")
+    journal.write(Plan("folds", "fold", dict(list(JOBS.items())[:12])), [])
+    (path,) = (folder / "batches").glob("*.json")
+    return journal, path, path.read_bytes()
+
+
+def test_the_same_jobs_in_another_order_are_another_batch(journal: Journal) -> None:
+    journal.write(PLAN, ["folds-part1of2"])
+    journal.log("folds").note(Event.SENT, "folds-part1of2")
+    turned = Plan("folds", "fold", dict(reversed(list(JOBS.items()))))
+    assert journal.write(turned, []).log.sent == frozenset()
+
+
+def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
+    journal: Journal, tmp_path: Path
+) -> None:
+    other = Journal(tmp_path, ADDRESS, "key-b")
+    journal.write(PLAN, ["folds-part1of2"])
+    assert other.read("folds") is None
+    assert other.names() == []
+    assert other.others("folds")
+    assert not journal.others("folds")
+    other.write(Plan("folds", "fold", {"a": {}}), ["folds"])
+    entry = journal.read("folds")
+    assert entry is not None
+    assert entry.plan == PLAN
+    for path in (tmp_path / "batches").iterdir():
+        assert b"key-" not in path.read_bytes()
+
+
+def test_a_batch_is_held_by_one_at_a_time(journal: Journal, tmp_path: Path) -> None:
+    with journal.held("folds"):
+        with (
+            pytest.raises(NotReadyError, match="folds is being sent by another process"),
+            Journal(tmp_path, ADDRESS, "key-a").held("folds"),
+        ):
+            pass
+        with journal.held("others"), Journal(tmp_path, ADDRESS, "key-b").held("folds"):
+            pass
+    with journal.held("folds"):
+        pass
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the modes are POSIX's")
 def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
-    journal.sent("folds", "folds-part1of2")
+    journal.log("folds").note(Event.SENT, "folds-part1of2")
     for path in (tmp_path / "batches").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert len(json.dumps(path.name)) < 120
@@ -108,7 +212,7 @@ def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "batches").write_text("")
     with pytest.raises(StorageError):
-        Journal(tmp_path, ADDRESS).write(PLAN, [])
+        Journal(tmp_path, ADDRESS, "key-a").write(PLAN, [])
 
 
 TABLE = pd.DataFrame({"Name": ["b", "a", "x"], "score": [2, 1, 9], "t": [np.nan, 1.0, 2.0]})
@@ -121,7 +225,7 @@ def test_jobs_stand_beside_their_input() -> None:
     assert joined.columns.tolist() == ["Name", "score", "t", "score.input", "bases"]
     assert joined["Name"].tolist() == ["a", "b", "c", "x"]
     assert joined["score"].tolist()[:2] == [1, 2]
-    assert np.isnan(joined["score"].tolist()[2])
+    assert pd.isna(joined["score"].tolist()[2])
     assert joined["score.input"].tolist()[:3] == [10, 20, 30]
     assert joined["bases"].tolist()[:3] == ["A", "B", "C"]
     short = join(TABLE, "Name", order, others, missing=False)
@@ -135,3 +239,14 @@ def test_rows_that_do_not_name_their_jobs() -> None:
         names_and_rows(TABLE, "name")
     with pytest.raises(InputError, match="more than once"):
         names_and_rows(pd.DataFrame({"n": ["a", "a"]}), "n")
+
+
+def test_a_part_is_ours_only_if_its_name_was_free_and_it_was_then_sent(journal: Journal) -> None:
+    free, taken = "folds-part1of2", "folds-part2of2"
+    assert not journal.write(PLAN, [free]).is_ours(free), "it was not sent"
+    for part in (free, taken):
+        journal.log("folds").note(Event.SENDING, part)
+    entry = journal.read("folds")
+    assert entry is not None
+    assert entry.is_ours(free)
+    assert not entry.is_ours(taken), "nothing shows that its name was free"

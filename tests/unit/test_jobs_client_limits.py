@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labext.errors import InputError
-from labext.jobs.batches import Limits, Plan
+from labext.jobs.batch.plan import Limits, Plan
 
 
 @pytest.mark.parametrize(("seconds", "budget"), [(60, 2), (np.int64(60), np.float32(2)), (60, 2.0)])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.sandbox.jobs import aggregation
-from labext.sandbox.jobs.archives import TooBig, files_in, write_archive
+from labext.sandbox.jobs.files.archives import TooBig, files_in, write_archive
 from labext.sandbox.runner import TaskError
 
 

@@ -12,8 +12,9 @@ import pytest
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.jobs import app, batches, ending, folders, results, submission
+from labext.sandbox.jobs import ending, parents, storing, submission
 from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.files import folders, results, routes
 from labext.sandbox.jobs.store import RUNNING, Job
 from labext.sandbox.queue import Ending, Task
 
@@ -29,7 +30,7 @@ def finish(site, name, score=None):
         out.mkdir(parents=True)
         (out / "a.pdb").write_text("ATOM")
         job.status = RUNNING
-        task = site.queue.find(session, batches.run_key(job.id))
+        task = site.queue.find(session, storing.run_key(job.id))
         site.queue.finish(session, task, Ending("done", result=score or {"n": 1}, seconds=36.0))
         return job.id
 
@@ -71,11 +72,11 @@ def end(site, key):
 def test_an_aggregation_that_is_stopped_leaves_nothing(site, student, monkeypatch, act):
     monkeypatch.setattr(ending, "KILL_SECONDS", 0)
     number = batch(site, student, "b")
-    work = begin(site, batches.aggregate_key(number))
+    work = begin(site, parents.aggregate_key(number))
     body = orjson.dumps({"jobName": "b"})
     act(site, student, body) if act is ending.stop_job else act(site, student, body, None)
     work.mkdir(parents=True, exist_ok=True)  # its process lived on for a moment
-    end(site, batches.aggregate_key(number))
+    end(site, parents.aggregate_key(number))
     assert not work.exists()
 
 
@@ -170,12 +171,12 @@ def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch
     assert get(site, address) == (200, b"ATOM")
     file = folders.output_folder(site, number) / "a.pdb"
 
-    class Late(app._Download):
+    class Late(routes._Download):
         async def __call__(self, *asgi):
             file.unlink()
             await super().__call__(*asgi)
 
-    monkeypatch.setattr(app, "_Download", Late)
+    monkeypatch.setattr(routes, "_Download", Late)
     status, body = get(site, address)
     assert status == 404
     assert "gone" in orjson.loads(body)["error"]

@@ -33,6 +33,9 @@ ROWS = [
     {"JobName": "helix2", "Type": "peptide_build"},
     {"JobName": "folds-part1of2", "Type": "batch", "batchStatus": "Running"},
     {"JobName": "folds-part2of2", "Type": "batch", "batchStatus": "Running"},
+    {"JobName": "p1", "Type": "pipeline", "JobStatus": "Running", "Settings": '{"stages": []}'},
+    {"JobName": "p2", "Type": "pipeline", "Settings": '{"pipelineName": "helix-to-modes"}'},
+    {"JobName": "p3", "Type": "pipeline", "Settings": {"pipelineName": "helix-to-modes"}},
 ]
 
 
@@ -59,7 +62,10 @@ class Jobs:
         return iter(self._answer(ROWS)[:limit])
 
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
-        return self._answer(["1A8O.pdb", "my file.pdb", *(["models"] if include_folders else [])])
+        return self._answer(["1A8O.pdb", "my file.pdb"])
+
+    def folders(self) -> list[str]:
+        return self._answer(["models", "sets"])
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +138,7 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%lab sandbox start --r|", ["%lab sandbox start --rate"]),
         ("%lab sandbox start --rate o|", ["%lab sandbox start --rate off"]),
         ("%lab sandbox start --rate=o|", ["%lab sandbox start --rate=off"]),
+        ("%jobs run-pipeline h|", ["%jobs run-pipeline helix-to-modes"]),
         ("%jobs submit --na|", ["%jobs submit --name"]),
         ("%jobs submit --name x --na|", ["%jobs submit --name x --na"]),
         ("%jobs submit --set a=b --se|", ["%jobs submit --set a=b --set"]),
@@ -140,13 +147,21 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%jobs tool n|", ["%jobs tool normal_modes"]),
         ("%jobs watch h|", ["%jobs watch helix1", "%jobs watch helix2"]),
         ("%jobs delete helix1 fo|", ["%jobs delete helix1 folds"]),
-        ("%jobs list --batch |", ["%jobs list --batch folds"]),
+        ("%jobs list --batch |", [f"%jobs list --batch {w}" for w in ("folds", "p1", "p2", "p3")]),
         ("%jobs list --batch=f|", ["%jobs list --batch=folds"]),
         ("%jobs rm |", ["%jobs rm 1A8O.pdb", '%jobs rm "my file.pdb"', "%jobs rm --folder",
                         "%jobs rm --yes", "%jobs rm --preview", "%jobs rm --help"]),
         ("%jobs rm my|", ['%jobs rm "my file.pdb"']),
         ('%jobs rm "my|', ['%jobs rm "my file.pdb"']),
-        ("%jobs files --folder |", ["%jobs files --folder models"]),
+        ("%jobs files --folder |", ["%jobs files --folder models", "%jobs files --folder sets"]),
+        ("%jobs upload x --folder s|", ["%jobs upload x --folder sets"]),
+        ("%jobs upload x --pre|", ["%jobs upload x --presigned"]),
+        ("%jobs run|", ["%jobs run-pipeline"]),
+        ("%%jobs pi|\n", ["%%jobs pipeline"]),
+        ("%jobs run-pipeline h --inputs {fra|", ["%jobs run-pipeline h --inputs {frame"]),
+        ("%jobs usage --statistic |",
+         ["%jobs usage --statistic weighted_hours", "%jobs usage --statistic jobs"]),
+        ("%jobs usage --scope=o|", ["%jobs usage --scope=organization"]),
         ("%jobs submit peptide_build --set |",
          [f"%jobs submit peptide_build --set {p}=" for p in ("sequence", "conformation", "cap")]),
         ("%jobs submit peptide_build --set con|",

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError
-from labext_magics import grammar, help, kinds
+from labext.jobs import usage
+from labext_magics import grammar, help, jobs_usage, kinds
 from labext_magics.grammar import Command, Magic, Parameter, Wanted
 from labext_magics.kinds import Typed
 from labext_magics.line import read
@@ -260,3 +261,8 @@ def test_a_key_on_the_line_is_refused_and_not_repeated(line: str) -> None:
     error = refused(line)
     assert "history" in error.what
     assert "1234567890abcdefXYZ" not in str(error) + repr(error.__dict__)
+
+
+def test_the_words_of_a_usage_line_are_those_that_the_client_takes() -> None:
+    # Written twice, since a line is read before anything of the client is imported.
+    assert (jobs_usage.STATISTICS, jobs_usage.SCOPES) == (usage.STATISTICS, usage.SCOPES)

@@ -119,8 +119,9 @@ def test_every_module_says_what_it_offers() -> None:
     assert table == {
         "lab": ["sandbox start", "sandbox stop", "sandbox status", "sandbox reset"],
         "jobs": [
-            "tools", "tool", "submit", "batch", "list", "show", "watch", "results", "stop",
-            "delete", "upload", "files", "rm", "connect", "login", "status",
+            "tools", "tool", "submit", "batch", "pipeline", "run-pipeline", "resume", "list",
+            "show", "watch", "results", "stop", "delete", "upload", "files", "rm", "usage",
+            "connect", "login", "status",
         ],
     }  # fmt: skip
 

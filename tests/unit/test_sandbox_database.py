@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select, text, update
 
-from labext.sandbox.database import Database
+from labext.sandbox.database import Database, after_commit
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
@@ -110,3 +110,38 @@ def test_it_survives_the_machine_and_keeps_references(database: Database) -> Non
     with database.read() as session:
         assert session.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert session.execute(text("PRAGMA foreign_keys")).scalar() == 1
+
+
+def test_what_waits_for_the_commit_waits_for_the_whole_transaction(database: Database) -> None:
+    calls: list[str] = []
+    with database.write() as session:
+        after_commit(session, lambda: calls.append("stands"))
+        with session.begin_nested():
+            session.execute(text("SELECT 1"))
+        assert calls == []
+    assert calls == ["stands"]
+
+
+def test_what_waits_for_the_commit_is_dropped_with_the_transaction(database: Database) -> None:
+    calls: list[str] = []
+
+    def fail() -> None:
+        with database.write() as session:
+            after_commit(session, lambda: calls.append("stands"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert calls == []
+
+
+def test_what_waits_for_the_commit_finds_the_lock_free(database: Database) -> None:
+    seen: list[int | None] = []
+
+    def look() -> None:
+        with database.write() as session:
+            seen.append(session.execute(text("SELECT 1")).scalar())
+
+    with database.write() as session:
+        after_commit(session, look)
+    assert seen == [1]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -175,6 +175,18 @@ def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
     assert queue.wait(database, "a", 0.0)
 
 
+def test_several_are_waited_for_until_the_last_has_ended(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    first, second = _put(database, queue, "a", "b")
+    assert queue.wait_all(database, [], 0.0)
+    for task in (first, second):
+        assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
+        ledger.begin(task)
+        ledger.end(task, Ending("done"))
+    assert queue.wait_all(database, ["a", "b", "never"], 0.0)
+
+
 def test_a_hook_that_cancels_at_the_start_ends_the_task_without_a_process(
     database: Database, noted: Noted
 ) -> None:
@@ -266,3 +278,55 @@ def test_a_tick_sees_the_running_tasks_and_may_stop_them(
     ledger.tick()
     assert noted.told[-1] == ("tick", "a")
     assert ("tick", "b") not in noted.told
+
+
+def test_ends_and_starts_of_one_turn_stand_together(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    first, second, third = _put(database, queue, "a", "b", "c")
+    assert [begun.key for begun in ledger.turn({}, Counter(), 2)] == ["a", "b"]
+    ends = {first: Ending("done"), second: Ending("failed", "why")}
+    assert [begun.id for begun in ledger.turn(ends, Counter(), 2)] == [third]
+    assert ledger.running() == [third]
+    assert ledger.turn({}, Counter({"kind": 1}), 1) == []
+
+
+def test_a_turn_keeps_to_the_limit_of_a_kind(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
+    _put(database, queue, "common")
+    assert [begun.key for begun in ledger.turn({}, Counter(), 3)] == ["rare1", "common"]
+
+
+def test_a_turn_in_which_one_end_fails_changes_nothing(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    def fail(_session: Session, _task: Task, _ending: Ending) -> None:
+        raise LookupError("a fault of the service")
+
+    queue.add(Kind("faulty", "nowhere:nothing", on_end=fail))
+    good, waiting = _put(database, queue, "good", "waiting")
+    [bad] = _put(database, queue, "bad", kind="faulty", priority=1)
+    ledger.begin(good)
+    ledger.begin(bad)
+    with pytest.raises(LookupError):
+        ledger.turn({good: Ending("done"), bad: Ending("done")}, Counter(), 1)
+    assert set(ledger.running()) == {good, bad}
+    assert ledger.living() == {good, bad, waiting}
+
+
+def test_the_next_task_is_found_without_sorting_those_that_wait(
+    database: Database, queue: Queue, ledger: Ledger
+) -> None:
+    with database.write() as session:
+        session.execute(text("DROP INDEX tasks_turn"))
+    database.create(Base.metadata)  # as at a start, with tables of an earlier version
+    statement = str(
+        ledger._waiting(Counter()).compile(database.engine, compile_kwargs={"literal_binds": True})
+    )
+    with database.read() as session:
+        steps = session.execute(text(f"EXPLAIN QUERY PLAN {statement}")).all()
+    told = " ".join(step[3] for step in steps)
+    assert "tasks_turn" in told
+    assert "TEMP B-TREE" not in told

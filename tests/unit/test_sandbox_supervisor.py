@@ -20,7 +20,17 @@ from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
 from labext.sandbox.supervisor import Supervisor
 
 PARTS = Path(__file__).parents[1] / "sandbox_parts"
-ENTRIES = ["answer", "wait", "span", "surroundings", "descend", "fail", "die", "print_much"]
+ENTRIES = [
+    "answer",
+    "wait",
+    "span",
+    "surroundings",
+    "descend",
+    "escape",
+    "fail",
+    "die",
+    "print_much",
+]
 ENTRIES += ["return_odd", "nowhere"]
 
 
@@ -291,6 +301,24 @@ def test_a_stop_takes_all_that_a_task_started(shop: Shop) -> None:
     assert ending.seconds > 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere orphans have no new parent")
+@pytest.mark.parametrize("end", ["stop", "itself", "death"])
+def test_nothing_cuts_loose_though_a_neighbour_runs(shop: Shop, end: str) -> None:
+    shop.put("descend", "neighbour")
+    kept = descendants(shop, "neighbour")
+    shop.put("escape", "only", seconds=300 if end == "stop" else 0, die=end == "death")
+    pids = descendants(shop)
+    if end == "stop":
+        assert all(psutil.pid_exists(pid) for pid in pids)
+        shop.cancel("only")
+    outcome = {"stop": "stopped", "itself": "done", "death": "failed"}[end]
+    assert shop.result("only", 10).outcome == outcome
+    assert [pid for pid in pids if not no_process(pid)] == []
+    assert not any(is_gone(pid) for pid in kept)
+    shop.cancel("neighbour")
+    shop.result("neighbour")
+
+
 def test_what_a_task_leaves_behind_at_its_end_goes_too(shop: Shop) -> None:
     shop.put("descend", "only", seconds=0)
     assert shop.result("only").outcome == "done"
@@ -399,6 +427,25 @@ def test_a_fork_server_that_is_killed_is_replaced_and_its_task_runs_again(
     poll(lambda: all(is_gone(pid) for pid in pids))
     assert len(descendants(shop, but=pids)) == len(pids)
     assert shop.starts == ["only", "only"]
+    shop.cancel("only")
+    assert shop.result("only").outcome == "stopped"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a task is not forked")
+def test_a_daemon_does_not_outlive_a_fork_server_that_is_killed(new_shop: NewShop) -> None:
+    shop = new_shop()
+    shop.put("escape", "only", seconds=300)
+    _task, program, daemon = descendants(shop)
+    assert psutil.Process(daemon).cwd() == "/"
+    [server] = [
+        child
+        for child in psutil.Process().children()
+        if "labext.sandbox.forkserver" in child.cmdline()
+    ]
+    server.kill()
+    poll(lambda: is_gone(daemon))
+    # Without the host, which adopts it, nobody knows it any more (see `adopt_orphans`).
+    psutil.Process(program).kill()
     shop.cancel("only")
     assert shop.result("only").outcome == "stopped"
 

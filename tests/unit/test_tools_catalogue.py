@@ -19,15 +19,29 @@ from labext.sandbox.jobs import catalogue
 from labext.sandbox.jobs.tool import Parameter, Tool
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
-HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas")
-EXAMPLES: dict[str, tuple[dict, dict[str, Path]]] = {
+HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas", "openmm", "rdkit", "pyhmmer")
+HEAVY += ("primer3", "pyrodigal")
+GENE = (DATA / "its.fasta").read_text().split(">")[1].split("\n", 1)[1]
+PLASMID = re.sub("[^acgt]", "", (DATA / "NC_005816.gb").read_text().split("\nORIGIN")[1])
+EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "peptide_build": ({"sequence": "ACDEFGHIKLMNPQRSTVWY", "conformation": "helix"}, {}),
     "digest": ({"sequence": "GAATTCAAGCTT", "enzymes": "EcoRI,HindIII"}, {}),
     "align_pair": ({"sequence1": "GATTACA", "sequence2": "GCATGCA"}, {}),
     "rna_fold": ({"sequence": "GGGGAAAACCCC"}, {}),
     "normal_modes": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
     "msa_tree": ({"sequences": "its.fasta"}, {"sequences": DATA / "its.fasta"}),
+    "structure_summary": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
+    "peptide_relax": ({"sequence": "GIGK", "iterations": 20}, {}),
+    "conformers": ({"smiles": "CC(=O)Oc1ccccc1C(=O)O"}, {}),
+    "codon_optimise": ({"sequence": "MKTAYIAKQR", "avoid": "EcoRI"}, {}),
+    "hmm_search": (
+        {"query": "query.fasta", "targets": "its.fasta", "molecule": "DNA"},
+        {"query": ">q\n" + GENE, "targets": f">t\n{GENE[:50]}A{GENE[50:]}\n"},
+    ),
+    "primer_design": ({"sequence": GENE, "productMin": 80}, {}),
+    "gene_find": ({"sequences": "plasmid.fasta"}, {"sequences": ">pPCP1\n" + PLASMID}),
 }
+"""Settings, and for each file setting the file or what is in it."""
 TOOLS = pytest.mark.parametrize("tool", catalogue.every_tool(), ids=lambda tool: tool.name)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -38,8 +52,18 @@ json_values = st.recursive(
 
 def installed(tool: Tool) -> Tool:
     if tool.absent():
-        pytest.skip(f"{tool.name} needs {', '.join(tool.absent())}")
+        pytest.skip(f"{tool.name} needs the extra {tool.extra}: {', '.join(tool.absent())}")
     return tool
+
+
+def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
+    """The files of an example, those that are given by their content written into `folder`."""
+    found = {}
+    for name, value in inputs.items():
+        found[name] = value if isinstance(value, Path) else folder / f"{name}.txt"
+        if isinstance(value, str):
+            found[name].write_text(value)
+    return found
 
 
 def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
@@ -92,7 +116,7 @@ def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
     assert "springs" in with_it
 
 
-def test_angles_are_the_one_conditional_setting():
+def test_which_settings_are_conditional():
     conditional = {
         (tool.name, p.name): p.when
         for tool in catalogue.every_tool()
@@ -100,7 +124,11 @@ def test_angles_are_the_one_conditional_setting():
         if p.when
     }
     custom = ("conformation", ("custom",))
-    assert conditional == {("peptide_build", "phi"): custom, ("peptide_build", "psi"): custom}
+    assert conditional == {
+        ("peptide_build", "phi"): custom,
+        ("peptide_build", "psi"): custom,
+        ("gene_find", "translationTable"): ("mode", ("single",)),
+    }
 
 
 def test_defaults_are_filled_in_where_they_apply():
@@ -138,6 +166,7 @@ def test_everything_that_is_preloaded_can_be_imported():
 @TOOLS
 def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
     settings, inputs = EXAMPLES[installed(tool).name]
+    inputs = files(inputs, tmp_path)
     assert tool.check(settings) is None
     results = []
     for turn in ("first", "second"):
@@ -148,6 +177,8 @@ def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
         assert all(isinstance(v, int | float | str) for v in score.values())
         assert all(math.isfinite(v) for v in score.values() if not isinstance(v, str))
         results.append((score, {path.name: path.read_bytes() for path in out.iterdir()}))
+        for pattern in tool.passes:
+            assert [*out.glob(pattern)], f"a pipeline hands on {pattern}, which is not written"
     assert results[0] == results[1]
     assert all(content for content in results[0][1].values())
 
@@ -155,6 +186,7 @@ def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
 @TOOLS
 def test_defaults_sent_or_not_make_no_difference(tool, tmp_path):
     settings, inputs = EXAMPLES[installed(tool).name]
+    inputs = files(inputs, tmp_path)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     filled = tool.with_defaults(settings)

@@ -42,7 +42,7 @@ hostile = st.one_of(
 progresses = st.builds(
     Progress,
     subject=hostile,
-    kind=st.one_of(st.sampled_from(["job", "batch", "podcast"]), hostile),
+    kind=st.one_of(st.sampled_from(["job", "batch", "pipeline", "podcast"]), hostile),
     phase=st.one_of(st.sampled_from(["Running", "Aggregating", "Complete", "Stopped"]), hostile),
     states=st.dictionaries(
         st.one_of(st.sampled_from(["Complete", "Running", "In Queue"]), hostile),
@@ -56,6 +56,7 @@ progresses = st.builds(
     unchanged=st.floats(0, 1e6),
     moved=st.one_of(st.none(), st.integers(-3, 10**12)),
     size=st.one_of(st.none(), st.integers(0, 10**12)),
+    stage=st.one_of(st.sampled_from(["", "1 of 2: Folding", "2 of 2"]), hostile),
 )
 
 
@@ -111,6 +112,14 @@ def test_the_text_is_one_line_that_steers_nothing(progress: Progress, note: str)
     for line in (drawing.text(progress, note), drawing.announcement(progress)):
         assert line.isprintable() or not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]", line)
         line.encode()
+
+
+def test_thousands_are_parted() -> None:
+    big = Progress("big", "batch", "Running", {"Running": 1088, "In Queue": 3912}, 5000)
+    assert drawing.text(big).startswith("big: Running, 0 of 5,000 complete, 1,088 Running, 3,912 ")
+    text = Read(drawing.html(big)).text
+    assert "big batch of 5,000 watched 0:00" in text
+    assert "■ 1,088 Running ■ 3,912 In Queue" in text
 
 
 def test_a_batch_that_runs() -> None:

@@ -190,6 +190,34 @@ print([t.name for t in threading.enumerate() if t.name.startswith("labext")],
     assert kernel.printed(left) == "[] {} None {} []\n"
 
 
+@pytest.mark.parametrize("widget", ["View", "Hub"])
+def test_unloading_leaves_nothing_of_a_view_whose_making_was_interrupted(
+    kernel: Kernel, widget: str
+) -> None:
+    interrupted = f"""
+from labext_widgets import hub
+def opened(self):
+    super(hub.{widget}, self).open()
+    raise KeyboardInterrupt
+hub.{widget}.open = opened
+try:
+    watch(stream(60))
+finally:
+    del hub.{widget}.open
+"""
+    (error,) = of("error", kernel.run(interrupted))
+    assert error["content"]["ename"] == "WatchInterrupted"
+    left = """
+import ipywidgets
+print([each for each in ipywidgets.widgets.widget._instances.values() if each is not hub._hub])
+labext_widgets.unload()
+print(ipywidgets.widgets.widget._instances)
+"""
+    printed = kernel.printed(left).splitlines()
+    assert "View" not in printed[0], "an interrupted view is closed at once"
+    assert printed[1] == "{}"
+
+
 def test_an_error_in_the_browser_reaches_the_log(kernel: Kernel) -> None:
     error = {"kind": "error", "message": "boom"}
     code = f"from labext_widgets import hub\nhub._receive({error}, [], print)"

@@ -33,7 +33,7 @@ class Background:
         self._stop = stop
         self._again = again
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
         self._surface: Picture | Line = Line(still=True)
 
     def start(self, front: FrontEnd) -> None:
@@ -45,22 +45,31 @@ class Background:
             buttons = _buttons(first, self._stop is not None)
             self._surface = Picture(buttons, on_message=self._asked, on_close=self._over.set)
         self._surface.show(first)
-        self._thread = threading.Thread(
-            target=self._run, args=[first], name=f"labext-watch-{first.subject}", daemon=True
-        )
         _running.add(self)
-        self._thread.start()
+        self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
 
     def end(self) -> None:
         """Stop watching; what is watched goes on."""
         self._over.set()
 
     def join(self, seconds: float) -> None:
-        """Wait until the thread has ended, but not for longer than a request may take."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        """Wait until the threads have ended, each for so long at most: it may be asking."""
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(seconds)
+
+    def _begin(self, name: str, act: Callable[[], None]) -> None:
+        thread = threading.Thread(target=act, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _run(self, first: Progress) -> None:
+        try:
+            self._follow(first)
+        finally:
+            _running.discard(self)  # only now: until its last picture is drawn it is waited for
+
+    def _follow(self, first: Progress) -> None:
         last = first
         note = ""
         try:
@@ -75,7 +84,6 @@ class Background:
         finally:
             if isinstance(self._snapshots, Generator):
                 self._snapshots.close()
-            _running.discard(self)
         if not note and last.outcome is None:
             note = " ".join(how_to_go_on(last, self._again))
         self._surface.finish(last, note)
@@ -85,7 +93,7 @@ class Background:
         if what == STOP_WATCHING:
             self._over.set()
         elif what == STOP and self._stop is not None:
-            threading.Thread(target=self._stop_it, name="labext-stop", daemon=True).start()
+            self._begin("labext-stop", self._stop_it)
 
     def _stop_it(self) -> None:
         assert self._stop is not None
@@ -122,7 +130,11 @@ def _buttons(first: Progress, can_stop: bool) -> list[Control]:
         )
     ]
     if can_stop:
-        ends = "What is complete is kept; the rest ends." if kind == "batch" else "It ends at once."
+        ends = (
+            "What is complete is kept; the rest ends."
+            if kind in ("batch", "pipeline")
+            else "It ends at once."
+        )
         question = f"Stop the {kind} {subject}? {ends}"
         buttons.append(
             Control(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from labext.progress import Outcome, Progress
+from labext_widgets import stages
 from labext_widgets.markup import FAINT, MUTED, colour, div, escape, plain, span
 
 LONG = 30.0
@@ -37,6 +38,7 @@ Source: job service contract, States and transitions.
 _PHASES = {
     "batch": ("Running", "Aggregating", "Complete"),
     "job": ("In Queue", "Running", "Complete"),
+    "pipeline": ("In Queue", "Running", "Complete"),
 }
 _FAILED_AFTER = {"AggregationFailed": ("Running",)}
 _MANY = 8
@@ -73,9 +75,9 @@ def text(progress: Progress, note: str = "") -> str:
     """Return one line.
 
     `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or, where bytes move,
-    `folds: Fetching, 120 of 340 MB (0:12)`.
+    `folds: Fetching, 120 of 340 MB (0:12)`. A pipeline that runs says its stage for its phase.
     """
-    said = [plain(progress.phase), *tally(progress)]
+    said = [plain(stages.here(progress)), *tally(progress)]
     line = f"{plain(progress.subject)}: {', '.join(said)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"
@@ -87,8 +89,8 @@ def text(progress: Progress, note: str = "") -> str:
 
 
 def announcement(progress: Progress) -> str:
-    """Return what a screen reader is told, which changes with the phase alone."""
-    said = f"{plain(progress.subject)}: {plain(progress.phase)}"
+    """Return what a screen reader is told, which changes with the phase or the stage alone."""
+    said = f"{plain(progress.subject)}: {plain(stages.here(progress))}"
     return f"{said}, {plain(progress.reason)}" if progress.reason else said
 
 
@@ -122,9 +124,12 @@ def tally(progress: Progress) -> list[str]:
         return [amount(progress.moved, progress.size)] if known else []
     if not _has_parts(progress) or not _total(progress):
         return []
-    rest = [f"{each.number} {plain(each.state)}" for each in _shares(progress)]
+    done = max(progress.done, 0)
+    rest = [f"{each.number:,} {plain(each.state)}" for each in _shares(progress)]
     return [
-        f"{max(progress.done, 0)} of {_total(progress)} complete",
+        " ".join(
+            filter(None, (f"{done:,} of {_total(progress):,}", _so_far(progress), "complete"))
+        ),
         *(each for each in rest if not each.endswith(" Complete")),
     ]
 
@@ -136,8 +141,8 @@ def _time(progress: Progress) -> str:
 def _title(progress: Progress) -> str:
     name = span(escape(progress.subject), "font-weight:600;overflow-wrap:break-word;min-width:0")
     kind = escape(progress.kind)
-    if _has_parts(progress) and _total(progress):
-        kind += f" of {_total(progress)}"
+    if _has_parts(progress) and (total := _total(progress)):
+        kind += f", {total:,} {so_far}" if (so_far := _so_far(progress)) else f" of {total:,}"
     return div(
         f"{name} {span(kind, MUTED)} {span(_time(progress), f'margin-left:auto;{MUTED}')}",
         "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px",
@@ -164,13 +169,13 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
         if outcome is Outcome.COMPLETE:
             return [("✓", phase, _GOOD, True)]
         return [("●", phase, _NEUTRAL if progress.moved is None else _BUSY, True)]
-    at = steps.index(phase)
+    at, now_in = steps.index(phase), stages.here(progress)
     if outcome is Outcome.COMPLETE:
         return [("✓", each, _GOOD, i == at) for i, each in enumerate(steps)]
     return [
         ("✓", each, _GOOD, False)
         if i < at
-        else ("●", each, _BUSY, True)
+        else ("●", now_in, _BUSY, True)
         if i == at
         else ("○", each, _NEUTRAL, False)
         for i, each in enumerate(steps)
@@ -188,10 +193,11 @@ def _bar(progress: Progress) -> str:
     shares, total, done = _measured(progress) or ([_Share("", 1, _whole(progress))], 1, None)
     strength = "" if done is not None or progress.outcome else ";opacity:0.4"
     total = max(total, 1)
+    whole = 100 * stages.reached(progress)
     pieces = "".join(
         div(
             "",
-            f"flex:0 1 {100 * each.number / total:.2f}%;min-width:2px;"
+            f"flex:0 1 {whole * each.number / total:.2f}%;min-width:2px;"
             f"{colour('background-color', *each.tint)}{strength}",
         )
         for each in shares
@@ -204,7 +210,7 @@ def _bar(progress: Progress) -> str:
         f'class="labext-bar" role="progressbar" aria-label="{escape(progress.subject)}" '
         f'aria-valuemin="0" aria-valuemax="{total}" '
         f'aria-valuenow="{int(progress.outcome is Outcome.COMPLETE) if done is None else done}" '
-        f'aria-valuetext="{escape(", ".join([progress.phase, *tally(progress)]))}"',
+        f'aria-valuetext="{escape(", ".join([stages.here(progress), *tally(progress)]))}"',
     )
 
 
@@ -227,7 +233,7 @@ def _legend(progress: Progress) -> str:
         return ""
     entries = [
         span(
-            f"{span('■', colour('color', *each.tint))} {each.number} {escape(each.state)}",
+            f"{span('■', colour('color', *each.tint))} {each.number:,} {escape(each.state)}",
             "overflow-wrap:break-word;min-width:0",
         )
         for each in _shares(progress)
@@ -268,7 +274,13 @@ def _whole(progress: Progress) -> tuple[str, str]:
 
 
 def _has_parts(progress: Progress) -> bool:
-    return progress.kind == "batch" or _total(progress) > 1
+    least = {"batch": 0, "pipeline": 1}.get(progress.kind, 2)
+    return _total(progress) >= least
+
+
+def _so_far(progress: Progress) -> str:
+    """Return words for a count that grows: a pipeline's jobs come stage by stage."""
+    return "jobs so far" if progress.kind == "pipeline" and progress.outcome is None else ""
 
 
 def _total(progress: Progress) -> int:

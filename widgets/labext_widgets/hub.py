@@ -8,6 +8,7 @@ without a front end of its own: a name, the class of its placeholder, a state. T
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,21 @@ from labext.redaction import logger
 _log = logger("labext.widgets")
 _lock = threading.RLock()
 _hub: Hub | None = None
+_opened: weakref.WeakSet[_Remembered] = weakref.WeakSet()
 
 
-class View(ipywidgets.Widget):  # type: ignore[misc]
+class _Remembered(ipywidgets.Widget):  # type: ignore[misc]
+    """A widget that is known here from before its comm opens.
+
+    An interrupt may come in the middle of its making, so that nobody has it to close it.
+    """
+
+    def __init__(self, **state: Any) -> None:
+        _opened.add(self)
+        super().__init__(**state)
+
+
+class View(_Remembered):
     """What one live view knows."""
 
     view = traitlets.Unicode().tag(sync=True)
@@ -35,7 +48,7 @@ class View(ipywidgets.Widget):  # type: ignore[misc]
         return f"View({self.view!r})"
 
 
-class Hub(anywidget.AnyWidget):
+class Hub(_Remembered, anywidget.AnyWidget):
     """The ids of the views that are open, and the front end that mounts them."""
 
     _esm = Path(__file__).parent / "static" / "hub.js"
@@ -54,13 +67,18 @@ def mount(
 ) -> View:
     """Open a view for the placeholder with the class `target`."""
     global _hub
-    opened = View(view=view, target=target, state=state)
-    opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message))
-    with _lock:
-        if _hub is None:
-            _hub = Hub(views=[opened.model_id])
-        else:
-            _hub.views = [*_hub.views, opened.model_id]
+    try:
+        opened = View(view=view, target=target, state=state)
+        opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message))
+        with _lock:
+            if _hub is None:
+                _hub = Hub(views=[opened.model_id])
+            else:
+                _hub.views = [*_hub.views, opened.model_id]
+    except BaseException:  # interrupted: without a placeholder that has it, it would stay
+        for half in [each for each in _opened if isinstance(each, View) and each.target == target]:
+            unmount(half)
+        raise
     return opened
 
 
@@ -73,13 +91,14 @@ def unmount(view: View) -> None:
 
 
 def close() -> None:
-    """Close the hub. Views are closed by whoever opened them."""
+    """Close the hub, and what an interrupt has left; views are closed by whoever opened them."""
     global _hub
     with _lock:
-        if _hub is not None:
-            _hub.layout.close()
-            _hub.close()
-            _hub = None
+        for left in list(_opened):
+            if isinstance(left, Hub):
+                left.layout.close()
+            left.close()
+        _hub = None
 
 
 def _receive(

@@ -148,7 +148,8 @@ class Picture:
         assert seen is not None
         counts = tuple(sorted(seen.states.items()))
         bytes_ = (seen.moved, seen.size)
-        return (seen.phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_)
+        phase = (seen.phase, seen.stage)
+        return (phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_)
 
     def _drawn(self) -> tuple[str, str]:
         assert self._progress is not None

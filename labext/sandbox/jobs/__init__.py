@@ -1,7 +1,15 @@
 """The local job service: what the job service contract names, by real tools and real processes.
 
-A request goes `app` (routes) → `identity` (who asks) → `submission`, `listing`, `results`, `ending`
-or `uploads` → `store` (tables). A submission is read by `fields` and `batch_forms`, held against
-`settings` and `references`, and put into the queue by `tasks`. In a process of its own `execution`
-runs a tool of the `catalogue`, and `aggregation` builds a batch's archive.
+- Asking: `app` and `files.routes` take requests apart, `calls` says what all of them need, and
+  `identity` who asks; `fields` and `names` read what was sent, `faults` are the refusals, `openapi`
+  the description that is handed out.
+- Submitting: `submission` (a job, or a batch by `batch_forms`) and `pipelines`, held against
+  `settings`, `references` and `budgets`; `storing` writes the rows and puts the tasks.
+- Running: `tasks` says what a start and an end do; `execution` runs a tool of the `catalogue` in a
+  process of its own, which `tool` and `tools` describe, and `versions` says with what. `batches`
+  and `pipelines`, and `parents` for what they have in common, go on from there, to the archive
+  that `aggregation` builds.
+- Seeing and ending: `listing`, `usage`, `ending`; `files` for whatever has bytes.
+- Keeping: `store` has the tables, `earlier` what an earlier version's said, `limits` what may be
+  changed, `seed` what is there from the start; `administration` is for whoever runs the service.
 """

@@ -1,4 +1,4 @@
-"""Builds a batch's archive and its table of metrics, in a process of its own."""
+"""Builds the archive of a batch or a pipeline and its table of metrics, in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.archives import ARCHIVE, OUT, WORK, TooBig, files_in, write_archive
+from labext.sandbox.jobs.files.archives import ARCHIVE, OUT, WORK, TooBig, files_in, write_archive
 from labext.sandbox.runner import TaskError
 
 Part = Mapping[str, Any]
@@ -35,7 +35,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         )
     except TooBig as error:
         raise TaskError(
-            f"The batch's archive is too big for the account's storage, of which {error.bytes:,} "
+            f"The archive is too big for the account's storage, of which {error.bytes:,} "
             "bytes are left."
         ) from None
     except FileNotFoundError as error:

@@ -13,14 +13,35 @@ from typing import cast
 from labext.sandbox.jobs.tool import Score, Settings, Tool
 from labext.sandbox.jobs.tools import (
     align_pair,
+    codon_optimise,
+    conformers,
     digest,
+    gene_find,
+    hmm_search,
     msa_tree,
     normal_modes,
     peptide_build,
+    peptide_relax,
+    primer_design,
     rna_fold,
+    structure_summary,
 )
 
-_MODULES = (peptide_build, digest, align_pair, rna_fold, normal_modes, msa_tree)
+_MODULES = (
+    peptide_build,
+    digest,
+    align_pair,
+    rna_fold,
+    normal_modes,
+    msa_tree,
+    structure_summary,
+    peptide_relax,
+    conformers,
+    codon_optimise,
+    hmm_search,
+    primer_design,
+    gene_find,
+)
 
 
 def every_tool() -> list[Tool]:
@@ -33,10 +54,23 @@ def catalogue() -> dict[str, Tool]:
     return {tool.name: tool for tool in every_tool() if not tool.absent()}
 
 
+def tool(name: str) -> Tool | None:
+    """The tool of that name, where there is one and its packages are installed.
+
+    Looks for the packages of that one alone, so that a submission and a job wait for no other's.
+    """
+    found = next((tool for tool in every_tool() if tool.name == name), None)
+    return None if found is None or found.absent() else found
+
+
 def preload_modules() -> list[str]:
-    """What a fork server imports beforehand, so that a job does not wait for it."""
+    """What a fork server imports beforehand, so that a job does not wait for it.
+
+    That is what the tools name for it, and not all that they require: a package may be unfit for a
+    process that forks.
+    """
     tools = catalogue().values()
-    names = dict.fromkeys(name for tool in tools for name in (*tool.requires, *tool.preload))
+    names = dict.fromkeys(name for tool in tools for name in tool.preload)
     return [*(f"labext.sandbox.jobs.tools.{tool.name}" for tool in tools), *names]
 
 

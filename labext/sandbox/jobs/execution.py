@@ -10,9 +10,10 @@ from typing import Any
 
 import orjson
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.archives import ARCHIVE, OUT, files_in, write_archive
+from labext.sandbox.jobs import catalogue, versions
+from labext.sandbox.jobs.files.archives import ARCHIVE, OUT, files_in, write_archive
 from labext.sandbox.jobs.tool import Tool
+from labext.sandbox.runner import TaskError
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
 
@@ -21,13 +22,19 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Run the tool and pack what it made; returns the Score.
 
     The archive holds the tool's files, `settings.json` (as submitted), `score.json` and `log.txt`
-    (what the process printed).
+    (what it was made by, then what the process printed).
 
     Args:
         work: the working folder; `../inputs/<setting>/` holds the files that settings refer to.
         payload: `tool` and `settings`.
+
+    Raises:
+        TaskError: the tool was there when the job was submitted, and is not now.
     """
-    tool = catalogue.catalogue()[payload["tool"]]
+    tool = catalogue.tool(payload["tool"])
+    if tool is None:
+        raise TaskError(f"The tool {payload['tool']} is not installed any more.")
+    print(versions.line(tool), flush=True)
     settings = payload["settings"]
     out = work / OUT
     out.mkdir()

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs.faults import absent, denied, unknown_key
 from labext.sandbox.jobs.names import shown
-from labext.sandbox.jobs.store import Account
+from labext.sandbox.jobs.store import Account, Key
 
 
 def key_hash(key: str) -> str:
@@ -21,9 +21,19 @@ def account_of(session: Session, key: str | None) -> Account:
     """The account of a key (job service contract, Authentication); else 401."""
     if not key:
         raise unknown_key("The header x-api-key is missing.")
-    found = session.scalars(select(Account).where(Account.key_hash == key_hash(key))).one_or_none()
+    found = session.scalars(
+        select(Account).join(Key).where(Key.hash == key_hash(key))
+    ).one_or_none()
     if found is None:
         raise unknown_key("The x-api-key is not valid.")
+    return found
+
+
+def current(session: Session, caller: Account) -> Account:
+    """The caller's account as it is in this transaction; 401 where it was removed meanwhile."""
+    found = session.get(Account, caller.id)
+    if found is None:
+        raise unknown_key("The account of this x-api-key was removed.")
     return found
 
 

@@ -1,12 +1,13 @@
 """Lists jobs page by page, and shows one by its name (job service contract, GET /jobs).
 
-Pages are newest first; a batch's jobs come in the order in which they were submitted. `statuses`
-counts the whole selection, not the page. `startKey` is empty on the last page.
+Pages are newest first; the jobs of a batch or a pipeline come in the order in which they were
+submitted. `statuses` counts the whole selection, not the page. `startKey` is empty on the last
+page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,9 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs import fields
 from labext.sandbox.jobs.faults import absent, invalid
+from labext.sandbox.jobs.files.results import archive_address
 from labext.sandbox.jobs.identity import check_organization, teammate
 from labext.sandbox.jobs.names import is_name, shown
-from labext.sandbox.jobs.results import archive_address
 from labext.sandbox.jobs.store import COMPLETE, Account, Job, job_named, row, tally
 from labext.sandbox.service import Site
 from labext.sandbox.signing import Forged
@@ -69,13 +70,13 @@ def _by_name(
     found = row(job)
     if job.is_batch and job.batch_status == COMPLETE:
         found["resultUrl"] = archive_address(session, site, job)
-    mine = Job.parent_id == job.id if job.is_batch else Job.id == job.id
+    mine = Job.parent_id == job.id if job.is_parent else Job.id == job.id
     return found | {"statuses": tally(session, mine)}
 
 
 def _find(session: Session, account: Account, name: str, organization: bool) -> Job:
     """The account's job of that name; with `organization` else the latest of a teammate."""
-    job = job_named(session, account.id, name) if is_name(name) else None
+    job = job_named(session, account.id, name)
     if job is None and organization and is_name(name):
         job = session.scalars(
             select(Job)
@@ -93,8 +94,8 @@ def _selection(session: Session, account: Account, query: Query, organization: b
     batch = query.get("batch")
     if batch is not None:
         parent = _find(session, account, batch, organization)
-        if not parent.is_batch:
-            raise invalid(f"batch: job {batch} is no batch.")
+        if not parent.is_parent:
+            raise invalid(f"batch: job {batch} is neither a batch nor a pipeline.")
         return Selection((Job.parent_id == parent.id,), True, ["batch", parent.id])
     top = () if subjobs else (Job.parent_id.is_(None),)
     if organization:
@@ -129,14 +130,15 @@ def _page(
     statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
     if selection.with_email:
         statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
-    found = session.execute(statement).all()
+    # Plain columns, of a thousand rows: the session would look at each, and names are slow.
+    found: Sequence[Any] = session.connection().execute(statement).all()
     rows, more = found[:limit], len(found) > limit
     start_key = ""
     if more:
-        start_key = site.signer.seal([rows[-1].id, selection.scope], "jobs.startKey")
+        start_key = site.signer.seal([rows[-1][0], selection.scope], "jobs.startKey")
     if selection.with_email:
-        records: list[Any] = [{**orjson.loads(r.record), "Email": r.email} for r in rows]
+        records: list[Any] = [{**orjson.loads(row[1]), "Email": row[2]} for row in rows]
     else:
-        records = [orjson.Fragment(row.record) for row in rows]
+        records = [orjson.Fragment(row[1]) for row in rows]
     statuses = tally(session, *selection.where)
     return orjson.dumps({"jobs": records, "startKey": start_key, "statuses": statuses})

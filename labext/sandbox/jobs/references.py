@@ -21,9 +21,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs.faults import invalid
-from labext.sandbox.jobs.folders import upload_path
+from labext.sandbox.jobs.files.folders import upload_path
+from labext.sandbox.jobs.files.outputs import output_file
 from labext.sandbox.jobs.names import file_fault, shown
-from labext.sandbox.jobs.outputs import output_file
 from labext.sandbox.jobs.store import COMPLETE, Account, Job, UploadedFile, job_named
 from labext.sandbox.jobs.tool import Parameter, Settings, Tool
 from labext.sandbox.service import Site

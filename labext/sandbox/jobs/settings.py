@@ -27,15 +27,28 @@ _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
 }
 
 
-def settings_fault(tool: Tool, settings: Settings, gates: Collection[str]) -> str | None:
-    """The first fault of `settings` for an organization with the permissions `gates`, or None."""
+def settings_fault(
+    tool: Tool, settings: Settings, gates: Collection[str], unknown: Collection[str] = ()
+) -> str | None:
+    """The first fault of `settings` for an organization with the permissions `gates`, or None.
+
+    Args:
+        tool: whose settings they are.
+        settings: as they were sent.
+        gates: the permissions that decide which parameters there are.
+        unknown: the settings whose values are not known yet, and not looked at: those that a
+            pipeline fills in once it is there. The tool's own check waits for them, but for files,
+            which it does not look into.
+    """
     visible = {parameter.name: parameter for parameter in tool.visible(gates)}
+    waits = any(name in visible and not visible[name].file for name in unknown)
+    known = {name: value for name, value in settings.items() if name not in unknown}
     return (
         _surplus(tool, settings, visible)
         or _missing(tool, settings, visible)
-        or _values(settings, visible)
-        or _condition(tool, settings, visible)
-        or (tool.check(settings) if tool.check is not None else None)
+        or _values(known, visible)
+        or _condition(tool, settings, visible, unknown)
+        or (tool.check(settings) if tool.check is not None and not waits else None)
     )
 
 
@@ -65,11 +78,15 @@ def _missing(tool: Tool, settings: Settings, visible: dict[str, Parameter]) -> s
     return None
 
 
-def _condition(tool: Tool, settings: Settings, visible: dict[str, Parameter]) -> str | None:
+def _condition(
+    tool: Tool, settings: Settings, visible: dict[str, Parameter], unknown: Collection[str]
+) -> str | None:
     filled = tool.with_defaults(settings)
     for name in settings:
         parameter = visible[name]
-        if parameter.when is not None and not parameter.applies(filled):
+        if parameter.when is None or parameter.when[0] in unknown:
+            continue
+        if not parameter.applies(filled):
             other, values = parameter.when
             return f"Setting {name} applies only where {other} is {' or '.join(values)}."
     return None

@@ -1,4 +1,4 @@
-"""The job service's tables: organizations, accounts, jobs and uploaded files.
+"""The job service's tables: organizations, accounts, what they have used, jobs and files.
 
 `Settings` and `Score` are kept as the JSON text they are served as, times as the ISO 8601 text they
 are served as (UTC, milliseconds), and beside them the whole row as JSON: a list of 1,000 rows is
@@ -26,6 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
+from labext.sandbox.jobs.names import is_name
+
 IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
 """The values of `JobStatus` (real services, jobs). `Stopped` covers failure, time limit, a stop by
 hand and the budget; `Reason` says which."""
@@ -35,8 +37,8 @@ AGGREGATING, AGGREGATION_FAILED = "Aggregating", "AggregationFailed"
 
 LIVING = (IN_QUEUE, RUNNING)
 
-BATCH = "batch"
-"""The `Type` of a batch's parent."""
+BATCH, PIPELINE = "batch", "pipeline"
+"""The `Type` of a batch's parent, and of a pipeline's."""
 
 
 class Base(DeclarativeBase):
@@ -44,12 +46,17 @@ class Base(DeclarativeBase):
 
 
 class Organization(Base):
-    """Accounts that belong together; its owners see the jobs of all of them."""
+    """Accounts that belong together; its owners see the jobs of all of them.
+
+    Attributes:
+        budget: the weighted hours that its accounts may use together; None for no end.
+    """
 
     __tablename__ = "jobs_organizations"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
+    budget: Mapped[float | None]
 
 
 class Account(Base):
@@ -57,34 +64,96 @@ class Account(Base):
 
     Attributes:
         owner: whether it may see its organization's jobs.
-        key_hash: SHA-256 of its key, in hexadecimal; the key itself is not kept.
+        budget: the weighted hours that it may use; None for no end but its organization's.
         gates: the gated parameters' permissions that its organization has given it.
         storage_quota: bytes that its uploaded files and its batches' archives may have together.
     """
 
     __tablename__ = "jobs_accounts"
+    # A number is never used again, so what was signed for an account is never good for another.
+    __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     organization_id: Mapped[int] = mapped_column(ForeignKey("jobs_organizations.id"), index=True)
     email: Mapped[str] = mapped_column(String(200), unique=True)
     owner: Mapped[bool] = mapped_column(default=False)
-    key_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    budget: Mapped[float | None]
     gates: Mapped[list[str]] = mapped_column(JSON, default=list)
     storage_quota: Mapped[int] = mapped_column(BigInteger)
 
+    organization: Mapped[Organization] = relationship()
 
-class Job(Base):
-    """A job, or a batch's parent.
+
+class Key(Base):
+    """One key of an account.
 
     Attributes:
-        parent_id: the batch it belongs to.
-        name: unique within the account; a batch's job is `<batch>-<job>`.
-        type: its tool, or `batch`.
-        tool: its tool; on a parent, the tool of all its jobs.
-        batch_status, aggregation_error: on parents only.
+        name: tells it from the account's others.
+        hash: SHA-256 of the key, in hexadecimal; the key itself is not kept.
+    """
+
+    __tablename__ = "jobs_keys"
+    __table_args__ = (UniqueConstraint("account_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Usage(Base):
+    """What an account has used of a tool, also by jobs that were deleted.
+
+    Attributes:
+        jobs: how many it has submitted.
+        weighted_hours: what those that have ended have used.
+    """
+
+    __tablename__ = "jobs_usage"
+
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("jobs_accounts.id", ondelete="CASCADE"), primary_key=True
+    )
+    tool: Mapped[str] = mapped_column(String(100), primary_key=True)
+    jobs: Mapped[int] = mapped_column(default=0)
+    weighted_hours: Mapped[float] = mapped_column(default=0.0)
+
+
+class SavedPipeline(Base):
+    """A pipeline that an organization has saved, to be run by its name.
+
+    Attributes:
+        stages: as in `/submit-pipeline`.
+    """
+
+    __tablename__ = "jobs_saved_pipelines"
+    __table_args__ = (UniqueConstraint("organization_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    organization_id: Mapped[int] = mapped_column(
+        ForeignKey("jobs_organizations.id", ondelete="CASCADE")
+    )
+    name: Mapped[str] = mapped_column(String(100))
+    stages: Mapped[list[Any]] = mapped_column(JSON)
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Job(Base):
+    """A job, or the parent of a batch's or a pipeline's jobs.
+
+    Attributes:
+        parent_id: the batch or pipeline it belongs to.
+        name: unique within the account; a batch's job is `<batch>-<job>`, a pipeline's
+            `<pipeline>-stage<k>-<tool>`.
+        type: its tool, or `batch`, or `pipeline`.
+        tool: its tool; on a batch's parent, the tool of all its jobs; `pipeline` on a pipeline's.
+        stage: of a pipeline's job, which of the stages it belongs to, from 1; of the pipeline
+            itself, the one that runs or ran last.
+        batch_status, aggregation_error: on batches' parents only.
         reason: why it was stopped.
         budget: the weighted hours that a batch's jobs may use together.
-        bytes: of a batch's archive.
+        bytes: of a parent's archive.
         record: the job row of the contract, JSON; kept with every flush.
     """
 
@@ -117,6 +186,7 @@ class Job(Base):
     reason: Mapped[str | None] = mapped_column(Text)
     project_tag: Mapped[str | None] = mapped_column(String(200))
     budget: Mapped[float | None]
+    stage: Mapped[int | None]
     bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     record: Mapped[str] = mapped_column(Text)
 
@@ -129,9 +199,22 @@ class Job(Base):
         return self.batch_status is not None
 
     @property
+    def is_parent(self) -> bool:
+        """Whether it is the parent of a batch's or a pipeline's jobs, and runs no tool itself."""
+        return self.type in (BATCH, PIPELINE)
+
+    @property
     def state(self) -> str:
-        """What tells whether it is finished: a parent's `batchStatus`, else the `JobStatus`."""
+        """What tells whether it is finished: a batch's `batchStatus`, else the `JobStatus`."""
         return self.batch_status or self.status
+
+    @property
+    def stage_shown(self) -> str | None:
+        """Of a pipeline, the stage that runs or ran last: `2 of 3: Scoring PDB`."""
+        if self.type != PIPELINE or self.stage is None:
+            return None
+        stages = orjson.loads(self.settings)["stages"]
+        return f"{self.stage} of {len(stages)}: {stages[self.stage - 1]['task']}"
 
 
 FIELDS = {
@@ -139,6 +222,7 @@ FIELDS = {
     "Type": "type",
     "JobStatus": "status",
     "batchStatus": "batch_status",
+    "Stage": "stage_shown",
     "Created": "created",
     "Started": "started",
     "Completed": "completed",
@@ -149,8 +233,8 @@ FIELDS = {
     "Reason": "reason",
     "ProjectTag": "project_tag",
 }
-"""The job row's fields, and where they are kept. Beyond the contract: `Reason` (why a job is
-Stopped) and `ProjectTag`."""
+"""The job row's fields, and where they are kept. Beyond the contract: `Stage` (of a pipeline),
+`Reason` (why a job is Stopped) and `ProjectTag`."""
 
 
 def row(job: Job) -> dict[str, Any]:
@@ -166,7 +250,7 @@ def _keep_record(_mapper: object, _connection: object, job: Job) -> None:
 
 
 class UploadedFile(Base):
-    """An account's file; its bytes are in the file of its number (see `folders`)."""
+    """An account's file; its bytes are in the file of its number (see `files.folders`)."""
 
     __tablename__ = "jobs_files"
     __table_args__ = (
@@ -182,8 +266,16 @@ class UploadedFile(Base):
     created: Mapped[str] = mapped_column(String(24))
 
 
+class Seeded(Base):
+    """Something that the service has had from the start: once removed, it does not come back."""
+
+    __tablename__ = "jobs_seeded"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+
+
 class Limit(Base):
-    """A limit that whoever runs the service may change; `limits` has the names."""
+    """A limit that whoever runs the service has changed; `limits` has all of them."""
 
     __tablename__ = "jobs_limits"
 
@@ -197,7 +289,9 @@ def now() -> str:
 
 
 def job_named(session: Session, account_id: int, name: str) -> Job | None:
-    """The account's job or batch of that name."""
+    """The account's job or batch of that name; none has a name that can't be one."""
+    if not is_name(name):  # PostgreSQL is not to be asked for some
+        return None
     return session.scalars(
         select(Job).where(Job.account_id == account_id, Job.name == name)
     ).one_or_none()

@@ -89,6 +89,11 @@ class Tool:
         requires: the top-level modules that `run` imports from outside.
         preload: the modules that a fork server imports beforehand.
         extra: the extra of labext-jupyter that brings them.
+        seconds: after which a job is stopped, where no limit of its settings bounds its time; None
+            for the service's own limit.
+        passes: which of its output files a pipeline hands on where the next stage says `"pipe"`:
+            glob patterns relative to the output folder, the files of each in the order of their
+            names. A setting that is no file gets the sequence in a FASTA file, else its text.
         check: takes settings, with or without their defaults, and returns one sentence about the
             first limit that they break, or None. File values are the names or contents that were
             sent; what is in an uploaded file is seen by `run` alone.
@@ -103,6 +108,8 @@ class Tool:
     requires: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
     extra: str = "sandbox"
+    seconds: float | None = None
+    passes: tuple[str, ...] = ()
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:

@@ -122,7 +122,9 @@ class NotebookPage:
         until(lambda: said().startswith(words), seconds, words)
 
     def idle(self) -> None:
-        """Wait until the kernel has nothing to do."""
+        """Wait until no cell runs: all it printed is on the page then; the idle light alone lies."""
+        prompts = self.page.locator(".jp-InputPrompt")
+        until(lambda: not any("*" in each for each in prompts.all_inner_texts()), 30, "the cells")
         until(lambda: self.kernel_status() == "idle", 30, "an idle kernel")
 
     def shot(self, name: str, locator: Any = None) -> None:

@@ -9,14 +9,21 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
+import yaml
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
 from labext.sandbox.database import Database
+from labext.sandbox.jobs import limits
 from labext.sandbox.jobs.store import Account, Limit
 
 ENDED = {"Complete", "Stopped", "AggregationFailed"}
@@ -24,13 +31,44 @@ SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
 """989 bases for rna_fold: several seconds."""
 
 
+@cache
+def operations() -> dict[tuple[str, str], Any]:
+    """What the service serves, by method and path: described by itself, or in this folder."""
+    import schemathesis
+
+    core = json.loads((files("labext.sandbox.jobs") / "openapi.json").read_text())
+    others = yaml.safe_load((Path(__file__).parent / "others.openapi.yaml").read_text())
+    for kind, named in core["components"].items():
+        others["components"][kind] = named | others["components"].get(kind, {})
+    others["components"]["schemas"]["Known"] = {"type": "string"}
+    return {
+        (method.upper(), path): schemathesis.openapi.from_dict(description)[path][method.upper()]
+        for description in (core, json.loads(json.dumps(others)))  # aliases are one object
+        for path, item in description["paths"].items()
+        for method in item
+    }
+
+
+def hold_to_description(response: requests.Response, **_options: Any) -> None:
+    """Fail where an answer's status, type or body is not as described."""
+    path = urlsplit(response.url).path.removeprefix("/api")
+    if path.startswith("/upload/"):
+        path = "/upload/{filename}"
+    operation = operations().get((response.request.method or "", path))
+    if operation is not None:
+        described = operation.definition.raw["responses"]
+        assert str(response.status_code) in described, (path, response.status_code, response.text)
+        operation.validate_response(response)
+
+
 class Api:
-    """One account's view of a service."""
+    """One account's view of a service; every answer is held to its description."""
 
     def __init__(self, box: Sandbox, key: str | None = None) -> None:
         self.base = box.jobs.base_url
         self.session = requests.Session()
         self.session.headers["x-api-key"] = key or box.jobs.api_key
+        self.session.hooks["response"].append(hold_to_description)
 
     def get(self, path: str, **query: Any) -> requests.Response:
         return self.session.get(self.base + path, params=query, timeout=60)
@@ -124,33 +162,42 @@ class Back:
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
         """Another value for one of the service's limits."""
-        with self._changed(Limit, Limit.name == name, "value", value):
+        before = self._set_limit(name, value)
+        try:
             yield
+        finally:
+            self._set_limit(name, before)
 
     @contextmanager
     def quota(self, email: str, value: int) -> Iterator[None]:
         """Another storage quota for an account, in bytes."""
-        with self._changed(Account, Account.email == email, "storage_quota", value):
-            yield
-
-    @contextmanager
-    def _changed(self, table: Any, where: Any, attribute: str, value: int) -> Iterator[None]:
-        before = self._set(table, where, attribute, value)
+        before = self._set_quota(email, value)
         try:
             yield
         finally:
-            self._set(table, where, attribute, before)
+            self._set_quota(email, before)
 
-    def _set(self, table: Any, where: Any, attribute: str, value: int) -> int:
+    def _set_limit(self, name: str, value: int | None) -> int | None:
+        with self._session() as session:
+            changed = session.get(Limit, name)
+            before = None if changed is None else changed.value
+            limits.change(session, name, value)
+        return before
+
+    def _set_quota(self, email: str, value: int) -> int:
+        with self._session() as session:
+            account = session.scalars(select(Account).where(Account.email == email)).one()
+            before, account.storage_quota = account.storage_quota, value
+        return before
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
         database = Database.at(self.path)
         try:
             with database.write() as session:
-                row = session.scalars(select(table).where(where)).one()
-                before = getattr(row, attribute)
-                setattr(row, attribute, value)
+                yield session
         finally:
             database.close()
-        return before
 
 
 def teacher_key(box: Sandbox) -> str:

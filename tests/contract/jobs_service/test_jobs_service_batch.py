@@ -76,9 +76,11 @@ def test_a_batch_is_confirmed_in_plain_text(api, kit):
 def test_the_other_form_names_the_tool_and_holds_the_jobs(api, kit):
     name = kit.name()
     jobs = [{"jobName": "a", "settings": kit.cut()}, {"jobName": "b", "settings": kit.cut()}]
-    response = api.post("submit-batch", {"tool": "digest", "batchName": name, "jobs": jobs})
-    assert response.status_code == 200
-    assert [row["JobName"] for row in api.rows(batch=name)] == [f"{name}-a", f"{name}-b"]
+    body = {"tool": "digest", "batchName": name, "jobs": jobs, "projectTag": "proj_1"}
+    assert api.post("submit-batch", body).status_code == 200
+    rows = api.rows(batch=name)
+    assert [row["JobName"] for row in rows] == [f"{name}-a", f"{name}-b"]
+    assert {row["ProjectTag"] for row in [*rows, api.row(name)]} == {"proj_1"}
     assert api.ended(name)["batchStatus"] == "Complete"
 
 

@@ -59,13 +59,40 @@ def test_a_waiting_job_stops_and_never_runs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_stopping_what_is_finished_says_so_and_changes_nothing(api, kit):
-    name = api.submit("digest", kit.cut())
-    before = api.ended(name)
-    answer = api.post("stop-job", {"jobName": name})
-    assert answer.status_code == 200
-    assert answer.json() == {"message": f"{name} is already Complete."}
-    assert api.row(name) == before
+def test_stopping_what_is_finished_says_so_and_changes_nothing(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    with kit.Back(box).quota("student@sandbox.local", 100):
+        failed = api.batch([kit.cut()])
+        api.ended(failed)
+    stopped, stopped_batch = api.submit("rna_fold", kit.SLOW), api.batch([kit.SLOW] * 2, "rna_fold")
+    for name in (stopped, stopped_batch):
+        api.post("stop-job", {"jobName": name})
+    states = {
+        api.submit("digest", kit.cut()): "Complete",
+        api.batch([kit.cut()] * 2): "Complete",
+        stopped: "Stopped",
+        stopped_batch: "Stopped",
+        f"{stopped_batch}-j0": "Stopped",
+        failed: "AggregationFailed",
+    }
+    for name in states:
+        api.ended(name)
+
+    def kept():
+        rows = {row["JobName"]: row for row in api.rows(includeSubjobs="true")}
+        files = {f: f.stat().st_mtime_ns for f in (box.data_dir / "jobs" / "jobs").rglob("*")}
+        return rows, files
+
+    before = kept()
+    for name, state in states.items():
+        row = api.row(name)
+        other = ("cancelBatch", "batchName") if "batchStatus" in row else ("cancelJob", "jobName")
+        for path, field in (("stop-job", "jobName"), other):
+            answer = api.post(path, {field: name})
+            assert answer.status_code == 200
+            assert answer.json() == {"message": f"{name} is already {state}."}
+    assert kept() == before
 
 
 def test_a_batch_stops_with_all_its_jobs(narrow, kit):

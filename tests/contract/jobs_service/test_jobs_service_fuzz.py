@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 KNOWN = {200, 400, 401, 403, 404, 429}
 FUZZ = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -32,13 +32,20 @@ FIELDS = {
     "validate-job": ["jobName", "type", "settings", "projectTag"],
     "submit-batch": ["batchName", "type", "tool", "jobNames", "settings", "jobs",
                      "maxRuntimeSeconds", "weightedHoursBudget", "projectTag"],
+    "submit-pipeline": ["jobName", "initialInputs", "stages", "projectTag"],
+    "run-pipeline": ["jobName", "pipelineName", "initialInputs", "inputs", "projectTag"],
     "result": ["jobName", "fileName", "pdbsOnly", "jobEmail"],
     "stop-job": ["jobName"],
+    "cancelJob": ["jobName"],
+    "cancelBatch": ["jobName", "batchName"],
+    "getPresignedUploadUrl": ["filename", "folder"],
 }  # fmt: skip
 QUERIES = {
     "jobs": ["jobName", "batch", "limit", "startKey", "organization", "includeSubjobs", "jobEmail"],
     "files": ["folder", "includeFolders"],
     "tools": ["name"],
+    "getFolders": ["folder"],
+    "usage-statistics": ["statistic", "scope"],
 }
 
 
@@ -120,6 +127,7 @@ def test_any_presigned_address(api, path, query):
 
     origin = api.base.removesuffix("/api/")
     encodable = query.encode("utf-8", "replace")
-    address = f"{origin}/download/{quote(path, safe='/')}?signature={quote(encodable)}&expires=9"
-    answer = api.session.get(address, timeout=30)
-    assert answer.status_code == 403
+    query = f"signature={quote(encodable)}&expires=9"
+    for method, prefix in (("GET", "download"), ("PUT", "store"), ("HEAD", "store")):
+        address = f"{origin}/{prefix}/{quote(path, safe='/')}?{query}"
+        assert api.session.request(method, address, timeout=30).status_code == 403

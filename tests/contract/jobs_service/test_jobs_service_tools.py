@@ -13,6 +13,7 @@ ENDPOINTS = [
     ("POST", "submit-batch"),
     ("POST", "validate-job"),
     ("GET", "jobs"),
+    ("GET", "usage-statistics"),
     ("POST", "result"),
     ("POST", "stop-job"),
     ("DELETE", "delete-job"),
@@ -68,7 +69,7 @@ def test_the_connections_key_is_kept_as_a_hash_only(box, back):
     assert box.jobs.api_key.encode() not in written
 
 
-@pytest.mark.parametrize("path", ["nope", "", "jobs/", "submit-pipeline"])
+@pytest.mark.parametrize("path", ["nope", "", "jobs/", "submit-jobs"])
 def test_an_unknown_path_is_told_as_an_error_object(api, kit, path):
     kit.sentence(api.get(path), 404)
 

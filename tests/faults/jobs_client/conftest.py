@@ -6,10 +6,12 @@ in the forms that they use.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import threading
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,6 +48,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     first_acts: bool = False
     lost: bool = False
+    spoil: Callable[[bytes], bytes] | None = None
+    stalls: bool = False
 
     def content(self) -> bytes:
         if isinstance(self.body, bytes):
@@ -68,6 +72,11 @@ class Ledger:
         self.received: list[tuple[str, dict[str, str], Any]] = []
         self.keys: list[tuple[str, str | None]] = []
         self.validates = True
+        self.not_served: dict[str, Answer] = {}
+        self.usage: Any = {}
+        self.stored: dict[str, bytes] = {}
+        self.done: Counter[str] = Counter()
+        self.ranges = True
         self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
         self.as_list: Callable[[list[dict[str, Any]], str], Any] = lambda rows, key: {
             "jobs": rows,
@@ -89,6 +98,14 @@ class Ledger:
     def lost_before() -> Answer:
         """Close the connection, having done nothing."""
         return Answer(lost=True)
+
+    @staticmethod
+    def spoilt(spoil: Callable[[bytes], bytes], *, stalls: bool = False) -> Answer:
+        """Do what is asked, and send what `spoil` makes of the answer, headers and all.
+
+        Then close the connection; or, if it stalls, say nothing more until the client gives up.
+        """
+        return Answer(first_acts=True, spoil=spoil, stalls=stalls)
 
     @staticmethod
     def html(status: int = 200, *, first_acts: bool = False) -> Answer:
@@ -154,6 +171,8 @@ class Ledger:
 
     def act(self, operation: str, query: dict[str, str], body: Any) -> Answer:
         with self.lock:
+            if operation in self.not_served:
+                return self.not_served[operation]
             return getattr(self, f"do_{operation.replace('-', '_')}")(query, body)
 
     def do_tools(self, query: dict[str, str], body: Any) -> Answer:
@@ -189,6 +208,36 @@ class Ledger:
             name, dict(zip(body["jobNames"], body["settings"], strict=True)), body["type"]
         )
         return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    def do_submit_pipeline(self, query: dict[str, str], body: Any) -> Answer:
+        name = body.pop("jobName")
+        if name in self.rows:
+            return Answer(400, f"Job name {name} is already taken.", "text/plain")
+        self.add(name, "pipeline", body)
+        return Answer(body=f"{name} submitted to queue.", kind="text/plain")
+
+    do_run_pipeline = do_submit_pipeline
+
+    def do_usage_statistics(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=self.usage)
+
+    def do_getFolders(self, query: dict[str, str], body: Any) -> Answer:
+        return Answer(body=["models", "sets"])
+
+    def do_getPresignedUploadUrl(self, query: dict[str, str], body: Any) -> Answer:
+        url = f"{self.url}store/{body['filename']}?signature=abcdef0123456789"
+        return Answer(body={"uploadUrl": f"{url}&put", "headUrl": f"{url}&head", "key": "k"})
+
+    def do_store(self, query: dict[str, str], body: Any) -> Answer:
+        """PUT, or HEAD, whose `Content-Length` is that of what was put."""
+        name = query["name"]
+        if query["method"] == "PUT":
+            self.stored[name] = body
+            self.files.append(name)
+            return Answer()
+        if name not in self.stored:
+            return Answer(404)
+        return Answer(headers={"Content-Length": str(len(self.stored[name]))})
 
     def do_jobs(self, query: dict[str, str], body: Any) -> Answer:
         name, batch = query.get("jobName"), query.get("batch")
@@ -228,6 +277,11 @@ class Ledger:
         self.rows[name]["JobStatus"] = "Stopped"
         return Answer(body={"message": f"{name} stopped"})
 
+    do_cancelJob = do_stop_job
+
+    def do_cancelBatch(self, query: dict[str, str], body: Any) -> Answer:
+        return self.do_stop_job(query, {"jobName": body["batchName"]})
+
     def do_delete_job(self, query: dict[str, str], body: Any) -> Answer:
         name = body["jobName"]
         if name not in self.rows:
@@ -239,11 +293,23 @@ class Ledger:
     def do_download(self, query: dict[str, str], body: Any) -> Answer:
         name, _, file = query["name"].partition("/")
         if not file:
-            return Answer(body=self.archives[name], kind="application/zip")
+            return self._part(self.archives[name], query)
         with zipfile.ZipFile(io.BytesIO(self.archives[name])) as archive:
             if file not in archive.namelist():
                 return Answer(404, "gone")
             return Answer(body=archive.read(file), kind="application/octet-stream")
+
+    def _part(self, content: bytes, query: dict[str, str]) -> Answer:
+        """The rest of an archive from where it is asked for, if it is still the same."""
+        etag = f'"{hashlib.sha256(content).hexdigest()}"'
+        headers = {"ETag": etag} if self.ranges else {"Accept-Ranges": "none"}
+        start = 0
+        if self.ranges and query["range"] and query["if-range"] == etag:
+            start = int(query["range"].removeprefix("bytes=").rstrip("-"))
+        if not start:
+            return Answer(body=content, kind="application/zip", headers=headers)
+        headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        return Answer(206, content[start:], "application/zip", headers)
 
     def _tally(self, members: list[str]) -> dict[str, int]:
         counted: dict[str, int] = {}
@@ -255,6 +321,8 @@ class Ledger:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body in one packet: else each answer waits 40 ms for the other side
     ledger: Ledger
 
     def log_message(self, *_: Any) -> None:
@@ -267,7 +335,11 @@ class Handler(BaseHTTPRequestHandler):
         if rest:
             query["name"] = unquote(rest)
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body = json.loads(content) if content and operation != "upload" else content
+        query |= {"method": self.command} if operation == "store" else {}
+        if operation == "download":
+            query |= {name: self.headers.get(name, "") for name in ("range", "if-range")}
+        is_file = operation in ("upload", "store")
+        body = json.loads(content) if content and not is_file else content
         with self.ledger.lock:
             self.ledger.received.append((operation, query, body))
             self.ledger.keys.append((operation, self.headers.get("x-api-key")))
@@ -276,7 +348,12 @@ class Handler(BaseHTTPRequestHandler):
         answer = planned
         if planned is None or planned.first_acts:
             done = self.ledger.act(operation, query, body)
+            if done.status < 400:
+                self.ledger.done[operation] += 1
             answer = planned or done
+            if planned is not None and planned.spoil is not None:
+                self._send_spoilt(done, planned.spoil, stalls=planned.stalls)
+                return
         assert answer is not None
         if answer.lost:
             self.close_connection = True
@@ -287,11 +364,25 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
+        if self.command == "HEAD":
+            return
         self.wfile.write(sent)
         if int(headers["Content-Length"]) != len(sent):
             self.close_connection = True
 
-    do_GET = do_POST = do_PUT = do_DELETE = _handle
+    def _send_spoilt(
+        self, answer: Answer, spoil: Callable[[bytes], bytes], *, stalls: bool
+    ) -> None:
+        sent = answer.content()
+        headers = {"Content-Length": str(len(sent)), "Content-Type": answer.kind, **answer.headers}
+        lines = [f"HTTP/1.1 {answer.status} X", *(f"{k}: {v}" for k, v in headers.items()), "", ""]
+        self.wfile.write(spoil("\r\n".join(lines).encode("latin-1") + sent))
+        self.wfile.flush()
+        self.close_connection = True
+        if stalls:
+            self.connection.recv(1)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = _handle
 
 
 @pytest.fixture(autouse=True)
@@ -302,13 +393,19 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a watch look again at once; its pace is `test_core_progress`'s subject."""
+    monkeypatch.setattr("labext.progress.interval", lambda waited: 0.02)
+
+
+@pytest.fixture
 def ledger() -> Iterator[Ledger]:
     """The service, running on loopback."""
     service = Ledger()
     handler = type("LedgerHandler", (Handler,), {"ledger": service})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True)
     thread.start()
     service.url = f"http://127.0.0.1:{server.server_address[1]}/api/"
     yield service

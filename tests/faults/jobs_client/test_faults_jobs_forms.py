@@ -47,7 +47,7 @@ def test_a_row_by_name_in_every_form(client: JobsClient, ledger: Any, form: Any)
 def test_no_row_is_no_job(client: JobsClient, ledger: Any, empty: Any) -> None:
     ledger.add("other")
     ledger.fail("jobs", ledger.Answer(body=empty))
-    with pytest.raises(NotFoundError, match=r'No job or batch is called "othr".*"other"'):
+    with pytest.raises(NotFoundError, match=r'No job, batch or pipeline is called "othr".*"other"'):
         client.job("othr")
 
 
@@ -156,6 +156,7 @@ def test_a_refusal_is_told_by_its_text(
 ) -> None:
     ledger.add("f1")
     ledger.fail("stop-job", *[ledger.Answer(status, words)] * 9)
+    ledger.not_served["cancelJob"] = ledger.Answer(404)
     with pytest.raises(kind) as raised:
         client.stop("f1")
     said = words if isinstance(words, str) else next(iter(words.values()))
@@ -214,6 +215,7 @@ def test_an_unknown_state_is_shown_and_never_ends(client: JobsClient, ledger: An
     assert ledger.count("jobs") <= 4
 
 
+@pytest.mark.usefixtures("quick_looks")
 def test_a_batch_is_judged_by_its_own_status_alone(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {"x": SETTINGS, "y": SETTINGS})
     ledger.complete("b")
@@ -259,6 +261,7 @@ def test_a_job_ends(client: JobsClient, ledger: Any, state: str, outcome: Outcom
     assert seen.reason == ("" if outcome is Outcome.COMPLETE else "time limit")
 
 
+@pytest.mark.usefixtures("quick_looks")
 def test_a_job_deleted_while_it_is_watched_ends_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     watch = client.watch("f1")

@@ -85,7 +85,7 @@ def test_a_part_that_is_not_there_leaves_its_rows(client: JobsClient, split: Any
     assert client.job("folds")["statuses"] == {"In Queue": 150, "not sent": 100}
     split.complete("folds-part1of3", "folds-part3of3")
     (seen,) = client.watch("folds")
-    assert "folds-part2of3 was never sent" in seen.reason
+    assert "folds-part2of3 is not on the service" in seen.reason
     assert seen.total == 250
 
 
@@ -135,11 +135,12 @@ def test_another_batch_of_the_name_is_told_by_the_name_that_was_given(
 def test_stopping_a_split_batch_says_what_became_of_each_part(
     client: JobsClient, split: Any
 ) -> None:
-    said = ({"message": f"folds-part{n}of3 is already Complete."} for n in (1, 2, 3))
+    became = {1: "already Complete", 2: "stopped", 3: "already Complete"}
+    said = ({"message": f"folds-part{n}of3 is {state}."} for n, state in became.items())
     split.fail("stop-job", *(split.Answer(body=words) for words in said))
-    assert (
-        client.stop("folds")
-        == "folds: " + "; ".join(f"folds-part{n}of3 is already Complete" for n in (1, 2, 3)) + "."
+    assert client.stop("folds") == (
+        "folds: folds-part1of3 is already Complete, 1 more part likewise; "
+        "folds-part2of3 is stopped."
     )
 
 

@@ -53,7 +53,13 @@ def test_results_are_kept_and_not_fetched_again(
 ) -> None:
     first = client.download("f1", tmp_path / "out")
     assert first.fetched
-    assert everything(tmp_path / "out") == ["f1.manifest.json", "f1.zip", "log.txt", "rank_1.pdb"]
+    assert everything(tmp_path / "out") == [
+        "f1.manifest.json",
+        "f1.zip",
+        "log.txt",
+        "rank_1.pdb",
+        "ro-crate-metadata.json",
+    ]
     assert first.files["file"].tolist() == ["rank_1.pdb", "log.txt"]
     assert first.archive == tmp_path / "out" / "f1.zip"
     again = client.download("f1", tmp_path / "out")
@@ -85,7 +91,13 @@ def test_another_run_of_the_job_replaces_the_results(
     done.rows["f1"]["Completed"] = "2026-02-02T02:00:00Z"
     done.archives["f1"] = done.zipped({"log.txt": "second\n"})
     assert client.download("f1", tmp_path).fetched
-    assert everything(tmp_path) == ["f1.manifest.json", "f1.zip", "log.txt", "notes.txt"]
+    assert everything(tmp_path) == [
+        "f1.manifest.json",
+        "f1.zip",
+        "log.txt",
+        "notes.txt",
+        "ro-crate-metadata.json",
+    ]
     assert (tmp_path / "log.txt").read_text() == "second\n"
 
 
@@ -327,6 +339,7 @@ def test_a_split_batch_is_one_archive(client: JobsClient, split: Any, tmp_path: 
         "b.zip",
         "metrics.csv",
         "part2of2/notes.txt",
+        "ro-crate-metadata.json",
         "x/log.txt",
         "yy/log.txt",
         "zzz/log.txt",
@@ -336,7 +349,7 @@ def test_a_split_batch_is_one_archive(client: JobsClient, split: Any, tmp_path: 
     )
     with zipfile.ZipFile(got.archive or "") as archive:
         assert sorted(archive.namelist()) == [
-            name for name in everything(tmp_path / "b") if not name.startswith("b.")
+            name for name in everything(tmp_path / "b") if not name.startswith(("b.", "ro-crate"))
         ]
     assert not client.download("b", tmp_path / "b").fetched
     assert split.count("download") == 2
@@ -430,7 +443,8 @@ def test_a_part_without_results_is_left_out_and_said(
 
 
 def test_stopping_and_deleting_a_split_batch(client: JobsClient, split: Any) -> None:
-    assert "b-part1of2 stopped; b-part2of2 stopped" in client.stop("b")
+    assert client.stop("b") == "b: b-part1of2 stopped, 1 more part likewise."
+    assert [body["jobName"] for body in split.bodies("stop-job")] == ["b-part1of2", "b-part2of2"]
     assert "deleted" in client.delete("b")
     assert not split.rows
     with pytest.raises(NotFoundError):

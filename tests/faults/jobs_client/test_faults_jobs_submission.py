@@ -83,9 +83,10 @@ def test_a_submission_that_always_fails_ends_with_the_services_words(
 def test_an_outcome_that_cannot_be_known_is_said_to_be_so(client: JobsClient, ledger: Any) -> None:
     ledger.fail("submit-job", ledger.lost_after())
     ledger.fail("jobs", None, *[ledger.Answer(403, "blocked for a while")] * 9)
-    with pytest.raises(OutcomeUnknownError, match="f1 was sent, but its answer was lost") as raised:
+    with pytest.raises(OutcomeUnknownError, match=r"f1 \(1 job of fold\) was sent") as raised:
         client.submit("f1", "fold", SETTINGS)
     assert "blocked for a while" in raised.value.what
+    assert "`%jobs show f1`" in raised.value.next_step
     assert "nothing twice" in raised.value.next_step
     ledger.scripts.clear()
     again = client.submit("f1", "fold", SETTINGS)
@@ -112,10 +113,10 @@ def test_a_name_that_is_taken_meanwhile(mine: bool) -> None:
         return row
 
     if mine:
-        assert submission.send_once("f1", taken, same) == ("", row, False)
+        assert submission.send_once("f1", taken, same, "1 job of fold") == ("", row, False)
     else:
         with pytest.raises(ConflictError, match="sequence differs"):
-            submission.send_once("f1", taken, same)
+            submission.send_once("f1", taken, same, "1 job of fold")
 
 
 def test_parts_that_lost_their_answers_are_sent_once(client: JobsClient, ledger: Any) -> None:
@@ -144,7 +145,7 @@ def test_a_batch_that_broke_off_is_finished_by_the_same_line(
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
     assert "Budget exceeded for team X" in raised.value.what
-    assert "run the same line again" in raised.value.next_step
+    assert "`%jobs resume folds`, or run the same line again" in raised.value.next_step
     if elsewhere:
         monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "another"))
     other = JobsClient(client.base_url, "ledger-key-0123456789", rate=None)

@@ -17,10 +17,12 @@ ATTEMPTS = 5
 def silent(ledger: Any, how: str, looks: int) -> None:
     """Let the service fail for as many looks."""
     answer = ledger.lost_before() if how == "gone" else ledger.Answer(status=int(how), body="no")
-    ledger.fail("jobs", *[answer] * (ATTEMPTS * looks))
+    tries = 1 if how == "403" else ATTEMPTS
+    ledger.fail("jobs", *[answer] * (tries * looks))
 
 
-@pytest.mark.parametrize("how", ["gone", "503"])
+@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.parametrize("how", ["gone", "503", "403"])
 def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any, how: str) -> None:
     ledger.add_batch("b", {"x": {}, "y": {}})
     watch = client.watch("b")
@@ -34,6 +36,7 @@ def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any
     assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")
 
 
+@pytest.mark.usefixtures("quick_looks")
 def test_a_service_that_stays_away_ends_the_watch(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,6 +57,7 @@ def test_a_watch_does_not_begin_without_an_answer(client: JobsClient, ledger: An
         next(client.watch("f1"))
 
 
+@pytest.mark.usefixtures("quick_looks")
 def test_a_key_that_is_refused_ends_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     watch = client.watch("f1")
@@ -84,5 +88,5 @@ def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
     ledger.complete(*parts[:3])
     assert any(look().done == 400 for _ in range(2)), "what has ended is passed over at once"
     ledger.complete(parts[4])
-    assert look().outcome is Outcome.COMPLETE
+    assert any(look().outcome is Outcome.COMPLETE for _ in range(2))
     assert ledger.count("jobs") - before <= looks + len(parts)

@@ -9,7 +9,7 @@ alpha carbon by its residue.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +41,8 @@ def alpha_carbons(path: Path, parameter: str, chains: Collection[str] = ()) -> l
     Raises:
         ToolError: no PDB file, a record that can't be read (with its line), no such chain.
     """
-    if path.stat().st_size > _LARGEST:
-        raise ToolError(f"{parameter}: the file is larger than {_LARGEST // 1_000_000} MB.")
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    modified = {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
+    lines = pdb_lines(path, parameter)
+    modified = modified_residues(lines)
     best: dict[tuple[str, str, str], tuple[float, AlphaCarbon]] = {}
     for place, line in enumerate(lines, 1):
         if line.startswith("ENDMDL"):
@@ -60,13 +58,36 @@ def alpha_carbons(path: Path, parameter: str, chains: Collection[str] = ()) -> l
             best[key] = (occupancy, atom)
     atoms = [atom for _, atom in best.values()]
     if not atoms:
-        kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
-        raise ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
-    there = list(dict.fromkeys(atom.chain for atom in atoms))
+        raise no_protein(lines, parameter)
+    chains_there("chains", chains, list(dict.fromkeys(atom.chain for atom in atoms)))
+    return [atom for atom in atoms if not chains or atom.chain in chains]
+
+
+def pdb_lines(path: Path, parameter: str) -> list[str]:
+    """The lines of a file that is not too large to be read."""
+    if path.stat().st_size > _LARGEST:
+        raise ToolError(f"{parameter}: the file is larger than {_LARGEST // 1_000_000} MB.")
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def modified_residues(lines: Collection[str]) -> set[str]:
+    """The residues that are links of the chain though they stand in HETATM records."""
+    return {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
+
+
+def no_protein(lines: Sequence[str], parameter: str) -> ToolError:
+    """What is said of a file without alpha carbons."""
+    kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
+    return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
+
+
+def chains_there(parameter: str, chains: Collection[str], there: Sequence[str]) -> None:
+    """Refuse a chain that the file has not."""
     for chain in chains:
         if chain not in there:
-            raise ToolError(f"chains: there is no chain {chain}; the file has {', '.join(there)}.")
-    return [atom for atom in atoms if not chains or atom.chain in chains]
+            raise ToolError(
+                f"{parameter}: there is no chain {chain}; the file has {', '.join(there)}."
+            )
 
 
 def _is_alpha_carbon(line: str, modified: Collection[str]) -> bool:
@@ -78,21 +99,31 @@ def _is_alpha_carbon(line: str, modified: Collection[str]) -> bool:
     return line.startswith("ATOM") and name != "CA"
 
 
-def _atom(line: str) -> tuple[float, AlphaCarbon]:
-    """The occupancy (1 where it is blank) and the atom.
+def numbers(line: str) -> tuple[float, tuple[float, float, float]]:
+    """The occupancy (1 where it is blank) and the place of an ATOM record.
 
     Raises:
         ValueError: a number can't be read, or is none.
     """
     x, y, z = (float(line[start : start + 8]) for start in (30, 38, 46))
-    if not all(abs(value) < 1e5 for value in (x, y, z)):
-        raise ValueError("coordinates")
     occupancy = float(line[54:60].strip() or 1)
+    if not all(abs(value) < 1e5 for value in (x, y, z, occupancy)):
+        raise ValueError("coordinates or occupancy")
+    return occupancy, (x, y, z)
+
+
+def _atom(line: str) -> tuple[float, AlphaCarbon]:
+    """The occupancy and the atom.
+
+    Raises:
+        ValueError: a number can't be read, or is none.
+    """
+    occupancy, place = numbers(line)
     b_factor = float(line[60:66].strip() or 0)
-    if not (abs(occupancy) < 1e5 and abs(b_factor) < 1e5):
-        raise ValueError("occupancy or B-factor")
+    if not abs(b_factor) < 1e5:
+        raise ValueError("B-factor")
     chain = line[21].strip() or "_"
     atom = AlphaCarbon(
-        chain, line[22:26].strip(), line[26].strip(), line[17:20].strip(), (x, y, z), b_factor
+        chain, line[22:26].strip(), line[26].strip(), line[17:20].strip(), place, b_factor
     )
     return occupancy, atom

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from labext.sandbox.jobs import names
 from labext.sandbox.jobs.tool import Settings, ToolError
 
 
@@ -28,8 +29,7 @@ def fault(read: Callable[[Settings], object]) -> Callable[[Settings], str | None
 
 def shown(value: object) -> str:
     """The value as it is quoted in a sentence: at most 40 characters."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return names.shown(value, 40)
 
 
 def text(settings: Settings, name: str) -> str:

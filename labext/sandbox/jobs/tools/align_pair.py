@@ -57,7 +57,8 @@ TOOL = Tool(
     description=(
         "Aligns two DNA or protein sequences, from end to end (Needleman-Wunsch) or where they are "
         "most alike (Smith-Waterman), with affine gap costs after Gotoh. A gap of n letters costs "
-        "gapOpen + (n - 1) * gapExtend, also at the ends. Gives the alignment as text and FASTA."
+        "gapOpen + (n - 1) * gapExtend, also at the ends. Gives the alignment as text and FASTA; "
+        "identity and similarity are percents of its columns."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1016/0022-2836(82)90398-9",
@@ -101,6 +102,7 @@ TOOL = Tool(
     ),
     requires=("Bio",),
     preload=("Bio.Align", "Bio.Align.substitution_matrices"),
+    passes=("alignment.fasta",),
     check=_values.fault(_read),
 )
 

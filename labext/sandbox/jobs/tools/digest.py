@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _letters, _map, _values
+from labext.sandbox.jobs.tools import _enzymes, _letters, _map, _values
 
 LONGEST = 200_000
 MOST_ENZYMES = 20
-_ROMAN = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
 
 
 @dataclass(frozen=True)
@@ -39,28 +37,11 @@ def _read(settings: Settings) -> _Request:
     sequence = _letters.sequence(
         values, "sequence", _letters.DNA + "N", "DNA base", shortest=2, longest=LONGEST
     )
-    names = _values.words(values, "enzymes")
-    if len(names) > MOST_ENZYMES:
-        raise ToolError(f"enzymes: {len(names)} were given, and {MOST_ENZYMES} are the most.")
-    enzymes = {str(enzyme): enzyme for enzyme in map(_enzyme, names)}
-    return _Request(sequence, list(enzymes.values()), _values.flag(values, "circular"))
-
-
-def _enzyme(name: str) -> Any:
-    from Bio.Restriction import AllEnzymes
-
-    known = {str(enzyme).lower(): enzyme for enzyme in AllEnzymes}
-    enzyme = known.get(name.lower())
-    if enzyme is None:
-        roman = name.lower().translate(_ROMAN)
-        near = (
-            [roman] if roman in known else difflib.get_close_matches(name.lower(), sorted(known), 1)
-        )
-        hint = f"; did you mean {known[near[0]]}?" if near else "."
-        raise ToolError(f"enzymes: {_values.shown(name)} is not in REBASE{hint}")
-    if not (enzyme.cut_once() or enzyme.cut_twice()):
-        raise ToolError(f"enzymes: where {enzyme} cuts is not known.")
-    return enzyme
+    enzymes = _enzymes.enzymes(values, "enzymes", MOST_ENZYMES)
+    for enzyme in enzymes:
+        if not (enzyme.cut_once() or enzyme.cut_twice()):
+            raise ToolError(f"enzymes: where {enzyme} cuts is not known.")
+    return _Request(sequence, enzymes, _values.flag(values, "circular"))
 
 
 TOOL = Tool(
@@ -94,7 +75,8 @@ TOOL = Tool(
         ),
     ),
     requires=("Bio",),
-    preload=("Bio.Restriction",),
+    preload=("labext.sandbox.jobs.tools._enzyme_table",),
+    passes=("fragments.fasta",),
     check=_values.fault(_read),
 )
 

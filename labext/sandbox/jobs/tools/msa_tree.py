@@ -72,7 +72,8 @@ TOOL = Tool(
     description=(
         "Aligns DNA or protein sequences progressively, most alike first, counts the distance of "
         "each pair in the alignment, and joins them to a tree by neighbour joining. Gives the "
-        "alignment as FASTA, the distances as CSV and the tree, which has no root, as Newick."
+        "alignment as FASTA, the distances as CSV and the tree, which has no root, as Newick. "
+        "Identities are in percent, of the columns where both have a letter."
     ),
     github="https://github.com/biotite-dev/biotite",
     paper="https://doi.org/10.1093/oxfordjournals.molbev.a040454",
@@ -117,6 +118,7 @@ TOOL = Tool(
     requires=("biotite", "numpy"),
     preload=("biotite.sequence.align", "numpy"),
     extra="tools",
+    passes=("alignment.fasta",),
     check=_values.fault(_read),
 )
 

@@ -47,7 +47,8 @@ TOOL = Tool(
         "The slow motions of a protein by the anisotropic network model: its alpha carbons, joined "
         "by springs. Gives each mode as a PDB file of 11 models, the eigenvalues, and how far each "
         "residue moves beside its B-factor. The first model of the file is read, with "
-        "selenomethionine and modified residues and without other HETATM records."
+        "selenomethionine and modified residues and without other HETATM records. Eigenvalues and "
+        "frequencies are in units of the springs, and compare within a protein only."
     ),
     github="https://github.com/numpy/numpy",
     paper="https://doi.org/10.1016/S0006-3495(01)76033-X",
@@ -86,6 +87,7 @@ TOOL = Tool(
     ),
     requires=("numpy",),
     preload=("numpy",),
+    passes=("mode*.pdb",),
     check=_values.fault(_read),
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _letters, _values
+from labext.sandbox.jobs.tools import _geometry, _letters, _values
 
 LONGEST = 1000
 ANGLES = {"helix": (-57.0, -47.0), "strand": (-139.0, 135.0)}
@@ -60,7 +60,7 @@ TOOL = Tool(
         "Builds a peptide with all its heavy atoms from its sequence, as an alpha helix, as a beta "
         "strand or with backbone angles of your own, and gives a PDB file and the angles of each "
         "residue. Bond lengths, bond angles and side chains have standard values; nothing is "
-        "relaxed, and side chains may touch."
+        "relaxed, and side chains may touch. Lengths are in ångström, the weight in Da."
     ),
     github="https://github.com/clauswilke/PeptideBuilder",
     paper="https://doi.org/10.7717/peerj.80",
@@ -96,6 +96,7 @@ TOOL = Tool(
     ),
     requires=("PeptideBuilder", "Bio"),
     preload=("PeptideBuilder.PeptideBuilder", "Bio.PDB", "Bio.SeqUtils"),
+    passes=("peptide.pdb",),
     check=_values.fault(_read),
 )
 
@@ -109,6 +110,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     del inputs
     request = _read(settings)
 
+    import numpy as np
     from Bio.PDB import PDBIO
     from Bio.SeqUtils import molecular_weight
 
@@ -117,13 +119,16 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     writer.set_structure(structure)
     writer.save(str(out / "peptide.pdb"))
     residues = list(structure.get_residues())
+    atoms = list(structure.get_atoms())
+    places = np.array([atom.coord for atom in atoms], dtype=float)
+    masses = np.array([atom.mass for atom in atoms])
     _write_angles(residues, out / "ramachandran.csv")
     return {
         "residues": len(residues),
-        "atoms": sum(1 for _ in structure.get_atoms()),
+        "atoms": len(atoms),
         "weight": round(float(molecular_weight(request.sequence, "protein")), 2),
         "end_to_end": round(float(residues[-1]["CA"] - residues[0]["CA"]), 3),
-        "radius_of_gyration": round(_radius_of_gyration(structure), 3),
+        "radius_of_gyration": round(_geometry.radius_of_gyration(places, masses), 3),
     }
 
 
@@ -162,7 +167,7 @@ def _write_angles(residues: list[Any], path: Path) -> None:
 
     def angle(*atoms: Any) -> str:
         # Adding 0 turns -0.00 into 0.00.
-        return f"{round(_dihedral(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
+        return f"{round(_geometry.dihedral(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -179,24 +184,3 @@ def _write_angles(residues: list[Any], path: Path) -> None:
                     angle(last["CA"], last["C"], this["N"], this["CA"]) if last else "",
                 ]
             )
-
-
-def _dihedral(first: Any, second: Any, third: Any, fourth: Any) -> float:
-    """The angle in degrees, -180 to 180, seen along the bond from `second` to `third`."""
-    import numpy as np
-
-    before, along, after = second - first, third - second, fourth - third
-    left, right = np.cross(before, along), np.cross(along, after)
-    return math.degrees(
-        math.atan2(np.linalg.norm(along) * np.dot(before, right), np.dot(left, right))
-    )
-
-
-def _radius_of_gyration(structure: Any) -> float:
-    import numpy as np
-
-    atoms = list(structure.get_atoms())
-    places = np.array([atom.coord for atom in atoms], dtype=float)
-    masses = np.array([atom.mass for atom in atoms])
-    middle = np.average(places, axis=0, weights=masses)
-    return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))

@@ -39,7 +39,9 @@ TOOL = Tool(
     description=(
         "Folds an RNA: the structure of minimum free energy (MFE), the centroid of the ensemble, "
         "and the probability of every base pair, by the nearest-neighbour energies of Turner 2004. "
-        "Gives dot-bracket text, a CSV of the pairs and a drawing as SVG."
+        "Gives dot-bracket text, a CSV of the pairs and a drawing as SVG. Energies are in "
+        "kcal/mol; frequency is the share of the MFE structure in the ensemble, diversity the "
+        "mean distance of two of its structures in base pairs."
     ),
     github="https://github.com/ViennaRNA/ViennaRNA",
     paper="https://doi.org/10.1186/1748-7188-6-26",
@@ -65,6 +67,7 @@ TOOL = Tool(
     requires=("RNA",),
     preload=("RNA",),
     extra="rna",
+    passes=("structure.dbn",),
     check=_values.fault(_read),
 )
 

@@ -1,0 +1,197 @@
+"""A batch before it is sent: its jobs, in order, and the parts that it is split into.
+
+The service takes 1 to 100 jobs in a batch (job service contract, `/submit-batch`). More are sent as
+several batches, `<name>-part1of3` and so on, with the budget divided by their numbers of jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from labext import wording
+from labext.errors import InputError
+from labext.jobs import names
+from labext.jobs.identity import digest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 100
+"""The most jobs in a batch of the service."""
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A batch's limits.
+
+    Attributes:
+        seconds: of each job, whole.
+        budget: of the whole batch, in weighted hours.
+
+    Raises:
+        InputError: one is not above 0, or the seconds are not whole.
+    """
+
+    seconds: int | None = None
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            whole = isinstance(self.seconds, Integral) and not isinstance(self.seconds, bool)
+            if not whole or self.seconds < 1:
+                raise InputError(
+                    f"A job's time limit can't be {wording.shown(self.seconds)}.",
+                    "Give whole seconds, 1 or more.",
+                )
+            object.__setattr__(self, "seconds", int(self.seconds))  # numpy's have no JSON form
+        if self.budget is not None:
+            hours = _hours(self.budget)
+            if hours is None:
+                raise InputError(
+                    f"A budget can't be {wording.shown(self.budget)}.",
+                    "Give weighted hours, more than 0.",
+                )
+            object.__setattr__(self, "budget", hours)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One batch of the service: the whole of a small one, or a part of a split one.
+
+    Attributes:
+        name: the name that the service knows.
+        jobs: the own names of its jobs, in order.
+        budget: its share of the batch's, in weighted hours.
+    """
+
+    name: str
+    jobs: tuple[str, ...]
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be sent under one batch's name.
+
+    Attributes:
+        name: the batch's name, as the user knows it.
+        type: the tool.
+        jobs: settings by the job's own name, in the input's order.
+        limits: the time limit of each job, and the budget.
+        rows: the input's rows, in the same order as the jobs, where they came in a frame.
+        name_column: the column of `rows` that holds the jobs' names.
+    """
+
+    name: str
+    type: str
+    jobs: Mapping[str, Settings]
+    limits: Limits = Limits()
+    rows: pd.DataFrame | None = field(default=None, repr=False, compare=False)
+    name_column: str | None = None
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The batches of the service that this one is sent as."""
+        listed = list(self.jobs)
+        if len(listed) <= MOST:
+            return (Part(self.name, tuple(listed), self.limits.budget),)
+        count = math.ceil(len(listed) / MOST)
+        cut = [tuple(listed[start : start + MOST]) for start in range(0, len(listed), MOST)]
+        return tuple(
+            Part(names.part(self.name, number, count), jobs, self._share(len(jobs)))
+            for number, jobs in enumerate(cut, start=1)
+        )
+
+    @property
+    def split(self) -> bool:
+        """Whether it is sent as several batches."""
+        return len(self.parts) > 1
+
+    def body(self, part: Part) -> dict[str, Any]:
+        """Return the body of `/submit-batch` for one part."""
+        body: dict[str, Any] = {
+            "batchName": part.name,
+            "type": self.type,
+            "jobNames": list(part.jobs),
+            "settings": [self.jobs[job] for job in part.jobs],
+        }
+        if self.limits.seconds is not None:
+            body["maxRuntimeSeconds"] = self.limits.seconds
+        if part.budget is not None:
+            body["weightedHoursBudget"] = part.budget
+        return body
+
+    def digests(self) -> dict[str, str]:
+        """Return a digest of type and settings for each job."""
+        return {job: digest(self.type, settings) for job, settings in self.jobs.items()}
+
+    def _share(self, jobs: int) -> float | None:
+        budget = self.limits.budget
+        return None if budget is None else budget * jobs / len(self.jobs)
+
+
+def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
+    """Return settings by job name out of any form but a frame.
+
+    The forms: `{name: settings}`; the service's parallel arrays
+    `{"jobNames": […], "settings": […]}`; and its `[{"jobName": …, "settings": …}, …]`, also under
+    the key `jobs`.
+
+    Args:
+        jobs: the jobs.
+        constants: settings of every job; a job's own come first.
+
+    Raises:
+        InputError: names and settings differ in number, a name is there twice, or it is none of
+            the forms.
+    """
+    if isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list | tuple):
+        jobs = jobs["jobs"]
+    if isinstance(jobs, Mapping) and isinstance(jobs.get("jobNames"), list | tuple):
+        return _paired(jobs["jobNames"], jobs.get("settings"), constants)
+    if isinstance(jobs, Mapping):
+        return _paired(list(jobs), list(jobs.values()), constants)
+    if not isinstance(jobs, list | tuple) or not all(isinstance(job, Mapping) for job in jobs):
+        raise _no_form()
+    return _paired(
+        [job.get("jobName") for job in jobs], [job.get("settings", {}) for job in jobs], constants
+    )
+
+
+def _paired(found: Sequence[Any], settings: Any, constants: Settings) -> dict[str, Settings]:
+    if isinstance(settings, str) or not isinstance(settings, Sequence):
+        raise _no_form()
+    if len(found) != len(settings):
+        raise InputError(
+            f"There are {len(found):,} job names and settings for {len(settings):,} jobs.",
+            "Give each job one name and one set of settings.",
+        )
+    if not all(isinstance(one, Mapping) for one in settings):
+        raise _no_form()
+    text = [str(name) if isinstance(name, int) else name for name in found]
+    names.check_jobs(text, (), "the batch")
+    return {name: {**constants, **one} for name, one in zip(text, settings, strict=True)}
+
+
+def _no_form() -> InputError:
+    return InputError(
+        "The jobs of a batch are not in a form that is known.",
+        "Give a DataFrame, or a mapping of job names to settings.",
+    )
+
+
+def _hours(value: object) -> float | None:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return None
+    try:
+        hours = float(value)
+    except OverflowError:
+        return None
+    return hours if 0 < hours < math.inf else None

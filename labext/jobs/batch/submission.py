@@ -1,0 +1,280 @@
+"""Submitting a batch: looked up, journalled, sent part by part, each part once.
+
+A part that is found on the service counts as sent from here only if its type and settings are the
+same and the journal shows that its name was free before, and that it was then sent. What is the
+same and was there before is taken as it is, and said to be so. A single job needs no journal: it
+is looked up, sent and settled within one call, and the same line in a later process claims nothing
+but that an identical job is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from labext import wording
+from labext.errors import (
+    InputError,
+    LabextError,
+    NotFoundError,
+    OutcomeUnknownError,
+    StorageError,
+)
+from labext.jobs import names, rows
+from labext.jobs.batch.journal import Entry, Journal
+from labext.jobs.batch.parts import Parts
+from labext.jobs.batch.plan import Part, Plan
+from labext.jobs.batch.presence import Presence
+from labext.jobs.batch.report import BatchSubmission, Findings, overview, report
+from labext.jobs.batch.sendlog import Event
+from labext.jobs.identity import canonical
+from labext.jobs.rows import Row
+from labext.jobs.schema import Tool
+from labext.jobs.service import Service
+from labext.jobs.submission import send_once
+from labext.progress import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BatchSubmission", "BatchSubmitter"]
+
+_VALIDATED = 50
+"""The most jobs of a split batch that the service is asked to validate before any is sent."""
+
+
+class BatchSubmitter:
+    """Sends plans to one service."""
+
+    def __init__(self, service: Service, journal: Journal, parts: Parts) -> None:
+        self._service = service
+        self._journal = journal
+        self._parts = parts
+        self._presence = Presence(service, journal, parts)
+
+    def submit(self, plan: Plan, tool: Tool) -> BatchSubmission:
+        """Send what is not there yet of a batch; its settings and names are checked.
+
+        Raises:
+            ConflictError: the name is taken by another batch or job.
+            InputError: the service refuses a job's settings; then nothing was sent, if it has
+                `/validate-job`.
+            NotReadyError: another process of this machine is sending it.
+            StorageError: the journal can't be written; then nothing was sent.
+        """
+        with self._journal.held(plan.name):
+            there = self._presence.of(plan)
+            absent = [part for part in plan.parts if part.name not in there]
+            if plan.split:
+                self._validate(plan, absent, tool)
+            entry = self._journal.write(plan, free=[part.name for part in absent])
+            self._parts.forget(plan.name)
+            found = self._settle(entry, there)
+            try:
+                self._send_all(entry, absent, found)
+            except InputError:
+                if not entry.log.begun and not found.sent:
+                    self._journal.forget(plan.name)  # as it is it can never be sent
+                raise
+            self._note_whole(entry, found)
+        return report(plan, found, resumed=False)
+
+    def resume(self, name: str) -> BatchSubmission:
+        """Send what was never sent of a batch that the journal knows.
+
+        A part that the service had from here, and has no more, was deleted by somebody: it is
+        told, and not sent again.
+
+        Raises:
+            NotFoundError: the journal knows no batch of the name; a near one is told.
+            ConflictError: a part's name has been taken by something else.
+            NotReadyError: another process of this machine is sending it.
+            StorageError: the journal is damaged, or can't be written; nothing was sent.
+        """
+        self._recorded(name)
+        with self._journal.held(name):
+            entry = self._recorded(name)
+            there = self._presence.of(entry.plan)
+            absent = [part for part in entry.plan.parts if part.name not in there]
+            gone = [part for part in absent if self._is_gone(entry, part)]
+            absent = [part for part in absent if part not in gone]
+            if not entry.log.whole:
+                # Now that their names are seen to be free, what may come to stand there is ours.
+                entry = self._journal.write(entry.plan, free=[part.name for part in absent])
+            self._parts.forget(name)
+            found = self._settle(entry, there)
+            found.gone += gone
+            self._send_all(entry, absent, found)
+            self._note_whole(entry, found)
+        return report(entry.plan, found, resumed=True)
+
+    def check(self, plan: Plan, tool: Tool) -> pd.DataFrame:
+        """Check what `submit` would send, and send nothing; return a row a job.
+
+        Raises:
+            ConflictError: the name is taken by another batch or job.
+            InputError: the service refuses a job's settings.
+        """
+        there = self._presence.of(plan)
+        self._validate(plan, [part for part in plan.parts if part.name not in there], tool)
+        return overview(plan)
+
+    def _recorded(self, name: str) -> Entry:
+        entry = self._journal.read(name)
+        if entry is not None:
+            return entry
+        again = "The same `%jobs batch` line sends only what is not on the service."
+        if self._journal.has(name):
+            raise StorageError(f"This machine's record of {name} is damaged.", again)
+        if self._journal.others(name):
+            raise NotFoundError(
+                f"{name} was sent from this machine, but to another address or with another key.",
+                f"Connect with that one. {again}",
+            )
+        part = names.parse_part(name)
+        near = wording.did_you_mean(part[0] if part else name, self._journal.names())
+        raise NotFoundError(
+            f'This machine has sent no batch called "{name}"{near}.',
+            f"`%jobs resume` lists what is unfinished. {again}",
+        )
+
+    def _is_gone(self, entry: Entry, part: Part) -> bool:
+        """Say whether a part that is not there once was, and was deleted."""
+        if part.name in entry.log.sent or part.name in entry.log.there:
+            return True
+        if part.name not in entry.log.begun:
+            return False
+        try:
+            return rows.phase(self._service.row(part.name)) == "Deleted"
+        except NotFoundError:
+            return False
+
+    def _settle(self, entry: Entry, there: Mapping[str, Row]) -> Findings:
+        """Note of the parts that are there whether they were sent from here."""
+        found, log = Findings(), self._journal.log(entry.plan.name)
+        for part in entry.plan.parts:
+            row = there.get(part.name)
+            if row is None:
+                continue
+            if rows.outcome(row) is Outcome.STOPPED:
+                found.stopped.append(part)
+            if part.name in entry.log.sent:
+                found.known.append(part)
+            elif part.name in entry.log.there:
+                found.there.append(part)
+            elif entry.is_ours(part.name):
+                log.note(Event.SENT, part.name)
+                found.arrived.append(part)
+            else:
+                log.note(Event.THERE, part.name)
+                found.there.append(part)
+        return found
+
+    def _send_all(self, entry: Entry, absent: list[Part], found: Findings) -> None:
+        for part in absent:
+            try:
+                self._send(entry, part, found)
+            except LabextError as error:
+                self._refused(entry.plan, part, found, error)
+                raise _half_done(entry.plan, part, found, error) from None
+
+    def _send(self, entry: Entry, part: Part, found: Findings) -> None:
+        plan, log = entry.plan, self._journal.log(entry.plan.name)
+        log.note(Event.SENDING, part.name)
+        _, _, created = send_once(
+            part.name,
+            lambda: self._service.submit_batch(plan.body(part)),
+            lambda: self._presence.part(plan, part),
+            f"{wording.count(len(part.jobs), 'job')} of {plan.type}",
+        )
+        if created:
+            found.sent.append(part)
+        elif entry.is_ours(part.name):
+            found.arrived.append(part)  # sent by an earlier process, and only now seen
+        else:
+            found.there.append(part)  # made by somebody else since it was looked up
+            log.note(Event.THERE, part.name)
+            return
+        log.note(Event.SENT, part.name)
+
+    def _note_whole(self, entry: Entry, found: Findings) -> None:
+        if found.sent or not entry.log.whole:
+            with contextlib.suppress(StorageError):  # all is there, and each part's line says so
+                self._journal.log(entry.plan.name).note_whole()
+
+    def _refused(self, plan: Plan, part: Part, found: Findings, error: LabextError) -> None:
+        """Note that a part surely is not there."""
+        if isinstance(error, OutcomeUnknownError | StorageError) or part in found.sent:
+            return
+        with contextlib.suppress(StorageError):  # what is told is why it was refused
+            self._journal.log(plan.name).note(Event.REFUSED, part.name)
+
+    def _validate(self, plan: Plan, parts: list[Part], tool: Tool) -> None:
+        """Ask the service about one job of each shape in these parts, without submitting it.
+
+        Raises:
+            InputError: it would refuse one.
+        """
+        stored = {job: f"{part.name}-{job}" for part in parts for job in part.jobs}
+        for job in shapes(tool, {job: plan.jobs[job] for job in stored})[:_VALIDATED]:
+            answer = self._service.validate(
+                {"jobName": stored[job], "type": plan.type, "settings": plan.jobs[job]}
+            )
+            if answer is None:
+                return
+            valid, words = answer
+            if not valid:
+                raise InputError(
+                    f"The service would refuse job {job} of {plan.name}: {words}",
+                    f"Nothing was sent; correct the settings (`%jobs tool {plan.type}`).",
+                )
+
+
+def _half_done(plan: Plan, part: Part, found: Findings, error: LabextError) -> LabextError:
+    """Return the error for a batch that broke off, with how to finish it."""
+    if isinstance(error, InputError) and not plan.split:
+        return error
+    finish = (
+        f"finish it with `%jobs resume {plan.name}`, or run the same line again: "
+        "it sends only what is not there."
+    )
+    if isinstance(error, OutcomeUnknownError):
+        step = f"Look later: {finish}"
+    else:
+        step = f"{error.next_step} Then {finish}"
+    return error.__class__(
+        _broken_off(plan, part, found, error),
+        step,
+        status=error.status,
+        method=error.method,
+        path=error.path,
+        server=error.server,
+    )
+
+
+def _broken_off(plan: Plan, part: Part, found: Findings, error: LabextError) -> str:
+    """Say how far a batch has come, and what then happened."""
+    if not plan.split:
+        if part in found.sent:
+            return f"{plan.name} was submitted, but that can't be recorded: {error.what}"
+        return error.what
+    there = [*found.there, *found.known, *found.arrived, *found.sent]
+    done = f"{len(there)} of {len(plan.parts)} parts of {plan.name}"
+    if part in there or isinstance(error, OutcomeUnknownError):
+        return f"{done} are on the service, then: {error.what}"
+    return f"{done} were sent, then {part.name} was not: {error.what}"
+
+
+def shapes(tool: Tool, jobs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return one job of each shape: the settings it has, and the values of those with options."""
+    choices = [
+        parameter.name
+        for parameter in tool.parameters.values()
+        if parameter.options or parameter.kind == "boolean"
+    ]
+    first: dict[tuple[Any, ...], str] = {}
+    for job, settings in jobs.items():
+        chosen = tuple(canonical(settings.get(name)) for name in choices)
+        first.setdefault((frozenset(settings), chosen), job)
+    return list(first.values())

@@ -1,0 +1,190 @@
+"""The client's methods that check and submit jobs and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from labext.jobs import files, names
+from labext.jobs.batch.plan import Limits, Plan
+from labext.jobs.batch.planning import make_plan
+from labext.jobs.batch.submission import BatchSubmission
+from labext.jobs.batch.unfinished import unfinished, unfinished_names
+from labext.jobs.client.base import Base
+from labext.jobs.schema import Tool
+from labext.jobs.submission import Submission, submit_job, validate_job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Submitting(Base):
+    """What is sent, once, and what is only checked."""
+
+    def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings as they would be sent, held against the tool's parameters.
+
+        Nothing is submitted, and nothing added: defaults are the service's. The rules are the job
+        service contract's, Settings rules 1 to 8; the schema is read anew before anything is
+        refused.
+
+        Raises:
+            InputError: the tool is unknown, or the settings have faults; every one is named.
+        """
+        clean = self._catalogue.check(type, settings)
+        files.check_references(self._service, self._catalogue.tool(type), [clean])
+        return clean
+
+    def validate(
+        self, type: str, settings: Mapping[str, Any], name: str | None = None
+    ) -> dict[str, Any]:
+        """Return settings as they would be sent, checked here and by the service itself.
+
+        The service's `/validate-job` runs the check of a submission without submitting; where it
+        has none, the check here is all.
+
+        Raises:
+            InputError: the settings would be refused.
+            ConflictError: the name is taken by another job.
+        """
+        if name is not None:
+            names.check(name)
+        clean = self.check(type, settings)
+        validate_job(self._service, name or names.made_up(type, clean), type, clean)
+        return clean
+
+    def submit(
+        self,
+        name: str | None,
+        type: str,
+        settings: Mapping[str, Any],
+        project_tag: str | None = None,
+    ) -> Submission:
+        """Submit one job, or take an identical one that is there as it.
+
+        Args:
+            name: unique; letters, digits, `-` and `_`, 1 to 100. None makes one up, always the
+                same for the same type and settings.
+            type: the tool.
+            settings: what the tool takes; `check` tells what is wrong with them.
+            project_tag: the project to file it under, `proj_<id>`.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent.
+            ConflictError: the name is taken by a job of another type or with other settings.
+            OutcomeUnknownError: the answer was lost and the service can't be asked.
+        """
+        if name is not None:
+            names.check(name)
+        names.check_project(project_tag)
+        clean = self.check(type, settings)
+        if name is None:
+            name = names.made_up(type, clean)
+        return submit_job(self._service, name, type, clean, project_tag)
+
+    def submit_batch(
+        self,
+        name: str,
+        type: str,
+        jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+        name_column: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        max_runtime_seconds: int | None = None,
+        weighted_hours_budget: float | None = None,
+    ) -> BatchSubmission:
+        """Submit many jobs of one tool as one batch, or take an identical one as it.
+
+        More than 100 jobs are sent as `<name>-part1of3` and so on, and seen as one batch. All is
+        checked before anything is sent, and written to a journal; what broke off half-way is
+        finished by `resume`, or by the same call again, which sends what is missing.
+
+        Args:
+            name: the batch's name.
+            type: the tool, one for all jobs.
+            jobs: a DataFrame, a row a job; or a mapping of job names to settings; or the service's
+                own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
+            settings: settings that all jobs share.
+            name_column: the frame's column with the jobs' names; without it they are numbered.
+            mapping: for each setting the frame's column that holds it; without it all other
+                columns must be called as settings are.
+            max_runtime_seconds: the time limit of each job.
+            weighted_hours_budget: the limit of the whole batch, divided over its parts.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent.
+            ConflictError: the name is taken by something else.
+            StorageError: the journal can't be written; nothing was sent.
+            OutcomeUnknownError: an answer was lost and the service can't be asked.
+        """
+        limits = Limits(max_runtime_seconds, weighted_hours_budget)
+        plan = make_plan(
+            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+        )
+        return self._submitter.submit(plan, self._tool_of(plan))
+
+    def resume(self, name: str) -> BatchSubmission:
+        """Finish a batch that broke off, from this machine's journal alone.
+
+        Neither the frame nor the process that began it is needed. What is on the service is not
+        sent; a part that was sent and deleted since is told (`gone`) and not sent again; of a
+        batch that is whole nothing is sent, and that is said. It may be called as often as you
+        like. It is for batches that were sent from this machine, to this address, with this key.
+
+        Args:
+            name: the batch's name, as `submit_batch` was given it.
+
+        Raises:
+            NotFoundError: this machine has sent no batch of that name; a near one is told.
+            ConflictError: a part's name has been taken by something else.
+            NotReadyError: another process of this machine is sending it now.
+            StorageError: the journal of it is damaged, or can't be written; nothing was sent.
+            OutcomeUnknownError: an answer was lost and the service can't be asked.
+        """
+        return self._submitter.resume(names.check(name, "batch"))
+
+    def unfinished(self) -> pd.DataFrame:
+        """Return the batches that were begun from this machine and not seen whole, newest first.
+
+        Columns: Name, Type, Jobs, Parts, Sent (parts that the service has confirmed), Missing
+        (jobs in the others), Written (UTC), Note (parts whose answer was lost; a record that is
+        damaged). The service is not asked.
+        """
+        return unfinished(self._journal)
+
+    def unfinished_names(self) -> list[str]:
+        """Return the names that `unfinished` may list, without reading what the batches hold."""
+        return unfinished_names(self._journal)
+
+    def check_batch(
+        self,
+        name: str,
+        type: str,
+        jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+        name_column: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        max_runtime_seconds: int | None = None,
+        weighted_hours_budget: float | None = None,
+    ) -> pd.DataFrame:
+        """Check a batch as `submit_batch` does, and by the service's `/validate-job`; send nothing.
+
+        Of each shape of settings the service is asked about one job.
+
+        Returns:
+            A row a job: Name, JobName (as the service would know it), Part, the input's columns.
+
+        Raises:
+            InputError, ConflictError: as for `submit_batch`.
+        """
+        limits = Limits(max_runtime_seconds, weighted_hours_budget)
+        plan = make_plan(
+            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+        )
+        return self._submitter.check(plan, self._tool_of(plan))
+
+    def _tool_of(self, plan: Plan) -> Tool:
+        """Return a plan's tool, once what the settings refer to is known to be there."""
+        tool = self._catalogue.tool(plan.type)
+        files.check_references(self._service, tool, plan.jobs.values())
+        return tool

@@ -1,0 +1,297 @@
+"""Results fetched to disk: the two-step download, kept, unpacked, and not fetched twice.
+
+Into a folder goes the archive as `<name>.zip`, its files beside it, `<name>.manifest.json`, which
+says what they are, and `ro-crate-metadata.json`, which says where they come from. A path that ends
+in `.zip` gets the archive alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext.errors import (
+    ArchiveError,
+    ConflictError,
+    JobFailedError,
+    NotReadyError,
+    StorageError,
+)
+from labext.jobs import rows
+from labext.jobs.batch.parts import Parts
+from labext.jobs.identity import canonical
+from labext.jobs.listing import Lister
+from labext.jobs.lookup import resolve, seen
+from labext.jobs.results import archives, manifest, placing, provenance
+from labext.jobs.results.archives import File
+from labext.jobs.results.manifest import Manifest
+from labext.jobs.results.obtaining import Job, Source, Told, Wanted
+from labext.jobs.service import Service
+from labext.progress import Outcome
+from labext.storage import storage_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results on disk.
+
+    Attributes:
+        path: the folder, or the one file, that was asked for.
+        files: a row a file: file (path in the folder), bytes, sha256.
+        fetched: False where they were on disk already and whole.
+        archive: the archive, if it was kept.
+        message: what happened, one sentence.
+        rows_of_jobs: makes what `frame` returns.
+    """
+
+    path: Path
+    files: pd.DataFrame = field(repr=False, compare=False)
+    fetched: bool
+    archive: Path | None
+    message: str
+    rows_of_jobs: Callable[[pd.DataFrame | None, str | None], pd.DataFrame] = field(
+        repr=False, compare=False
+    )
+
+    def frame(
+        self, rows: pd.DataFrame | None = None, name_column: str | None = None
+    ) -> pd.DataFrame:
+        """Return the results as one DataFrame: a row a job, in the input's order.
+
+        Columns: Name (the job's own), JobName, Type (the tool), of a pipeline Stage and Input (the
+        initial one that the job comes from), JobStatus, Reason (why a job failed), Folder (of the
+        job's files), Structures (the paths of its structures, a list); then the metrics; then the
+        input's columns, or the jobs' settings where no input is known. A metric called like a
+        column before it is `score.<metric>`, and an input column `<column>.input`.
+
+        The service is asked for the jobs' rows.
+
+        Args:
+            rows: the input's rows; of a batch that was sent from this machine the journal has them.
+            name_column: the column of `rows` with the jobs' names.
+
+        Raises:
+            InputError: `rows` has no such column, or a name twice.
+        """
+        return self.rows_of_jobs(rows, name_column)
+
+
+class Fetcher:
+    """Fetches results from one service.
+
+    Args:
+        service: the service.
+        parts: knows split batches.
+        lister: lists a batch's jobs.
+        source: where results come from.
+        state: the folder for records of single files.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        parts: Parts,
+        lister: Lister,
+        source: Source,
+        state: Path,
+    ) -> None:
+        self._service = service
+        self._parts = parts
+        self._lister = lister
+        self._state = state
+        self._source = source
+
+    def fetch(self, name: str, to: Path | str, wanted: Wanted, told: Told) -> Results:
+        """Fetch results; see `JobsClient.download`."""
+        found = resolve(self._service, self._parts, name, wanted.email)
+        job = Job(name, seen(name, found, {}), found)
+        _check_ended(job)
+        told.phase("Fetching")
+        try:
+            return self._placed(job, to, wanted, told)
+        except NotReadyError as error:
+            if rows.outcome(job.row) in (None, Outcome.COMPLETE):
+                raise
+            raise _without_results(job) from error
+
+    def _placed(self, job: Job, to: Path | str, wanted: Wanted, told: Told) -> Results:
+        path = Path(to).expanduser()
+        if wanted.file is not None:
+            base = PurePosixPath(wanted.file).name
+            if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
+                path = path / base
+            return self._single(job, path, wanted, told)
+        if path.suffix.lower() == ".zip" and not path.is_dir():
+            return self._single(job, path, wanted, told)
+        return self._folder(job, path, wanted, told)
+
+    def _folder(self, job: Job, folder: Path, wanted: Wanted, told: Told) -> Results:
+        if folder.exists() and not folder.is_dir():
+            raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
+        stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
+        record = folder / f"{stem}.manifest.json"
+        fresh, before = self._manifest(job, wanted), Manifest.read(record)
+        if before is not None and before.is_of(fresh) and before.is_whole(folder):
+            placing.sweep(folder, stem)
+            provenance.keep(folder)
+            return self._results(
+                job, wanted, folder, before, False, f"are in {folder} already, whole"
+            )
+        with placing.staging(folder, stem, _key(fresh)) as stage:
+            archive = folder / f"{stem}.zip"
+            fetched = not _restorable(before, fresh, folder)
+            if fetched:
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, told)
+            if fetched or before is None:
+                fresh = replace(fresh, origin=self._source.origin(job, wanted))
+            else:
+                fresh = replace(fresh, origin=before.origin)
+            told.phase("Unpacking")
+            earlier = () if before is None else (*before.files, *before.earlier)
+
+            def begin(files: list[File], kept: File) -> None:
+                begun = replace(fresh, files=tuple(files), archive=kept)
+                stale = tuple(file for file in earlier if file.path not in begun.paths)
+                replace(begun, earlier=stale).write(record)
+
+            try:
+                files, kept = placing.install(
+                    archive, stage, folder, before, record.name, begin, told.bytes
+                )
+            except (ArchiveError, ConflictError, StorageError):
+                if fetched:
+                    placing.clear(stage)
+                raise
+            done = replace(fresh, files=tuple(files), archive=kept)
+            done.write(record)
+            provenance.keep(folder)
+        what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
+        what += _left_out(job)
+        return self._results(job, wanted, folder, done, fetched, what)
+
+    def _single(self, job: Job, target: Path, wanted: Wanted, told: Told) -> Results:
+        record = manifest.elsewhere(self._state, target)
+        fresh, before = self._manifest(job, wanted), Manifest.read(record)
+        there = target.exists()
+        if there and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
+            placing.sweep(target.parent, placing.alone(target))
+            return self._results(
+                job, wanted, target, before, False, f"are at {target} already, whole"
+            )
+        if target.is_dir():
+            raise StorageError(f"{target} is a folder.", "Give the name of a file.")
+        if there and before is None:
+            raise ConflictError(
+                f"{target} is there already, and is not from the results of {job.name}.",
+                "Choose another name, or move it away.",
+            )
+        with placing.staging(target.parent, placing.alone(target), _key(fresh)) as stage:
+            # What an interrupted fetch left whole is not fetched again.
+            whole = stage / "whole"
+            if not whole.exists():
+                whole = self._source.whole(job, stage, wanted, told)
+            if wanted.file is None:
+                try:
+                    archives.unpacked_size(whole)
+                except ArchiveError:
+                    placing.clear(stage)
+                    raise
+            done = replace(fresh, files=(archives.file_of(whole, target.name),))
+            # The record first: a file without one counts as the user's own.
+            done.write(record)
+            with storage_errors(target):
+                whole.replace(target)
+        what = f"were fetched to {target}{_left_out(job)}"
+        return self._results(job, wanted, target, done, True, what)
+
+    def _manifest(self, job: Job, wanted: Wanted) -> Manifest:
+        """Return the manifest of what is wanted, as far as it is known before it is fetched."""
+        return Manifest(
+            self._service.address,
+            manifest.identity(job.name, job.found),
+            wanted.record,
+            (),
+            job=manifest.kept(job.row),
+        )
+
+    def _results(
+        self, job: Job, wanted: Wanted, path: Path, done: Manifest, fetched: bool, what: str
+    ) -> Results:
+        import pandas as pd
+
+        from labext.jobs.results.frame import frame
+
+        files = pd.DataFrame(
+            [(file.path, file.size, file.sha256) for file in done.files],
+            columns=["file", "bytes", "sha256"],
+        )
+        single = done.archive is None
+        archive = None if done.archive is None else path / done.archive.path
+        if single and done.wanted["fileName"] is None:
+            archive = path
+        count = wording.count(len(files), "file")
+        unpacked = [file.path for file in done.files] if done.archive is not None else []
+        made = partial(frame, self._lister, job.row, wanted.email, path, unpacked)
+        return Results(path, files, fetched, archive, f"The results ({count}) {what}.", made)
+
+
+def _check_ended(job: Job) -> None:
+    """Check that there may be results; of a single job or batch the service itself says so.
+
+    Raises:
+        NotReadyError: the batch goes on.
+        JobFailedError: its aggregation failed, or no part of it is complete.
+    """
+    if not rows.is_batch(job.row):
+        return
+    phase, outcome = rows.phase(job.row), rows.outcome(job.row)
+    if outcome is None and (job.split or phase in ("Running", "Aggregating")):
+        raise NotReadyError(
+            f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
+        )
+    if outcome is Outcome.FAILED or (job.split and not job.complete):
+        raise _without_results(job)
+
+
+def _without_results(job: Job) -> JobFailedError:
+    """Return the error for what has ended and has no results as a whole."""
+    phase, why = rows.phase(job.row), rows.reason(job.row)
+    ended = f"{phase} ({why.rstrip('.')})" if why else phase
+    if not rows.is_parent(job.row):
+        return JobFailedError(
+            f"{job.name} has no results: it ended as {ended}.", f"See `%jobs show {job.name}`."
+        )
+    return JobFailedError(
+        f"{job.name} has no results as a whole: {ended}.",
+        f"`%jobs list --batch {job.name}` shows its jobs; those that are complete have results, "
+        "each by its JobName.",
+    )
+
+
+def _left_out(job: Job) -> str:
+    """Say which parts of a split batch have no results, since none of their jobs is complete."""
+    absent = [part for part in job.found if part not in job.complete] if job.split else []
+    return f"; without {', '.join(absent)}, which ended without results" if absent else ""
+
+
+def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
+    """Say whether the archive on disk is whole, so that damaged files come from it."""
+    return (
+        before is not None
+        and before.archive is not None
+        and before.is_of(fresh)
+        and manifest.is_same(folder, before.archive)
+    )
+
+
+def _key(fresh: Manifest) -> str:
+    said = canonical([fresh.service, fresh.identity, fresh.wanted])
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,229 @@
+"""Archives and files asked of the service: the two-step download, and a split batch's parts as one.
+
+Nothing is put into the user's folder here; that is `labext.jobs.results.fetching`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from labext.errors import AccessError, ArchiveError, InputError, LabextError, NotFoundError
+from labext.jobs import names, rows
+from labext.jobs.batch.parts import Parts
+from labext.jobs.catalogue import Catalogue
+from labext.jobs.identity import stored_settings
+from labext.jobs.results import merging
+from labext.jobs.results.manifest import Origin
+from labext.jobs.rows import Row
+from labext.jobs.service import Service
+from labext.jobs.uploaded import Uploaded
+from labext.progress import Outcome
+from labext.storage import write_whole
+from labext.transport.download import OnBytes
+
+OnPhase = Callable[[str], None]
+"""Is told what is being done now; the bytes told from then on are this phase's."""
+
+
+def _unheard(*_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Who is told how far a fetch is: the bytes, and the phase. Without anybody, nobody is."""
+
+    bytes: OnBytes = _unheard
+    phase: OnPhase = _unheard
+
+    def after(self, before: int, *, last: bool) -> Told:
+        """Return who is told the bytes of one part as those of all; the whole's with the last."""
+
+        def part_bytes(done: int, size: int | None) -> None:
+            self.bytes(before + done, before + size if last and size is not None else None)
+
+        return replace(self, bytes=part_bytes)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which results of a job are wanted: all, one file, or the structures only; and whose."""
+
+    file: str | None = None
+    pdbs_only: bool = False
+    email: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.file is not None and self.pdbs_only:
+            raise InputError(
+                "`--file` is one file, and `--pdbs-only` all structures.",
+                "Keep one of the two.",
+            )
+        if self.file == "":
+            raise InputError("The name of the file is empty.", "Name one of the job's files.")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What stands in the manifest."""
+        return {"fileName": self.file, "pdbsOnly": self.pdbs_only}
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job or batch whose results are fetched: its name, its row, and its parts' rows."""
+
+    name: str
+    row: Row
+    found: Mapping[str, Row | None]
+    listed: dict[str, list[Row]] = field(default_factory=dict, compare=False, repr=False)
+    """The jobs of each part, as far as they have been listed."""
+
+    @property
+    def split(self) -> bool:
+        """Whether it is a split batch."""
+        return self.name not in self.found
+
+    @property
+    def complete(self) -> list[str]:
+        """The parts of a split batch that are complete."""
+        return [
+            part
+            for part, row in self.found.items()
+            if row is not None and rows.outcome(row) is Outcome.COMPLETE
+        ]
+
+
+class Source:
+    """Where results come from: one service.
+
+    Args:
+        service: the service.
+        parts: knows split batches.
+        catalogue: knows the tools.
+        uploaded: knows what was uploaded from this machine.
+    """
+
+    def __init__(
+        self, service: Service, parts: Parts, catalogue: Catalogue, uploaded: Uploaded
+    ) -> None:
+        self._service = service
+        self._parts = parts
+        self._catalogue = catalogue
+        self._uploaded = uploaded
+
+    def whole(self, job: Job, stage: Path, wanted: Wanted, told: Told) -> Path:
+        """Fetch one archive, or one file, into the stage."""
+        target = stage / "whole"
+        if not job.split:
+            return self.download(job.name, target, wanted, told)
+        if wanted.file is None:
+            return self.archive(job, stage, target, wanted, told)
+        first, _, rest = wanted.file.partition("/")
+        if wanted.file == merging.METRICS:
+            tables = {
+                part: self.download(part, stage / f"{part}.csv", wanted, told).read_bytes()
+                for part in job.complete
+            }
+            write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
+            return target
+        for part in job.complete:
+            if rest and first in self._jobs_of(job, part, wanted):
+                try:
+                    return self.download(part, target, wanted, told)
+                except NotFoundError:  # an archive whose folders have the jobs' stored names
+                    stored = replace(wanted, file=f"{part}-{wanted.file}")
+                    return self.download(part, target, stored, told)
+        raise InputError(
+            f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
+        )
+
+    def archive(self, job: Job, stage: Path, target: Path, wanted: Wanted, told: Told) -> Path:
+        """Fetch the archive; of a split batch its parts', merged."""
+        # What an interrupted fetch left whole is not fetched again.
+        if target.exists():
+            return target
+        if not job.split:
+            return self.download(job.name, target, wanted, told)
+        fetched: dict[str, Path] = {}
+        for number, part in enumerate(job.complete, 1):
+            done = sum(path.stat().st_size for path in fetched.values())
+            path = stage / f"{part}.zip"
+            told.phase(f"Fetching part {number} of {len(job.complete)}")
+            if not path.exists():
+                self.download(part, path, wanted, told.after(done, last=part == job.complete[-1]))
+            fetched[part] = path
+        told.phase("Merging")
+        try:
+            merging.merge(fetched, target, self._order(job, wanted), told.bytes)
+        except ArchiveError:
+            for path in fetched.values():
+                path.unlink(missing_ok=True)
+            raise
+        return target
+
+    def download(self, name: str, target: Path, wanted: Wanted, told: Told) -> Path:
+        """Fetch what is wanted of one job, or one batch of the service, to `target`."""
+
+        def address() -> str:
+            return self._service.result_url(
+                name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
+            )
+
+        return self._service.transport.download(
+            address(), target, fresh=address, on_bytes=told.bytes
+        )
+
+    def _order(self, job: Job, wanted: Wanted) -> list[str]:
+        entry = None if wanted.email else self._parts.entry(job.name)
+        if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
+            return list(entry.plan.jobs)
+        return [own for part in job.complete for own in self._jobs_of(job, part, wanted)]
+
+    def _jobs_of(self, job: Job, part: str, wanted: Wanted) -> list[str]:
+        return [
+            names.own(str(row.get("JobName")), part) for row in self._rows(job, part, wanted.email)
+        ]
+
+    def _rows(self, job: Job, part: str, email: str | None) -> list[Row]:
+        if part not in job.listed:
+            pages = self._service.pages(batch=part, jobEmail=email)
+            job.listed[part] = [row for page in pages for row in page.rows]
+        return job.listed[part]
+
+    def origin(self, job: Job, wanted: Wanted) -> Origin:
+        """Ask where the results come from: the jobs, in the input's order, and their tools.
+
+        What the service does not tell, as it may not of a teammate's, stays empty.
+        """
+        found = [job.row]
+        if rows.is_parent(job.row):
+            try:
+                found = self._in_order(job, wanted)
+            except (AccessError, NotFoundError):
+                found = []
+        types = dict.fromkeys(str(row.get("Type")) for row in found)
+        inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in () if wanted.email else found:  # a teammate's file of that name is another one
+            for each in self._uploaded.of(row, stored_settings(row) or {}):
+                key = each["name"], each["sha256"]
+                inputs.setdefault(key, {**each, "jobs": []})["jobs"].append(row.get("JobName"))
+        return Origin.now(filter(None, map(self._tool, types)), found, inputs.values())
+
+    def _in_order(self, job: Job, wanted: Wanted) -> list[Row]:
+        parts = [part for part, row in job.found.items() if row is not None]
+        by_name = {
+            names.own(str(row.get("JobName")), part): row
+            for part in parts
+            for row in self._rows(job, part, wanted.email)
+        }
+        order = [name for name in self._order(job, wanted) if name in by_name]
+        return [by_name[name] for name in dict.fromkeys([*order, *by_name])]
+
+    def _tool(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            return self._catalogue.tool(name).record
+        except LabextError:  # gone from the catalogue, or no word of it now: the results count
+            return None

@@ -1,0 +1,338 @@
+"""The provenance of the results in a folder, as research archives read it: an RO-Crate.
+
+`ro-crate-metadata.json` says in the terms of RO-Crate 1.1 and its profile Process Run Crate 0.5
+which tool made which files, with which settings, when, on which service, and what fetched them,
+with the size and SHA-256 of each. It is made of the manifests in the folder and of nothing else:
+several jobs' results in one folder are one crate, and the same manifests give the same bytes.
+
+A crate that a user has gone on with is the user's own: it is known by a checksum within, and
+never written over. Then, or where an archive brought one, the record is
+`labext-ro-crate-metadata.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+from labext.jobs import rows
+from labext.jobs.identity import canonical, stored_settings
+from labext.jobs.results import outputs
+from labext.jobs.results.manifest import Manifest
+from labext.progress import Outcome
+from labext.redaction import mask
+from labext.storage import write_whole
+
+NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
+"""What the record is called; the second where the first is not ours."""
+
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+_SPEC = "https://w3id.org/ro/crate/1.1"
+_CONTEXT = [f"{_SPEC}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
+_LICENCE = "No licence has been chosen for these results; whoever owns them may put one here."
+_STATUS = {
+    True: "http://schema.org/CompletedActionStatus",
+    False: "http://schema.org/FailedActionStatus",
+}
+_FORMATS = {
+    ".csv": "text/csv",
+    ".fasta": "text/x-fasta",
+    ".json": "application/json",
+    ".log": "text/plain",
+    ".pdb": "chemical/x-pdb",
+    ".sdf": "chemical/x-mdl-sdfile",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".zip": "application/zip",
+}
+
+Entity = dict[str, Any]
+
+
+def keep(folder: Path) -> Path | None:
+    """Write the record of a results folder, if there is none or the manifests have changed.
+
+    Returns:
+        Where it is; None where nothing is known, or both names are taken.
+
+    Raises:
+        StorageError: the disk is full, or the folder can't be written.
+    """
+    known = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
+    manifests = [each for each in known if each is not None and each.origin.fetched]
+    brought = {file.path for each in manifests for file in each.files}
+    for name in NAMES if manifests else ():
+        path = folder / name
+        if name in brought or not _is_ours(path):
+            continue
+        content = render(manifests, name)
+        if not path.exists() or path.read_bytes() != content:
+            write_whole(path, content)
+        return path
+    return None
+
+
+def render(manifests: Sequence[Manifest], name: str = NAMES[0]) -> bytes:
+    """Return the record of what these manifests list, as JSON-LD.
+
+    Args:
+        manifests: in the order of the record.
+        name: the file it is written to.
+    """
+    crate = _Crate()
+    for manifest in manifests:
+        crate.add(manifest)
+    head = {
+        "@id": name,
+        "@type": "CreativeWork",
+        "about": {"@id": "./"},
+        "conformsTo": {"@id": _SPEC},
+    }
+    graph = [head, *map(_compacted, (crate.root(manifests), *crate.entities.values()))]
+    head["identifier"] = _digest(graph)
+    return _written(graph)
+
+
+class _Crate:
+    """The entities of a crate, each once, in the order in which they were needed."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, Entity] = {}
+        self._files: dict[str, None] = {}
+        self._actions: dict[str, None] = {}
+
+    def root(self, manifests: Sequence[Manifest]) -> Entity:
+        """Return the folder itself."""
+        subjects = ", ".join(dict.fromkeys(str(each.job.get("JobName")) for each in manifests))
+        services = ", ".join(dict.fromkeys(mask(each.service) for each in manifests))
+        return {
+            "@id": "./",
+            "@type": "Dataset",
+            "name": f"Results of {subjects}",
+            "description": f"What the job service at {services} made for {subjects}.",
+            "datePublished": max(each.origin.fetched for each in manifests),
+            "license": _LICENCE,
+            "conformsTo": {"@id": PROFILE},
+            "hasPart": _ids(self._files),
+            "mentions": _ids(self._actions),
+        }
+
+    def add(self, manifest: Manifest) -> None:
+        """Add what one manifest lists."""
+        self._one(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
+        service = self._one(
+            mask(manifest.service),
+            "SoftwareApplication",
+            name="Job service",
+            url=mask(manifest.service),
+        )
+        tools = {str(tool.get("name")): tool for tool in manifest.origin.tools}
+        subject = str(manifest.job.get("JobName"))
+        jobs = {str(job.get("JobName")): job for job in manifest.origin.jobs}
+        files = {
+            file.path: self._file(file.path, file.size, file.sha256) for file in manifest.files
+        }
+        made = outputs.by_job(files, jobs, subject)
+        for name, job in jobs.items():
+            tool = self._tool(str(job.get("Type")), tools)
+            self._run(name, job, tool, service, [files[path] for path in made[name]])
+            self._taken(name, job, made, files)
+        for each in manifest.origin.inputs:
+            self._input(each)
+        of_all = files.keys() - {path for paths in made.values() for path in paths}
+        if manifest.archive is not None:
+            archive = manifest.archive
+            files[archive.path] = self._file(archive.path, archive.size, archive.sha256)
+        if subject not in jobs:
+            together = [files[path] for path in files if path in of_all]
+            self._run(subject, manifest.job, service, service, together)
+        self._fetch(subject, manifest, service, list(files.values()))
+
+    def _run(
+        self,
+        name: str,
+        job: Mapping[str, Any],
+        instrument: str,
+        service: str,
+        results: Sequence[str],
+    ) -> None:
+        """Add one job: what ran, its settings, and what it made."""
+        action = _action(name)
+        outcome = rows.outcome(job)
+        why = "" if outcome is Outcome.COMPLETE else rows.reason(job)
+        run = self._entity(action, "CreateAction", name=name)
+        run |= _present(
+            description=f"{job.get('Type')} on the job service",
+            instrument={"@id": instrument},
+            provider={"@id": service},
+            dateCreated=job.get("Created"),
+            startTime=job.get("Started"),
+            endTime=job.get("Completed"),
+            actionStatus=None if outcome is None else _STATUS[outcome is Outcome.COMPLETE],
+            error=mask(why),
+            object=_ids(self._settings(action, job)),
+        )
+        # Another manifest of the same job, as of its structures alone, may name some already.
+        run["result"] = _ids(
+            dict.fromkeys([*(file["@id"] for file in run.get("result", ())), *results])
+        )
+        self._actions[action] = None
+
+    def _taken(
+        self,
+        name: str,
+        job: Mapping[str, Any],
+        made: Mapping[str, Sequence[str]],
+        files: Mapping[str, str],
+    ) -> None:
+        """Add the files of other jobs in the folder that a setting names: `<Job>/path`."""
+        run = self.entities[_action(name)]
+        for value in (stored_settings(job) or {}).values():
+            source, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
+            there = [
+                files[file]
+                for file in made.get(source, ())
+                if path and (file == path or file.endswith(f"/{path}"))
+            ]
+            if len(there) == 1:
+                run["object"] = [*run.get("object", ()), {"@id": there[0]}]
+
+    def _fetch(self, subject: str, manifest: Manifest, service: str, files: Sequence[str]) -> None:
+        by = manifest.origin.by
+        client = self._one(
+            f"#labext-{quote(by.get('labext', ''))}-python-{quote(by.get('python', ''))}",
+            "SoftwareApplication",
+            name="labext",
+            softwareVersion=by.get("labext"),
+            runtimePlatform=f"Python {by.get('python')}",
+        )
+        kept = "structures" if manifest.wanted.get("pdbsOnly") else "results"
+        action = self._one(
+            f"#fetch-{quote(subject, safe='')}-{kept}",
+            "DownloadAction",
+            name=f"The {kept} of {subject} were fetched",
+            instrument={"@id": client},
+            provider={"@id": service},
+            endTime=manifest.origin.fetched,
+            object=_ids(files),
+        )
+        self._actions[action] = None
+
+    def _input(self, record: Mapping[str, Any]) -> None:
+        """Add a file that was uploaded for some of the jobs; it is not in the folder."""
+        name, sha256 = str(record.get("name")), str(record.get("sha256"))
+        file = self._one(
+            f"#upload-{quote(name, safe='')}-{sha256[:12]}",
+            "CreativeWork",
+            name=name,
+            contentSize=str(record.get("size")),
+            sha256=sha256,
+            dateModified=record.get("at"),
+        )
+        for job in record.get("jobs", ()):
+            run = self.entities.get(_action(str(job)), {})
+            run["object"] = [*run.get("object", ()), {"@id": file}]
+
+    def _settings(self, action: str, job: Mapping[str, Any]) -> Iterator[str]:
+        for name, value in (stored_settings(job) or {}).items():
+            yield self._one(
+                f"{action}/{quote(name, safe='')}",
+                "PropertyValue",
+                name=name,
+                value=value if isinstance(value, str | int | float | bool) else canonical(value),
+            )
+
+    def _tool(self, name: str, tools: Mapping[str, Mapping[str, Any]]) -> str:
+        record = tools.get(name, {})
+        return self._one(
+            f"#tool-{quote(name, safe='')}",
+            "SoftwareApplication",
+            name=name,
+            alternateName=_text(record, "displayName"),
+            description=_text(record, "description"),
+            url=_address(record, "github"),
+            softwareVersion=_text(record, "version"),
+            citation=_address(record, "paper"),
+        )
+
+    def _file(self, path: str, size: int, sha256: str) -> str:
+        file = quote(path)
+        self._files[file] = None
+        return self._one(
+            file,
+            "File",
+            name=path,
+            contentSize=str(size),
+            sha256=sha256,
+            encodingFormat=_FORMATS.get(PurePosixPath(path).suffix.lower()),
+        )
+
+    def _one(self, id: str, type: str, /, **fields: Any) -> str:
+        """Add an entity with what of its fields is there; return its id."""
+        self._entity(id, type, **fields)
+        return id
+
+    def _entity(self, id: str, type: str, /, **fields: Any) -> Entity:
+        entity = self.entities.setdefault(id, {"@id": id, "@type": type})
+        entity |= _present(**fields)
+        return entity
+
+
+def _is_ours(path: Path) -> bool:
+    """Say whether there is no record yet, or one as it was written here."""
+    try:
+        graph = json.loads(path.read_bytes())["@graph"]
+        found: bool = graph[0].pop("identifier") == _digest(graph)
+    except FileNotFoundError:
+        return not path.is_symlink()
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return False
+    return found
+
+
+def _digest(graph: Sequence[Entity]) -> str:
+    """Return what tells a record that was written here from one that was changed since."""
+    said = json.dumps(graph, sort_keys=True, ensure_ascii=True)
+    return f"labext:{hashlib.sha256(said.encode()).hexdigest()}"
+
+
+def _written(graph: Iterable[Entity]) -> bytes:
+    """Return the record as JSON, a line for each entity."""
+    entities = ",\n".join(map(json.dumps, graph))
+    return f'{{"@context": {json.dumps(_CONTEXT)},\n"@graph": [\n{entities}\n]}}\n'.encode()
+
+
+def _compacted(entity: Entity) -> Entity:
+    """Return an entity as JSON-LD is compacted: one value stands alone, none is left out."""
+    return {
+        key: value[0] if isinstance(value, list) and len(value) == 1 else value
+        for key, value in entity.items()
+        if value != []
+    }
+
+
+def _action(job: str) -> str:
+    return f"#job-{quote(job, safe='')}"
+
+
+def _ids(entities: Iterable[str]) -> list[Entity]:
+    return [{"@id": each} for each in entities]
+
+
+def _present(**fields: Any) -> Entity:
+    return {key: value for key, value in fields.items() if value not in (None, "", [])}
+
+
+def _text(record: Mapping[str, Any], key: str) -> str | None:
+    value = record.get(key)
+    return mask(value) if isinstance(value, str) else None
+
+
+def _address(record: Mapping[str, Any], key: str) -> str | None:
+    """Return an address of the web; what else stands there is none."""
+    value = _text(record, key)
+    return value if value and value.lower().startswith(("https://", "http://")) else None

@@ -1,0 +1,163 @@
+"""Reads and checks a pipeline: as it is submitted, run by its name, or saved.
+
+Source: real services, jobs (pipelines): `{jobName, initialInputs, stages: [{task, toolSettings:
+{<tool>: {…}}}]}`, or for a saved one `{jobName, pipelineName, initialInputs|inputs}`. A fault is
+one sentence that names the stage and the tool.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.jobs import fields
+from labext.sandbox.jobs.catalogue import catalogue
+from labext.sandbox.jobs.faults import invalid
+from labext.sandbox.jobs.fields import Body
+from labext.sandbox.jobs.names import LONGEST, shown
+from labext.sandbox.jobs.pipelines.piping import PIPE, piped, takes
+from labext.sandbox.jobs.settings import settings_fault
+from labext.sandbox.jobs.tool import Tool
+
+MOST_JOBS = 100
+"""Jobs of one stage, and so initial inputs."""
+
+MOST_STAGES = 20
+LONGEST_TASK = 200
+
+Catalogue = Mapping[str, Tool]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a pipeline: its title, and its tools' settings by the tools' names."""
+
+    task: str
+    tools: Mapping[str, Mapping[str, Any]]
+
+
+def fault(stages: object, gates: Collection[str]) -> str | None:
+    """The first fault of a pipeline's stages for whoever has the permissions `gates`, or None."""
+    try:
+        read_stages(stages, gates)
+    except HTTPException as error:
+        return error.detail
+    return None
+
+
+def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
+    """The stages in `value`, a JSON array; 400 for the first fault.
+
+    What a stage hands on is not known before it runs, so a setting that takes it is checked by its
+    type, and its value when the stage starts.
+    """
+    if not isinstance(value, list):
+        raise invalid(f"stages is not an array: {shown(value)}.")
+    if not 1 <= len(value) <= MOST_STAGES:
+        raise invalid(f"stages has {len(value)} items; a pipeline has 1 to {MOST_STAGES} stages.")
+    stages = [_stage(place, item) for place, item in enumerate(value, 1)]
+    tools = catalogue()
+    for place, stage in enumerate(stages, 1):
+        for name, settings in stage.tools.items():
+            if name not in tools:
+                raise invalid(
+                    f"{title(place, stage)}: there is no tool {shown(name)}; GET /tools lists them."
+                )
+            found = settings_fault(tools[name], settings, gates, unknown=piped(settings))
+            if found is not None:
+                raise invalid(f"{title(place, stage)}, {name}: {found}")
+    for place, (before, stage) in enumerate(pairwise(stages), 2):
+        _check_pipes(place, stage, [tools[name] for name in before.tools], tools)
+    return stages
+
+
+def plain_stages(value: Sequence[Mapping[str, Any]]) -> list[Stage]:
+    """The stages in what was checked before: of a pipeline's row, or a saved one."""
+    return [Stage(stage["task"], stage["toolSettings"]) for stage in value]
+
+
+def read_inputs(body: Body, *names: str) -> list[str]:
+    """The initial inputs, in the one of the fields `names` that is there; 400 for a fault."""
+    there = [name for name in names if body.get(name) is not None]
+    if len(there) > 1:
+        raise invalid(f"{' and '.join(there)} are two forms of the same: send one of them.")
+    field = there[0] if there else names[0]
+    inputs = fields.array(body, field)
+    if not 1 <= len(inputs) <= MOST_JOBS:
+        raise invalid(f"{field} has {len(inputs)} items; a pipeline has 1 to {MOST_JOBS}.")
+    for place, text in enumerate(inputs):
+        if not isinstance(text, str):
+            raise invalid(f"{field}[{place}] is not a string: {shown(text)}.")
+        if not text.strip():
+            raise invalid(f"{field}[{place}] is empty.")
+    return inputs
+
+
+def check_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None:
+    """Refuse a name that would make a job's longer than names may be (400)."""
+    for place, stage in enumerate(stages, 1):
+        most = inputs if place == 1 else MOST_JOBS
+        for tool in stage.tools:
+            name = job_name(pipeline, place, tool, most, most)
+            if len(name) > LONGEST:
+                raise invalid(
+                    f"jobName is too long: a job would be named {shown(name)}, which has "
+                    f"{len(name)} characters; {LONGEST} are the most."
+                )
+
+
+def job_name(pipeline: str, stage: int, tool: str, place: int, of: int) -> str:
+    """The name of a stage's job: the one for input `place`, from 1, of so many."""
+    return f"{pipeline}-stage{stage}-{tool}" + (f"-{place}" if of > 1 else "")
+
+
+def title(place: int, stage: Stage) -> str:
+    """A stage as it is named in a sentence."""
+    return f"Stage {place} ({stage.task})"
+
+
+def _stage(place: int, item: object) -> Stage:
+    where = f"stages[{place - 1}]"
+    if not isinstance(item, dict):
+        raise invalid(f"{where} is not an object: {shown(item)}.")
+    task = item.get("task")
+    if not isinstance(task, str):
+        raise invalid(f"{where}.task is {'missing' if task is None else 'not a string'}.")
+    if not task.strip():
+        raise invalid(f"{where}.task is empty.")
+    if len(task) > LONGEST_TASK:
+        raise invalid(f"{where}.task has {len(task)} characters; {LONGEST_TASK} are the most.")
+    if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in task):
+        raise invalid(f"{where}.task holds a control character: {shown(task)}.")
+    tools = item.get("toolSettings")
+    if not isinstance(tools, dict):
+        problem = "missing" if tools is None else f"not an object: {shown(tools)}"
+        raise invalid(f"Stage {place} ({task}): toolSettings is {problem}.")
+    if not tools:
+        raise invalid(f"Stage {place} ({task}): toolSettings names no tool.")
+    for name, settings in tools.items():
+        if not isinstance(settings, dict):
+            raise invalid(
+                f"Stage {place} ({task}): the settings of {shown(name)} are not an object: "
+                f"{shown(settings)}."
+            )
+    return Stage(task, tools)
+
+
+def _check_pipes(place: int, stage: Stage, before: Sequence[Tool], tools: Catalogue) -> None:
+    """Refuse a pipe where the stage before hands on nothing, or nothing that fits."""
+    handed_on = [pattern for tool in before for pattern in tool.passes]
+    listed = ", ".join(handed_on) or "no file"
+    for name, settings in stage.tools.items():
+        parameters = {parameter.name: parameter for parameter in tools[name].parameters}
+        for setting in piped(settings):
+            if not any(takes(parameters[setting], pattern) for pattern in handed_on):
+                raise invalid(
+                    f'{title(place, stage)}, {name}: setting {setting} is "{PIPE}" and takes '
+                    f"nothing of what the stage before hands on: {listed}."
+                )

@@ -1,0 +1,163 @@
+"""What biotite measures in a protein: secondary structure, bare surface; and backbone angles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from labext.sandbox.jobs.tool import ToolError
+from labext.sandbox.jobs.tools import _geometry
+from labext.sandbox.jobs.tools._atoms import Atom, Residue
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+LARGEST_RADIUS = 1.88
+"""Å: that of an sp3 carbon with its hydrogens."""
+
+_ELEMENT_RADII = {"C": LARGEST_RADIUS, "N": 1.64, "O": 1.42, "S": 1.77}
+_FLAT = {
+    "ARG": "CZ", "ASN": "CG", "ASP": "CG", "GLN": "CD", "GLU": "CD", "HIS": "CG", "PHE": "CG",
+    "TRP": "CG CD2 CE2", "TYR": "CG CZ",
+}  # fmt: skip
+_FLAT_WITH_HYDROGEN = {
+    "HIS": "CD2 CE1", "PHE": "CD1 CD2 CE1 CE2 CZ", "TRP": "CD1 CE3 CZ2 CZ3 CH2",
+    "TYR": "CD1 CD2 CE1 CE2",
+}  # fmt: skip
+_HYDROXYL = {"SER": "OG", "THR": "OG1", "TYR": "OH", "ASP": "OD2", "GLU": "OE2"}
+"""The atoms of the 20 amino acids by ProtOr's groups; acids have their hydrogen, as in the chemical
+component dictionary. biotite would read that dictionary for them, half a second for each job."""
+
+MOST_BARE = {
+    "ALA": 129, "ARG": 274, "ASN": 195, "ASP": 193, "CYS": 167, "GLN": 225, "GLU": 223,
+    "GLY": 104, "HIS": 224, "ILE": 197, "LEU": 201, "LYS": 236, "MET": 224, "MSE": 224,
+    "PHE": 240, "PRO": 159, "SER": 155, "THR": 172, "TRP": 285, "TYR": 263, "VAL": 174,
+}  # fmt: skip
+"""Å²: the largest area of a residue between two glycines; M. Z. Tien et al., 2013, table 1,
+theoretical values (doi 10.1371/journal.pone.0080635)."""
+
+_LINK = 4.3
+"""Å: alpha carbons further apart than this (3.8 in a chain, 2.9 at a cis bond) are not linked."""
+_NOT_KNOWN = 1.8
+"""Å: the radius of a heavy atom that the chemical component dictionary does not have."""
+_KINDS = {"a": "helix", "b": "strand", "c": "coil", "": ""}
+_NUMBERED = {0: "c", 1: "a", 2: "b", -1: ""}
+"""What biotite 2 calls them (`PSeaElement`)."""
+
+
+def linked(residues: Sequence[Residue]) -> list[bool]:
+    """For each residue, whether the one before it is its neighbour in the chain."""
+    import numpy as np
+
+    alphas = np.array([residue.atoms["CA"].xyz for residue in residues])
+    near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _LINK
+    pairs = zip(residues, residues[1:], near, strict=False)
+    return [False, *(bool(close) and one.chain == two.chain for one, two, close in pairs)]
+
+
+def secondary_structure(residues: Sequence[Residue]) -> list[str]:
+    """What each residue is part of: helix, strand or coil.
+
+    biotite finds the gaps by the residues' numbers: they are numbered anew, with a number left out
+    wherever two residues are not linked. It judges by alpha carbons, whatever the residue.
+    """
+    import biotite.structure as bio
+    import numpy as np
+
+    trace = bio.AtomArray(len(residues))
+    trace.coord = np.array([residue.atoms["CA"].xyz for residue in residues], dtype=np.float32)
+    trace.chain_id[:], trace.res_name[:] = "A", "ALA"
+    trace.atom_name[:], trace.element[:] = "CA", "C"
+    trace.res_id = np.cumsum([1 if link else 2 for link in linked(residues)])
+    # Where alpha carbons lie on one line or place an angle is not defined: that is coil.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = bio.annotate_sse(trace)
+    if found.dtype.kind in "iu":
+        return [_KINDS[_NUMBERED[int(code)]] for code in found]
+    return [_KINDS[str(code)] for code in found]
+
+
+def areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | None:
+    """(n,): the area of each residue in Å²; None where there are alpha carbons alone.
+
+    The radii are those of ProtOr, in which a heavy atom has its hydrogens in it (J. Tsai et al.,
+    1999, doi 10.1006/jmbi.1999.2829); 1,000 points an atom.
+    """
+    import biotite.structure as bio
+    import numpy as np
+
+    if all(len(residue.heavy) == 1 for residue in residues):
+        return None
+    owners = np.repeat(np.arange(len(residues)), [len(residue.heavy) for residue in residues])
+    body = bio.AtomArray(len(places))
+    body.coord = places.astype(np.float32)
+    body.res_id, body.res_name[:], body.element[:] = owners, "ALA", "C"
+    radii = np.array(
+        [_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
+    )
+    each = bio.sasa(body, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii)
+    summed: Array = np.bincount(owners, weights=each, minlength=len(residues))
+    return summed
+
+
+def _radius(residue: str, atom: str) -> float:
+    """ProtOr's radius of a heavy atom, ångström."""
+    if residue in MOST_BARE and residue != "MSE":
+        if atom == "C" or atom in _FLAT.get(residue, "").split():
+            return 1.61
+        if atom in _FLAT_WITH_HYDROGEN.get(residue, "").split():
+            return 1.76
+        if atom == "OXT" or atom == _HYDROXYL.get(residue):
+            return 1.46
+        return _ELEMENT_RADII.get(atom[:1], _NOT_KNOWN)
+
+    from biotite.structure.info import vdw_radius_protor
+
+    try:
+        return float(vdw_radius_protor(residue, atom) or _NOT_KNOWN)
+    except (KeyError, ValueError):  # no such atom in this residue, or no such residue
+        return _NOT_KNOWN
+
+
+def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, float | None]]:
+    """The angles phi and psi of each residue, in degrees.
+
+    None at an end, at a gap, and where an atom is absent.
+    """
+
+    def angle(*atoms: tuple[Residue, str]) -> float | None:
+        if any(name not in residue.atoms for residue, name in atoms):
+            return None
+        one, two, three, four = (residue.atoms[name].xyz for residue, name in atoms)
+        return _geometry.dihedral(one, two, three, four)
+
+    links = [*linked(residues), False]
+    angles = []
+    for place, this in enumerate(residues):
+        phi = psi = None
+        if links[place]:
+            phi = angle((residues[place - 1], "C"), (this, "N"), (this, "CA"), (this, "C"))
+        if links[place + 1]:
+            psi = angle((this, "N"), (this, "CA"), (this, "C"), (residues[place + 1], "N"))
+        angles.append((phi, psi))
+    return angles
+
+
+def masses(atoms: Sequence[Atom], parameter: str) -> Array:
+    """(n,): in daltons.
+
+    Raises:
+        ToolError: an element that there isn't.
+    """
+    import numpy as np
+    from biotite.structure.info import mass
+
+    known: dict[str, float] = {}
+    for element in {atom.element for atom in atoms}:
+        try:
+            known[element] = float(mass(element, is_residue=False))
+        except KeyError:
+            raise ToolError(f"{parameter}: {element!r} is no chemical element.") from None
+    return np.array([known[atom.element] for atom in atoms])

@@ -1,0 +1,247 @@
+"""Finds the genes of bacteria, archaea and their viruses in DNA (Prodigal, by Pyrodigal)."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
+from labext.sandbox.jobs.tools import _fasta, _letters, _values
+
+MOST_SEQUENCES = 2000
+MOST_BASES = {"single": 10_000_000, "meta": 2_000_000}
+"""What takes half a minute: to find the model that fits takes longer than to learn one."""
+ENOUGH, GOOD = 20_000, 100_000
+"""Bases from which a model can be learnt, and from which it is a good one, after Prodigal."""
+TABLES = (4, 11, 25)
+_DNA = _letters.DNA + "RYSWKMBDHVN"
+
+
+@dataclass(frozen=True)
+class _Request:
+    mode: str
+    table: int
+    closed: bool
+
+
+def _read(settings: Settings) -> _Request:
+    values = TOOL.with_defaults(settings)
+    text = _values.text(values, "sequences")
+    mode = _values.choice(values, "mode", ("auto", "single", "meta"))
+    if mode != "single" and "translationTable" in settings:
+        raise ToolError("translationTable: it applies only where mode is single.")
+    table = _values.integer(values, "translationTable", 1, 33) if mode == "single" else 11
+    if table not in TABLES:
+        listed = ", ".join(map(str, TABLES))
+        raise ToolError(f"translationTable: {table} is none of {listed}.")
+    request = _Request(mode, table, _values.flag(values, "closedEnds"))
+    if text.lstrip().startswith(">"):
+        _records(text, request)
+    return request
+
+
+def _records(text: str, request: _Request) -> tuple[dict[str, str], str]:
+    """The sequences by name, and the mode in which they are read."""
+    records = _fasta.records(text, "sequences", _DNA, "DNA base")
+    if len(records) > MOST_SEQUENCES:
+        raise ToolError(
+            f"sequences: there are {len(records):,}, and {MOST_SEQUENCES:,} are the most."
+        )
+    bases = sum(map(len, records.values()))
+    mode = request.mode
+    if mode == "auto":
+        mode = "single" if bases >= GOOD else "meta"
+    if mode == "single" and bases < ENOUGH:
+        raise ToolError(
+            f"mode: single learns from at least {ENOUGH:,} bases, and there are {bases:,}; take "
+            "meta."
+        )
+    if bases > MOST_BASES[mode]:
+        raise ToolError(
+            f"sequences: they have {bases:,} bases, and {MOST_BASES[mode]:,} are the most where "
+            f"mode is {mode}."
+        )
+    return records, mode
+
+
+TOOL = Tool(
+    name="gene_find",
+    display_name="Gene finding",
+    description=(
+        "Finds the protein-coding genes of bacteria, archaea and their viruses in DNA, and gives "
+        "them as GFF3 and CSV, with their DNA and proteins as FASTA. From a genome it learns what "
+        "its genes look like; short sequences, such as plasmids and pieces of a metagenome, are "
+        "read with the model among fifty that fits best. No gene lies over 50 or more N in a row; "
+        "every sequence is taken as linear."
+    ),
+    github="https://github.com/althonos/pyrodigal",
+    paper="https://doi.org/10.1186/1471-2105-11-119",
+    parameters=(
+        Parameter(
+            "sequences",
+            required=True,
+            type="file",
+            description=(
+                f"FASTA, at most {MOST_SEQUENCES:,} sequences with {MOST_BASES['single']:,} bases "
+                f"({MOST_BASES['meta']:,} where mode is meta)."
+            ),
+        ),
+        Parameter(
+            "mode",
+            default="auto",
+            options=("auto", "single", "meta"),
+            description=(
+                "single: all sequences are of one organism, and its model is learnt from them; "
+                "meta: a ready model for each; auto: single from 100,000 bases in all, else meta."
+            ),
+        ),
+        Parameter(
+            "translationTable",
+            default=11,
+            when=("mode", ("single",)),
+            description=(
+                "Only with mode=single: the genetic code by NCBI's number, 11 (bacteria and "
+                "archaea), 4 (Mycoplasma, Spiroplasma) or 25 (Gracilibacteria)."
+            ),
+        ),
+        Parameter(
+            "closedEnds",
+            type="boolean",
+            default=False,
+            description="Whether no gene may run off an end of a sequence.",
+        ),
+    ),
+    requires=("pyrodigal",),
+    preload=("pyrodigal",),
+    extra="gpl-tools",
+    passes=("proteins.fasta",),
+    check=_values.fault(_read),
+)
+
+
+def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
+    """Write `genes.gff3` and `genes.csv`; where there are genes `genes.fasta`, `proteins.fasta`.
+
+    The score: `sequences` and `genes`, the `mode` in which they were found, the share of `coding`
+    bases and the `gc` content of the sequences, both in percent.
+    """
+    request = _read(settings)
+    text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
+    records, mode = _records(text, request)
+    genes = _found(records, mode, request)
+    _write_gff(records, genes, out / "genes.gff3")
+    with (out / "genes.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(_COLUMNS)
+        table.writerows(_row(name, gene) for name, gene in genes)
+    if genes:
+        _write_fasta(genes, out)
+    bases = sum(map(len, records.values()))
+    return {
+        "sequences": len(records),
+        "genes": len(genes),
+        "mode": mode,
+        "coding": round(100 * _covered(genes) / bases, 2),
+        "gc": round(100 * sum(s.count("G") + s.count("C") for s in records.values()) / bases, 2),
+    }
+
+
+_Found = list[tuple[str, Any]]
+"""The name of the sequence and the gene (`pyrodigal.Gene`), in the order of both."""
+
+
+def _found(records: dict[str, str], mode: str, request: _Request) -> _Found:
+    from pyrodigal import GeneFinder
+
+    finder = GeneFinder(meta=mode == "meta", closed=request.closed, mask=True)
+    if mode == "single":
+        try:
+            with warnings.catch_warnings():
+                # That fewer than GOOD bases make a worse model is said in `mode`.
+                warnings.simplefilter("ignore", UserWarning)
+                finder.train(*records.values(), translation_table=request.table)
+        except (ValueError, RuntimeError) as error:
+            said = " ".join(str(error).split()).rstrip(".")
+            raise ToolError(f"sequences: nothing can be learnt from them: {said}.") from None
+    return [
+        (name, gene) for name, letters in records.items() for gene in finder.find_genes(letters)
+    ]
+
+
+_COLUMNS = (
+    *("gene", "sequence", "start", "end", "strand", "length", "start_codon", "partial"),
+    *("ribosome_site", "gc", "score", "confidence"),
+)
+
+
+def _row(name: str, gene: Any) -> tuple[object, ...]:
+    """Places from 1, both ends within, `start` the lower one; length in bases, GC in percent."""
+    return (
+        *(_name(name, gene), name, gene.begin, gene.end, "+" if gene.strand > 0 else "-"),
+        *(gene.end - gene.begin + 1, "" if gene.start_type == "Edge" else gene.start_type),
+        *(_partial(gene), gene.rbs_motif or "", f"{100 * gene.gc_cont:.1f}"),
+        *(f"{gene.score:.2f}", f"{gene.confidence():.2f}"),
+    )
+
+
+def _name(sequence: str, gene: Any) -> str:
+    """The sequence and the place of the lower end: unique, as no two genes begin at one base."""
+    return f"{sequence}_{gene.begin}{'+' if gene.strand > 0 else '-'}"
+
+
+def _partial(gene: Any) -> str:
+    """Which end of the gene, as it lies on the strand that was sent, runs off the sequence."""
+    ends = [end for end, off in (("left", gene.partial_begin), ("right", gene.partial_end)) if off]
+    return "+".join(ends) or "no"
+
+
+def _write_gff(records: dict[str, str], genes: _Found, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write("##gff-version 3\n")
+        for name, letters in records.items():
+            file.write(f"##sequence-region {_escaped(name)} 1 {len(letters)}\n")
+        for name, gene in genes:
+            attributes = [f"ID={_escaped(_name(name, gene))}"]
+            if _partial(gene) != "no":
+                attributes.append("partial=true")
+            columns = (
+                *(_escaped(name), "Prodigal", "CDS", gene.begin, gene.end, f"{gene.score:.2f}"),
+                *("+" if gene.strand > 0 else "-", 0, ";".join(attributes)),
+            )
+            file.write("\t".join(map(str, columns)) + "\n")
+
+
+def _escaped(name: str) -> str:
+    """A name as GFF3 takes it, in its first column and as an attribute."""
+    return quote(name, safe=".:^*$@!+?|-_")
+
+
+def _write_fasta(genes: _Found, out: Path) -> None:
+    kinds = {"genes.fasta": lambda gene: gene.sequence(), "proteins.fasta": _protein}
+    for file_name, letters_of in kinds.items():
+        with (out / file_name).open("w", encoding="utf-8") as file:
+            for name, gene in genes:
+                strand = "+" if gene.strand > 0 else "-"
+                file.write(f">{_name(name, gene)} {gene.begin}..{gene.end} {strand}\n")
+                letters = letters_of(gene)
+                file.writelines(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
+
+
+def _protein(gene: Any) -> str:
+    """The protein without its stop; a codon that starts the gene is read as M."""
+    return str(gene.translate(include_stop=False))
+
+
+def _covered(genes: _Found) -> int:
+    """How many bases lie in a gene, those in two counted once."""
+    covered, at = 0, ("", 0)
+    for name, gene in sorted(genes, key=lambda found: (found[0], found[1].begin)):
+        start = max(gene.begin, at[1] + 1) if name == at[0] else gene.begin
+        covered += max(0, gene.end - start + 1)
+        at = (name, max(gene.end, at[1]) if name == at[0] else gene.end)
+    return covered

@@ -1,0 +1,314 @@
+"""Designs pairs of primers for a polymerase chain reaction (Primer3, by primer3-py)."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
+from labext.sandbox.jobs.tools import _letters, _values
+
+SHORTEST, LONGEST = 40, 10_000
+LONGEST_PRODUCT = 3000
+WIDEST = 1000
+"""The most bases between the shortest and the longest product: Primer3 weighs the pairs in it."""
+_COPIES = 4
+MOST_PAIRS = 20
+_SIZES = (15, 35)
+"""Primer3 has no thermodynamics for primers over 36 bases."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    sequence: str
+    target: tuple[int, int] | None
+    """First base, from 0, and length."""
+    product: tuple[int, int]
+    sizes: tuple[int, int, int]
+    tms: tuple[float, float, float]
+    gc: tuple[float, float]
+    pairs: int
+
+
+def _read(settings: Settings) -> _Request:
+    values = TOOL.with_defaults(settings)
+    sequence = _letters.sequence(
+        values, "sequence", _letters.DNA + "N", "DNA base", shortest=SHORTEST, longest=LONGEST
+    )
+    _check_repeats(sequence)
+    sizes = tuple(_values.integer(values, f"size{end}", *_SIZES) for end in ("Min", "Opt", "Max"))
+    tms = tuple(_values.number(values, f"tm{end}", 30, 90) for end in ("Min", "Opt", "Max"))
+    gc = tuple(_values.number(values, f"gc{end}", 0, 100) for end in ("Min", "Max"))
+    product = tuple(
+        _values.integer(values, f"product{end}", SHORTEST, LONGEST_PRODUCT)
+        for end in ("Min", "Max")
+    )
+    for name, rising in (("size", sizes), ("tm", tms)):
+        _check_order(f"{name}Min", rising[0], f"{name}Opt", rising[1])
+        _check_order(f"{name}Opt", rising[1], f"{name}Max", rising[2])
+    _check_order("gcMin", gc[0], "gcMax", gc[1])
+    _check_order("productMin", product[0], "productMax", product[1])
+    if product[1] - product[0] > WIDEST:
+        raise ToolError(f"productMax: it is more than {WIDEST:,} over productMin, {product[0]:,}.")
+    if product[0] > len(sequence):
+        raise ToolError(
+            f"productMin: {product[0]} is more than the {len(sequence)} bases of the sequence."
+        )
+    if product[0] < sizes[2]:
+        raise ToolError(f"productMin: {product[0]} is less than a primer's sizeMax, {sizes[2]}.")
+    return _Request(
+        sequence,
+        _target(values, len(sequence), product[1]),
+        (product[0], product[1]),
+        (sizes[0], sizes[1], sizes[2]),
+        (tms[0], tms[1], tms[2]),
+        (gc[0], gc[1]),
+        _values.integer(values, "pairs", 1, MOST_PAIRS),
+    )
+
+
+def _check_repeats(sequence: str) -> None:
+    """Refuse what is a repeat throughout: a primer has no place there that is its own.
+
+    Primer3 would weigh all pairs of all copies, for minutes.
+    """
+    size = _SIZES[0]
+    words = [sequence[i : i + size] for i in range(len(sequence) - size + 1)]
+    clear = [word for word in words if "N" not in word]
+    if len(set(clear)) * _COPIES < len(clear):
+        raise ToolError(
+            f"sequence: it repeats itself throughout: its stretches of {size} bases occur more "
+            f"than {_COPIES} times each, and a primer needs a place of its own."
+        )
+
+
+def _check_order(low: str, least: float, high: str, most: float) -> None:
+    if least > most:
+        raise ToolError(f"{low}: {least:g} is more than {high}, {most:g}.")
+
+
+def _target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
+    sent = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
+    if not sent:
+        return None
+    if len(sent) == 1:
+        raise ToolError(f"{sent[0]}: it needs the other end of the target too.")
+    start, end = (_values.integer(settings, name, 1, bases) for name in sent)
+    _check_order("targetStart", start, "targetEnd", end)
+    if end - start + 1 > longest:
+        raise ToolError(
+            f"targetEnd: the target has {end - start + 1} bases, more than productMax, {longest}."
+        )
+    return start - 1, end - start + 1
+
+
+TOOL = Tool(
+    name="primer_design",
+    display_name="Primer design",
+    description=(
+        "Designs pairs of primers that copy a part of a DNA, or one with a target in it, and gives "
+        "them with their melting temperatures, GC contents, places and penalties as CSV, and the "
+        "primers and products as FASTA. A penalty counts how far a primer is from the optimal "
+        "size and temperature; less is better. Where no pair fits, the table of what was "
+        "considered says why."
+    ),
+    github="https://github.com/libnano/primer3-py",
+    paper="https://doi.org/10.1093/nar/gks596",
+    parameters=(
+        Parameter(
+            "sequence",
+            required=True,
+            type="string",
+            description=(
+                f"DNA (A, C, G, T, N), {SHORTEST} to {LONGEST:,} bases; no primer has an N."
+            ),
+        ),
+        Parameter(
+            "targetStart",
+            description=(
+                "The first base of what every product must span, from 1; with targetEnd. No primer "
+                "lies in it."
+            ),
+        ),
+        Parameter("targetEnd", description="The last base of the target."),
+        Parameter(
+            "productMin",
+            default=100,
+            description=f"The shortest product, bases, {SHORTEST} to {LONGEST_PRODUCT:,}.",
+        ),
+        Parameter(
+            "productMax",
+            default=500,
+            description=f"The longest product, bases; at most productMin and {WIDEST:,}.",
+        ),
+        Parameter(
+            "sizeMin",
+            type="integer",
+            default=18,
+            description=f"The shortest primer, bases, {_SIZES[0]} to {_SIZES[1]}.",
+        ),
+        Parameter("sizeOpt", type="integer", default=20, description="The best size, bases."),
+        Parameter("sizeMax", type="integer", default=25, description="The longest primer, bases."),
+        Parameter(
+            "tmMin",
+            default=57.0,
+            description=(
+                "The lowest melting temperature, °C, 30 to 90: by nearest neighbours (SantaLucia "
+                "1998) at 50 nM primer, 50 mM monovalent and 1.5 mM divalent salt, 0.6 mM dNTP."
+            ),
+        ),
+        Parameter("tmOpt", default=60.0, description="The best melting temperature, °C."),
+        Parameter("tmMax", default=63.0, description="The highest melting temperature, °C."),
+        Parameter(
+            "gcMin", type="number", default=40.0, description="The least GC content, percent."
+        ),
+        Parameter(
+            "gcMax", type="number", default=60.0, description="The largest GC content, percent."
+        ),
+        Parameter(
+            "pairs",
+            type="integer",
+            default=5,
+            description=f"How many pairs at most, 1 to {MOST_PAIRS}, the best first.",
+        ),
+    ),
+    requires=("primer3",),
+    preload=("primer3.bindings",),
+    extra="gpl-tools",
+    passes=("products.fasta",),
+    check=_values.fault(_read),
+)
+
+
+def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
+    """Write `primers.csv` and `considered.csv`; with pairs, `primers.fasta` and `products.fasta`.
+
+    The score: how many `pairs`, and of the best one the `penalty`, the `product_size` in bases and
+    the melting temperatures `forward_tm` and `reverse_tm` in °C.
+    """
+    del inputs
+    request = _read(settings)
+    found = _designed(request)
+    pairs = [_pair(found, place) for place in range(_count(found))]
+    with (out / "primers.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(pairs)
+    _write_considered(found, out / "considered.csv")
+    if not pairs:
+        return {"pairs": 0}
+    with (out / "primers.fasta").open("w", encoding="utf-8") as file:
+        for pair in pairs:
+            for side in ("forward", "reverse"):
+                file.write(f">pair{pair['pair']}_{side}\n{pair[side]}\n")
+    with (out / "products.fasta").open("w", encoding="utf-8") as file:
+        for pair in pairs:
+            start, end = pair["product_start"], pair["product_end"]
+            product = request.sequence[start - 1 : end]
+            file.write(f">product{pair['pair']} {start}..{end} {len(product)} bp\n")
+            file.writelines(f"{product[i : i + 60]}\n" for i in range(0, len(product), 60))
+    names = ("penalty", "product_size", "forward_tm", "reverse_tm")
+    return {"pairs": len(pairs), **{name: pairs[0][name] for name in names}}
+
+
+def _designed(request: _Request) -> dict[str, Any]:
+    from primer3.bindings import design_primers
+
+    template: dict[str, Any] = {"SEQUENCE_TEMPLATE": request.sequence}
+    if request.target is not None:
+        template["SEQUENCE_TARGET"] = list(request.target)
+    wanted: dict[str, Any] = {
+        "PRIMER_PRODUCT_SIZE_RANGE": [list(request.product)],
+        "PRIMER_NUM_RETURN": request.pairs,
+        "PRIMER_MIN_GC": request.gc[0],
+        "PRIMER_MAX_GC": request.gc[1],
+        # Named, so that no version's default decides: SantaLucia's temperatures and salt formula.
+        "PRIMER_TM_FORMULA": 1,
+        "PRIMER_SALT_CORRECTIONS": 1,
+        "PRIMER_SALT_MONOVALENT": 50.0,
+        "PRIMER_SALT_DIVALENT": 1.5,
+        "PRIMER_DNTP_CONC": 0.6,
+        "PRIMER_DNA_CONC": 50.0,
+        "PRIMER_EXPLAIN_FLAG": 1,
+    }
+    for end, size, tm in zip(("MIN", "OPT", "MAX"), request.sizes, request.tms, strict=True):
+        wanted[f"PRIMER_{end}_SIZE"] = size
+        wanted[f"PRIMER_{end}_TM"] = tm
+    try:
+        found: dict[str, Any] = design_primers(template, wanted)
+    except OSError as error:
+        raise ToolError(f"sequence: Primer3 refuses it: {' '.join(str(error).split())}") from None
+    return found
+
+
+def _count(found: dict[str, Any]) -> int:
+    return int(found["PRIMER_PAIR_NUM_RETURNED"])
+
+
+_COLUMNS = (
+    *("pair", "penalty", "product_start", "product_end", "product_size", "dimer_tm"),
+    *(
+        f"{side}{what}"
+        for side in ("forward", "reverse")
+        for what in (
+            "",
+            "_start",
+            "_end",
+            "_tm",
+            "_gc",
+            "_hairpin_tm",
+            "_self_dimer_tm",
+            "_penalty",
+        )
+    ),
+)
+
+
+def _pair(found: dict[str, Any], place: int) -> dict[str, Any]:
+    """A row of the table: places from 1 on the strand that was sent, temperatures in °C.
+
+    The reverse primer is written as it is ordered: the other strand, from 5' to 3'. A hairpin or
+    dimer whose temperature is 0 does not form.
+    """
+    first, size = found[f"PRIMER_LEFT_{place}"]
+    last, back = found[f"PRIMER_RIGHT_{place}"]
+    pair = f"PRIMER_PAIR_{place}"
+    row: dict[str, Any] = {
+        "pair": place + 1,
+        "penalty": round(float(found[f"{pair}_PENALTY"]), 3),
+        "product_start": first + 1,
+        "product_end": last + 1,
+        "product_size": last - first + 1,
+        "dimer_tm": _celsius(found[f"{pair}_COMPL_ANY_TH"]),
+    }
+    ends = {"forward": (first + 1, first + size), "reverse": (last - back + 2, last + 1)}
+    for side, primer in (("forward", f"PRIMER_LEFT_{place}"), ("reverse", f"PRIMER_RIGHT_{place}")):
+        row[side] = str(found[f"{primer}_SEQUENCE"]).upper()
+        row[f"{side}_start"], row[f"{side}_end"] = ends[side]
+        row[f"{side}_tm"] = _celsius(found[f"{primer}_TM"])
+        row[f"{side}_gc"] = round(float(found[f"{primer}_GC_PERCENT"]), 1)
+        row[f"{side}_hairpin_tm"] = _celsius(found[f"{primer}_HAIRPIN_TH"])
+        row[f"{side}_self_dimer_tm"] = _celsius(found[f"{primer}_SELF_ANY_TH"])
+        row[f"{side}_penalty"] = round(float(found[f"{primer}_PENALTY"]), 3)
+    return row
+
+
+def _celsius(value: float) -> float:
+    return round(max(0.0, float(value)), 2)
+
+
+def _write_considered(found: dict[str, Any], path: Path) -> None:
+    """How many candidates there were and what became of them, as Primer3 counts them."""
+    sides = (("forward", "LEFT"), ("reverse", "RIGHT"), ("pair", "PAIR"))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["of", "what", "count"])
+        for side, name in sides:
+            for part in str(found.get(f"PRIMER_{name}_EXPLAIN", "")).split(","):
+                counted = re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)
+                if counted is not None:
+                    table.writerow([side, counted[1], counted[2]])

@@ -1,0 +1,108 @@
+"""Uploads to a presigned address: without a key, streamed, and looked after.
+
+The address is the key: it is given to nobody but the store that it names, and no message holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import BinaryIO, TypeVar
+
+import requests
+
+from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.transport.call import size_of
+from labext.transport.exchange import beginning, exchange
+from labext.transport.failure import first_words, server_words
+from labext.transport.lost import Lost, Stage
+from labext.transport.pacing import retry_after
+from labext.transport.retries import REJECTED, TRANSIENT, Again
+from labext.transport.session import new_session
+from labext.transport.terms import Terms
+
+_T = TypeVar("_T")
+
+_EXPIRED = frozenset({400, 401, 403, 410})
+"""What stores answer to a presigned address that is no longer good."""
+
+
+class Store:
+    """Where presigned addresses lead."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
+        """Send a file's content; the same again does no harm, so a lost answer is tried again.
+
+        Args:
+            url: the presigned address.
+            name: the file's, for messages.
+            content: opens it, anew for every try.
+
+        Raises:
+            AccessError: the address is not, or no longer, good.
+            ServiceError: the store failed.
+        """
+
+        def once(session: requests.Session) -> None:
+            with closing(content()) as stream:
+                empty = size_of(stream) == 0  # `requests` would send that in chunks
+                request = requests.Request(
+                    "PUT",
+                    url,
+                    headers={"Content-Type": "application/octet-stream"},
+                    data=b"" if empty else stream,
+                )
+                self._sent(session, request, name).close()
+
+        self._tried(once)
+
+    def size(self, url: str, name: str) -> int | None:
+        """Return how many bytes the file at an address has; None where the store doesn't say.
+
+        Raises:
+            NotFoundError: it is not there.
+            AccessError, ServiceError: as for `put`.
+        """
+
+        def once(session: requests.Session) -> int | None:
+            request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
+            with self._sent(session, request, name) as got:
+                length = got.headers.get("Content-Length", "")
+                return int(length) if length.isascii() and length.isdigit() else None
+
+        return self._tried(once)
+
+    def _tried(self, once: Callable[[requests.Session], _T]) -> _T:
+        with new_session() as session:
+            return self._terms.tried(lambda: once(session))
+
+    def _sent(
+        self, session: requests.Session, request: requests.Request, name: str
+    ) -> requests.Response:
+        terms = self._terms
+        got = exchange(session, request, terms.timeout, terms.verify, terms.service, away=False)
+        if isinstance(got, Lost):
+            raise got.error if got.stage is Stage.NEVER else Again(got.error)
+        if got.status_code < 400:
+            return got
+        with got:
+            words = server_words(beginning(got), got.headers.get("Content-Type", ""))
+        error = self._refused(got.status_code, str(request.method), words, name)
+        if got.status_code in REJECTED | TRANSIENT:
+            raise Again(error, retry_after(got.headers))
+        raise error
+
+    def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
+        said = f": {first_words(words, 200)}" if words else ""
+        kind: type[LabextError] = ServiceError
+        what = f"The {self._terms.service} answered {status} to the upload of {name}{said}."
+        step = None
+        if status == 404:
+            kind, step = NotFoundError, "Upload it again."
+        elif status in _EXPIRED:
+            kind, step = AccessError, "Upload it again: it gets a new address."
+            what = f"The address to upload {name} to is not, or no longer, good ({status}{said})."
+        return kind(what, step, status=status, method=method, server=words)

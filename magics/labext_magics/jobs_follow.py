@@ -1,0 +1,33 @@
+"""What comes after a submission: watching it, and fetching its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labext.errors import InputError
+from labext_magics import jobs_files, jobs_look
+from labext_magics.dispatch import Call
+
+
+def check(*, wait: bool, to: Path | None, background: bool, only_check: bool = False) -> None:
+    """Raise InputError for options about what comes afterwards that don't go together."""
+    faults = {
+        "`--to` fetches the results when there are some": to is not None and not wait,
+        "`--background` doesn't wait, and `--wait` does": background and wait,
+        "`--check` submits nothing, so there is nothing to wait for": only_check
+        and (wait or background),
+    }
+    for what, is_wrong in faults.items():
+        if is_wrong:
+            step = "Add `--wait`." if to is not None and not only_check else "Keep one of the two."
+            raise InputError(f"{what}.", step)
+
+
+def follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> bool:
+    """Watch what was submitted and fetch its results, if asked to; say whether it has ended."""
+    if not wait and not background:
+        return False
+    ended = jobs_look.follow(call, name, background=background)
+    if ended and to is not None:
+        jobs_files.results(call, name=name, to=to, file=None, pdbs_only=False, email=None)
+    return ended

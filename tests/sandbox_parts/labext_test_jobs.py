@@ -1,0 +1,42 @@
+"""The job service with one more tool, whose processes cut loose: `cut_loose`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import labext_test_entries
+
+from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.tool import Parameter, Tool
+
+TOOL = Tool(
+    name="cut_loose",
+    display_name="Cut loose",
+    description="Starts processes that try to outlive it, then takes its time.",
+    github="https://example.invalid/",
+    paper="https://example.invalid/",
+    parameters=(Parameter("seconds", required=True, type="number"), Parameter("label")),
+)
+
+
+def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> dict[str, Any]:
+    """Write the processes' numbers to `pids`, and wait."""
+    labext_test_entries.escape(out, {"seconds": 0})
+    labext_test_entries.descend(out.parent, {"seconds": settings["seconds"]})
+    return {}
+
+
+class Service(JobService):
+    @property
+    def preload(self) -> Sequence[str]:
+        return [__name__, *super().preload]
+
+
+# A tool is a module of that name; this one is found wherever this module was imported before.
+sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
+catalogue._MODULES = (*catalogue._MODULES, sys.modules[__name__])  # type: ignore[assignment]
+service = Service()

@@ -1,0 +1,62 @@
+"""Which initial input of a pipeline a job comes from (labext.jobs.results.origins)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from labext.jobs.results import origins
+
+
+def pipeline(inputs: list[Any], *stages: dict[str, Any]) -> dict[str, Any]:
+    settings = {
+        "initialInputs": inputs,
+        "stages": [{"task": "t", "toolSettings": s} for s in stages],
+    }
+    return {"JobName": "p", "Type": "pipeline", "Settings": json.dumps(settings)}
+
+
+def job(name: str, type: str, **settings: Any) -> dict[str, Any]:
+    return {"JobName": name, "Type": type, "Settings": json.dumps(settings)}
+
+
+def test_each_job_is_traced_through_all_stages() -> None:
+    row = pipeline(["ACD", "EFG"], {"a": {"s": "pipe"}}, {"b": {"f": "pipe"}}, {"c": {"f": "pipe"}})
+    jobs = [
+        (job("p-stage1-a-1", "a", s="ACD"), 1),
+        (job("p-stage1-a-2", "a", s="EFG"), 1),
+        (job("p-stage2-b-1", "b", f="p-stage1-a-1/x.pdb"), 2),
+        (job("p-stage2-b-2", "b", f="p-stage1-a-2/x.pdb"), 2),
+        (job("p-stage2-b-3", "b", f="p-stage1-a-2/y/z.pdb"), 2),
+        (job("p-stage3-c-1", "c", f="p-stage2-b-3/z.pdb"), 3),
+    ]
+    assert origins.inputs(row, jobs) == ["ACD", "EFG", "ACD", "EFG", "EFG", "EFG"]
+
+
+def test_only_what_the_stage_before_handed_on_counts() -> None:
+    row = pipeline(["ACD", "helix"], {"a": {"s": "pipe", "form": "helix"}}, {"b": {"f": "up.pdb"}})
+    jobs = [
+        (job("p-stage1-a-1", "a", form="helix", s="ACD"), 1),
+        (job("p-stage2-b", "b", f="up.pdb"), 2),  # it runs beside the others
+    ]
+    assert origins.inputs(row, jobs) == ["ACD", None]
+
+
+def test_an_input_may_itself_be_another_jobs_output_or_become_a_number() -> None:
+    row = pipeline(["old/x.pdb", "7"], {"a": {"f": "pipe"}}, {"b": {"n": "pipe"}})
+    jobs = [
+        (job("p-stage1-a-1", "a", f="old/x.pdb"), 1),
+        (job("p-stage2-b-1", "b", n=7), 2),  # which input it was can't be told
+    ]
+    assert origins.inputs(row, jobs) == ["old/x.pdb", None]
+    alone = pipeline(["7"], {"a": {"n": "pipe"}})
+    assert origins.inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
+
+
+def test_rows_that_tell_little_stop_nothing() -> None:
+    row = pipeline(["ACD", "EFG"])
+    jobs = [(job("x", "a", s="ACD"), None), ({"JobName": "y", "Settings": "?"}, 4)]
+    assert origins.inputs(row, jobs) == ["ACD", None]
+    assert origins.inputs({"Settings": None}, jobs) == [None, None]
+    odd = {"Settings": json.dumps({"initialInputs": [["ACD"]], "stages": [{"toolSettings": [1]}]})}
+    assert origins.inputs(odd, [(job("x", "a", s="ACD"), 1)]) == ['["ACD"]']

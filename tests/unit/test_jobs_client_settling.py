@@ -1,0 +1,110 @@
+"""A submission whose answer is lost is settled by its name, or is said to be unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    AccessError,
+    ConflictError,
+    LabextError,
+    OutcomeUnknownError,
+    ServiceError,
+    UnreachableError,
+)
+from labext.jobs.submission import send_once
+
+ROW = {"JobName": "f1"}
+LOST = OutcomeUnknownError("The answer was lost.", "Look.")
+FAILED = ServiceError("The service failed.", "Wait.")
+AWAY = UnreachableError("Nobody answers.", "Start it.")
+TAKEN = ConflictError("f1 is taken.", "Choose another.")
+REFUSED = AccessError("Too many requests.", "Wait.")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
+
+
+class Script:
+    """Does one thing after the other, and counts."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = list(steps)
+        self.count = 0
+
+    def __call__(self) -> Any:
+        self.count += 1
+        step = self.steps.pop(0)
+        if isinstance(step, LabextError):
+            raise step
+        return step
+
+
+def settled(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
+    return send_once("f1", send, look, "1 job of fold")
+
+
+@pytest.mark.parametrize(
+    ("sent", "seen", "found"),
+    [
+        (["done"], [], ("done", None, True)),
+        ([LOST], [ROW], ("", ROW, True)),
+        ([FAILED], [ROW], ("", ROW, True)),
+        ([LOST, "done"], [None], ("done", None, True)),
+        ([LOST, TAKEN], [None, ROW], ("", ROW, True)),
+        ([LOST, FAILED, "done"], [None, None], ("done", None, True)),
+        ([TAKEN], [ROW], ("", ROW, False)),
+    ],
+)
+def test_what_was_sent_is_found_or_sent_again(
+    sent: list[Any], seen: list[Any], found: tuple[Any, ...]
+) -> None:
+    send, look = Script(*sent), Script(*seen)
+    assert settled(send, look) == found
+    assert (send.steps, look.steps) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "seen"),
+    [
+        ([LOST], [AWAY]),
+        ([LOST], [REFUSED]),
+        ([LOST, AWAY], [None]),
+        ([FAILED, AWAY], [None]),
+        ([LOST, LOST, LOST], [None, None, None]),
+        ([TAKEN], [AWAY]),
+    ],
+)
+def test_what_cannot_be_known_is_said_to_be_so(sent: list[Any], seen: list[Any]) -> None:
+    send, look = Script(*sent), Script(*seen)
+    with pytest.raises(OutcomeUnknownError) as raised:
+        settled(send, look)
+    assert (send.steps, look.steps) == ([], [])
+    assert "f1 (1 job of fold)" in raised.value.what
+    assert "sends nothing twice" in raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("sent", "seen", "kind"),
+    [
+        ([AWAY], [], UnreachableError),
+        ([REFUSED], [], AccessError),
+        ([TAKEN], [None], ConflictError),
+        ([TAKEN], [TAKEN], ConflictError),
+        ([LOST], [TAKEN], ConflictError),
+        ([FAILED, FAILED, FAILED], [None, None, None], ServiceError),
+    ],
+)
+def test_what_surely_was_not_done_is_not_called_unknown(
+    sent: list[Any], seen: list[Any], kind: type[LabextError]
+) -> None:
+    send, look = Script(*sent), Script(*seen)
+    with pytest.raises(kind) as raised:
+        settled(send, look)
+    assert not isinstance(raised.value, OutcomeUnknownError)
+    assert (send.steps, look.steps) == ([], [])

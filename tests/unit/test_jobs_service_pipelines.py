@@ -1,0 +1,303 @@
+"""Pipelines without workers: their forms, and what the end of a job does, again and again."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.jobs import catalogue, ending, parents, storing, usage
+from labext.sandbox.jobs.files import folders
+from labext.sandbox.jobs.pipelines import forms, submission
+from labext.sandbox.jobs.store import Account, Job
+from labext.sandbox.queue import Ending, Task
+
+HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
+MODES = {"normal_modes": {"pdbFile": "pipe"}}
+TWO = [{"task": "Build", "toolSettings": HELIX}, {"task": "Score", "toolSettings": MODES}]
+PDB = "ATOM      1  CA  ALA A   1       0.000   0.000   0.000  1.00  0.00           C\n"
+
+
+def submit(site, student, name="p", inputs=("ACDEF",), stages=TWO):
+    body = {"jobName": name, "initialInputs": [*inputs], "stages": stages}
+    return submission.submit_pipeline(site, student, orjson.dumps(body))
+
+
+def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0):
+    """End a job's task as if it had run."""
+    with site.database.write() as session:
+        job = named(session, name)
+        out = folders.output_folder(site, job.id)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / file).write_text(PDB)
+        task = site.queue.find(session, storing.run_key(job.id))
+        reason = "" if outcome == "done" else "It broke."
+        site.queue.finish(session, task, Ending(outcome, reason, {"n": 1}, seconds))
+
+
+def named(session, name):
+    return session.scalars(select(Job).where(Job.name == name)).one()
+
+
+def row(site, name):
+    with site.database.read() as session:
+        return named(session, name)
+
+
+def waiting(site):
+    """The names of the jobs that wait in the queue, and of the pipelines that are aggregated."""
+    with site.database.read() as session:
+        tasks = session.scalars(select(Task).order_by(Task.id)).all()
+        return [session.get_one(Job, task.payload["job"]).name for task in tasks]
+
+
+def test_the_last_job_of_a_stage_starts_the_next_with_its_files(site, student):
+    submit(site, student, inputs=["ACDEF", "FEDCA"])
+    finish(site, "p-stage1-peptide_build-1")
+    assert waiting(site) == ["p-stage1-peptide_build-2"]
+    finish(site, "p-stage1-peptide_build-2")
+    assert waiting(site) == ["p-stage2-normal_modes-1", "p-stage2-normal_modes-2"]
+    assert row(site, "p").stage_shown == "2 of 2: Score"
+    job = row(site, "p-stage2-normal_modes-2")
+    kept = folders.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
+    assert kept.read_text() == PDB
+    assert orjson.loads(job.settings) == {"pdbFile": "p-stage1-peptide_build-2/peptide.pdb"}
+
+
+def test_a_stage_that_could_not_be_stored_is_started_when_the_end_is_tried_again(
+    site, student, monkeypatch
+):
+    """As after a full disk: nothing of the first try stays, and the end itself is not lost."""
+    submit(site, student)
+
+    def full(*_args):
+        raise OSError(28, "No space left on device")
+
+    before = folders.inputs_folder(site, row(site, "p-stage1-peptide_build").id)
+    before.mkdir(parents=True, exist_ok=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(usage, "submitted", full)
+        with pytest.raises(OSError, match="No space"):
+            finish(site, "p-stage1-peptide_build")
+    assert before.is_dir()
+    assert row(site, "p").stage == 1
+    assert waiting(site) == ["p-stage1-peptide_build"]
+    finish(site, "p-stage1-peptide_build")
+    assert waiting(site) == ["p-stage2-normal_modes"]
+    assert not before.exists()
+
+
+def test_the_pipeline_is_complete_with_its_archive_alone(site, student):
+    submit(site, student)
+    finish(site, "p-stage1-peptide_build")
+    finish(site, "p-stage2-normal_modes")
+    parent = row(site, "p")
+    assert (parent.status, parent.batch_status) == ("In Queue", None)  # no hook has started it here
+    assert waiting(site) == ["p"]
+    with site.database.write() as session:
+        task = site.queue.find(session, parents.aggregate_key(parent.id))
+        site.queue.finish(session, task, Ending("done", result={"bytes": 7}))
+    parent = row(site, "p")
+    assert (parent.status, parent.bytes) == ("Complete", 7)
+    assert parent.weighted_hours == pytest.approx(0.02)
+
+
+def built(site, name, size):
+    """End the building of a parent's archive; returns the jobs that were to be in it."""
+    with site.database.write() as session:
+        task = site.queue.find(session, parents.aggregate_key(named(session, name).id))
+        jobs = [part["name"] for part in task.payload["parts"]]
+        site.queue.finish(session, task, Ending("done", result={"bytes": size}))
+    return jobs
+
+
+def test_a_job_deleted_while_the_archive_is_built_is_not_in_the_one_that_is_kept(site, student):
+    submit(site, student)
+    finish(site, "p-stage1-peptide_build")
+    finish(site, "p-stage2-normal_modes")
+    ending.delete_job(site, student, b'{"jobName": "p-stage2-normal_modes"}', None)
+    assert built(site, "p", 9) == ["stage1-peptide_build", "stage2-normal_modes"]
+    parent = row(site, "p")
+    assert (parent.status, parent.bytes, waiting(site)) == ("In Queue", 0, ["p"])
+    assert built(site, "p", 7) == ["stage1-peptide_build"]
+    parent = row(site, "p")
+    assert (parent.status, parent.bytes, waiting(site)) == ("Complete", 7, [])
+    assert parent.weighted_hours == pytest.approx(0.02)
+
+
+def test_a_complete_pipelines_archive_is_built_again_as_often_as_a_job_is_deleted(site, student):
+    submit(site, student, inputs=["ACDEF", "FEDCA"], stages=TWO[:1])
+    for n in (1, 2):
+        finish(site, f"p-stage1-peptide_build-{n}")
+    built(site, "p", 7)
+    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-1"}', None)
+    parent = row(site, "p")
+    assert (parent.status, parent.completed, parent.bytes) == ("Running", None, 7)
+    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-2"}', None)
+    assert built(site, "p", 5) == ["stage1-peptide_build-2"]
+    parent = row(site, "p")
+    assert (parent.status, parent.reason) == ("Stopped", "All its jobs were deleted.")
+    assert (parent.bytes, waiting(site)) == (0, [])
+
+
+def test_a_job_of_an_earlier_stage_may_go_and_nothing_starts_twice(site, student):
+    submit(site, student)
+    finish(site, "p-stage1-peptide_build")
+    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build"}', None)
+    assert waiting(site) == ["p-stage2-normal_modes"]
+    finish(site, "p-stage2-normal_modes")
+    assert waiting(site) == ["p"]
+    assert row(site, "p").weighted_hours == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "stopped"])
+def test_a_job_that_fails_takes_the_others_out_of_the_queue(site, student, outcome):
+    submit(site, student, inputs=["ACDEF"] * 100)
+    finish(site, "p-stage1-peptide_build-7", outcome)
+    assert waiting(site) == []
+    parent = row(site, "p")
+    assert parent.reason == "Stage 1 (Build) failed: p-stage1-peptide_build-7: It broke."
+    assert parent.weighted_hours == pytest.approx(0.01)
+    with site.database.read() as session:
+        states = session.execute(select(Job.status, func.count()).group_by(Job.status)).all()
+    assert [tuple(state) for state in states] == [("Stopped", 101)]
+
+
+def test_a_stage_whose_jobs_made_nothing_to_hand_on_ends_the_pipeline(site, student):
+    submit(site, student)
+    finish(site, "p-stage1-peptide_build", file="other.txt")
+    assert row(site, "p").reason == (
+        "Stage 2 (Score) could not start: normal_modes: the stage before handed on nothing that "
+        "it takes."
+    )
+    assert waiting(site) == []
+
+
+def test_a_name_taken_meanwhile_ends_the_pipeline(site, student):
+    submit(site, student)
+    submit(site, student, name="p-stage2-normal_modes")
+    finish(site, "p-stage1-peptide_build")
+    assert row(site, "p").reason == (
+        "Stage 2 (Score) could not start: Job name p-stage2-normal_modes is already taken."
+    )
+    assert waiting(site) == ["p-stage2-normal_modes-stage1-peptide_build"]
+
+
+def test_its_jobs_are_counted_as_they_are_submitted_and_end(site, student):
+    submit(site, student, inputs=["ACDEF", "FEDCA"])
+    finish(site, "p-stage1-peptide_build-1")
+    used = usage.statistics(site, student, {"statistic": "jobs"})
+    assert used["byTool"] == {"peptide_build": 2}
+    finish(site, "p-stage1-peptide_build-2")
+    used = usage.statistics(site, student, {"statistic": "jobs"})
+    assert used["byTool"] == {"peptide_build": 2, "normal_modes": 2}
+    assert usage.statistics(site, student, {})["total"] == pytest.approx(0.02)
+    assert row(site, "p").weighted_hours == pytest.approx(0.02)
+
+
+def test_a_budget_that_is_used_up_refuses_pipelines(site, student):
+    with site.database.write() as session:
+        session.get_one(Account, student.id).budget = 0.0
+    for send, more in (
+        (submission.submit_pipeline, {"stages": TWO}),
+        (submission.run_pipeline, {"pipelineName": "helix-to-modes"}),
+    ):
+        body = orjson.dumps({"jobName": "p", "initialInputs": ["ACDEF"]} | more)
+        with pytest.raises(HTTPException, match="budget") as caught:
+            send(site, student, body)
+        assert caught.value.status_code == 403
+
+
+def test_a_tool_that_is_no_longer_there_ends_the_pipeline(site, student, monkeypatch):
+    submit(site, student)
+    there = [tool for tool in catalogue.every_tool() if tool.name != "normal_modes"]
+    monkeypatch.setattr(catalogue, "every_tool", lambda: there)
+    finish(site, "p-stage1-peptide_build")
+    assert row(site, "p").reason == (
+        "Stage 2 (Score) could not start: there is no tool 'normal_modes' any more."
+    )
+
+
+def test_a_permission_that_was_taken_away_ends_the_pipeline(site, student):
+    with site.database.write() as session:
+        session.get_one(Account, student.id).gates = ["advanced"]
+    student.gates = ["advanced"]
+    modes = {"normal_modes": {"pdbFile": "pipe", "springs": "distance"}}
+    submit(site, student, stages=[TWO[0], {"task": "Score", "toolSettings": modes}])
+    with site.database.write() as session:
+        session.get_one(Account, student.id).gates = []
+    finish(site, "p-stage1-peptide_build")
+    assert "Setting 'springs' is unknown" in (row(site, "p").reason or "")
+
+
+def test_what_is_refused_leaves_no_row_and_no_file(site, student):
+    with pytest.raises(HTTPException):
+        submit(site, student, inputs=["ACDEF", "B!"])
+    with site.database.read() as session:
+        assert session.scalars(select(Job)).all() == []
+    assert list((site.folder / "jobs").iterdir()) == []
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["pipe", "", "a\nb"])
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["task", "toolSettings", "digest", "normal_modes", "pdbFile", "sequence"])
+        | st.text(max_size=5),
+        inner,
+        max_size=4,
+    ),
+    max_leaves=12,
+)  # fmt: skip
+SETTINGS = st.dictionaries(
+    st.sampled_from(["pdbFile", "sequence", "enzymes", "cutoff", "conformation", "phi", "modes"]),
+    st.just("pipe") | VALUES,
+    max_size=4,
+)
+TOOLS = st.dictionaries(
+    st.sampled_from(["digest", "normal_modes", "peptide_build", "align_pair"]), SETTINGS, max_size=3
+)
+STAGES = st.lists(st.fixed_dictionaries({"task": st.just("a"), "toolSettings": TOOLS}), max_size=3)
+
+
+@given(VALUES | STAGES)
+def test_any_stages_are_good_or_have_a_fault_in_one_sentence(stages):
+    fault = forms.fault(stages, [])
+    if fault is None:
+        assert forms.plain_stages(stages) == forms.read_stages(stages, [])
+    else:
+        assert fault.endswith(".")
+        assert "\n" not in fault
+
+
+def test_a_fault_names_what_the_stage_before_hands_on():
+    stages = [
+        {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}},
+        TWO[1],
+    ]
+    assert forms.fault(stages, []) == (
+        'Stage 2 (Score), normal_modes: setting pdbFile is "pipe" and takes nothing of what the '
+        "stage before hands on: fragments.fasta."
+    )
+    assert forms.fault(TWO, []) is None
+
+
+def test_a_condition_on_what_is_piped_waits_for_it():
+    custom = {"sequence": "AC", "conformation": "pipe", "phi": [1, 2], "psi": [1, 2]}
+    stages = [{"task": "Build", "toolSettings": {"peptide_build": custom}}]
+    assert forms.fault(stages, []) is None
+
+
+@pytest.mark.parametrize(("length", "good"), [(76, True), (77, False)])
+def test_the_name_of_a_later_job_must_fit_too(length, good):
+    stages = forms.plain_stages(TWO)
+    name = "x" * length
+    if good:
+        forms.check_names(name, stages, 1)
+        return
+    with pytest.raises(HTTPException, match="jobName is too long"):
+        forms.check_names(name, stages, 1)

@@ -1,0 +1,151 @@
+"""What `"pipe"` becomes in a setting, and what a job hands on."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.jobs.pipelines import piping
+from labext.sandbox.jobs.pipelines.piping import Output, Text
+from labext.sandbox.jobs.tool import Parameter, Tool
+
+TOOL = Tool(
+    "t", "T", "", "", "",
+    parameters=(
+        Parameter("pdbFile", type="pdb"),
+        Parameter("table", type="file"),
+        Parameter("sequence", type="string"),
+        Parameter("plain"),
+        Parameter("list", type="array"),
+        Parameter("number", type="number"),
+        Parameter("count", type="integer"),
+        Parameter("switch", type="boolean"),
+    ),
+    passes=("rank_*.pdb", "more/*.fasta"),
+)  # fmt: skip
+ONE = ">a first\nACGT\nAC GT\n"
+TWO = ">a\r\nAC\r\n>b\r\nGT\r\n"
+
+
+def output(tmp_path, name, content):
+    file = tmp_path / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Output(f"job/{name}", file)
+
+
+def put(setting, piece):
+    return piping.filled(TOOL, {setting: "pipe", "other": "kept"}, piece)[setting]
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "content", "wanted"),
+    [
+        ("pdbFile", "a.pdb", "ATOM", "job/a.pdb"),
+        ("table", "a.fasta", ONE, "job/a.fasta"),
+        ("sequence", "a.fasta", ONE, "ACGTACGT"),
+        ("plain", "a.FA", ONE, "ACGTACGT"),
+        ("sequence", "a.nwk", "(a,b);\n", "(a,b);\n"),
+        ("sequence", "a.dbn", ">a\nACGU\n....\n", ">a\nACGU\n....\n"),
+        ("list", "a.fasta", TWO, ["AC", "GT"]),
+        ("list", "a.txt", "AC\nGT\n", ["AC", "GT"]),
+    ],
+)
+def test_an_output_becomes_what_the_setting_takes(tmp_path, setting, name, content, wanted):
+    assert put(setting, output(tmp_path, name, content)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.fasta", TWO, "takes one sequence, and a.fasta has 2"),
+        ("a.fasta", "", "takes one sequence, and a.fasta has 0"),
+        ("a.txt", b"\xff\xfe", "takes text, which a.txt is not"),
+        ("a.txt", b"A" * (piping.LONGEST_TEXT + 1), "at most 1,048,576 bytes"),
+    ],
+)
+def test_an_output_that_does_not_fit_is_named(tmp_path, name, content, said):
+    with pytest.raises(HTTPException) as caught:
+        put("sequence", output(tmp_path, name, content))
+    assert said in caught.value.detail
+    assert caught.value.detail.startswith("Setting sequence ")
+
+
+def test_an_output_that_is_gone_is_named(tmp_path):
+    with pytest.raises(HTTPException, match=r"gone: a\.txt"):
+        put("sequence", Output("job/a.txt", tmp_path / "a.txt"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "wanted"),
+    [
+        ("pdbFile", "mine.pdb", "mine.pdb"),
+        ("sequence", ">a\nACGT", ">a\nACGT"),
+        ("plain", "37", "37"),
+        ("list", ONE + TWO, ["ACGTACGT", "AC", "GT"]),
+        ("list", "AC GT", ["AC", "GT"]),
+        ("number", " 37.5 ", 37.5),
+        ("count", "3", 3),
+        ("switch", "True", True),
+        ("switch", "false", False),
+    ],
+)
+def test_an_input_is_taken_as_it_is_or_read(setting, text, wanted):
+    found = put(setting, Text(text))
+    assert found == wanted
+    assert type(found) is type(wanted)
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e999", "1_0x", "yes"])
+@pytest.mark.parametrize("setting", ["number", "count", "switch"])
+def test_an_input_that_is_no_number_is_named(setting, text):
+    with pytest.raises(HTTPException, match=f"Setting {setting} is a "):
+        put(setting, Text(text))
+
+
+def test_only_what_is_pipe_is_replaced():
+    settings = {"sequence": "pipe", "plain": ["pipe"], "list": ["a"], "unknown": "pipe"}
+    assert piping.piped(settings) == ["sequence", "unknown"]
+    assert piping.filled(TOOL, settings, Text("pipe")) == settings
+    assert piping.filled(TOOL, settings, Text("A")) == settings | {"sequence": "A"}
+    assert settings["sequence"] == "pipe"
+
+
+def test_what_is_handed_on_is_in_the_order_of_its_numbers(tmp_path):
+    for name in ("rank_10.pdb", "rank_2.pdb", "rank_1.pdb", "other.pdb", "more/x.fasta"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "rank_3.pdb").mkdir()
+    (tmp_path / "rank_4.pdb").symlink_to(tmp_path / "rank_1.pdb")
+    found = piping.handed_on(TOOL, "p-stage1-t", tmp_path)
+    names = ["more/x.fasta", "rank_1.pdb", "rank_2.pdb", "rank_10.pdb"]
+    assert [piece.reference for piece in found] == [f"p-stage1-t/{name}" for name in names]
+    assert [piece.file for piece in found] == [tmp_path / name for name in names]
+    assert piping.handed_on(TOOL, "j", tmp_path / "none") == []
+
+
+def test_a_structure_setting_takes_structures_alone(tmp_path):
+    pieces = [output(tmp_path, "a.pdb", "x"), output(tmp_path, "a.csv", "x"), Text("x")]
+    assert piping.fitting(TOOL, {"pdbFile": "pipe"}, pieces) == [pieces[0], pieces[2]]
+    assert piping.fitting(TOOL, {"table": "pipe"}, pieces) == pieces
+    assert piping.fitting(TOOL, {"table": "pipe", "pdbFile": "pipe"}, pieces[1:]) == [pieces[2]]
+
+
+@given(st.lists(st.text("ACGT-", min_size=1), max_size=5), st.integers(1, 7))
+def test_sequences_come_out_of_fasta_as_they_went_in(sequences, width):
+    lines = []
+    for place, sequence in enumerate(sequences):
+        lines.append(f">s{place} a comment")
+        lines += [sequence[at : at + width] for at in range(0, len(sequence), width)]
+    assert piping.sequences("\n".join(lines)) == sequences
+
+
+@given(st.text())
+def test_any_text_is_read_without_a_fault(text):
+    piping.sequences(text)
+    for parameter in TOOL.parameters:
+        with suppress(HTTPException):
+            put(parameter.name, Text(text))

@@ -1,0 +1,58 @@
+"""What a job's row says while its task starts, is put back by a kill, and starts again."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from sqlalchemy import event, select
+
+from labext.sandbox.jobs import ending, submission
+from labext.sandbox.jobs.store import Job
+from labext.sandbox.ledger import Ledger
+from labext.sandbox.queue import Task
+
+CUT = {"sequence": "AAGAATTC", "enzymes": ["EcoRI"]}
+BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [CUT]}
+
+
+@pytest.fixture
+def ledger(site, student):
+    submission.submit_batch(site, student, orjson.dumps(BATCH))
+    return Ledger(site.database, site.queue)
+
+
+def states(site):
+    """`JobStatus`, and whether there is a `Started`, of the batch and of its job."""
+    with site.database.read() as session:
+        rows = [orjson.loads(record) for record in session.scalars(select(Job.record))]
+    assert rows[0]["batchStatus"] == "Running"
+    return [(row["JobStatus"], "Started" in row) for row in rows]
+
+
+def test_a_job_that_a_kill_has_put_back_is_in_queue_again(site, ledger):
+    assert states(site) == [("In Queue", False), ("In Queue", False)]
+    [task] = [ledger.next({})]
+    assert ledger.begin(task) is not None
+    assert states(site) == [("Running", True), ("Running", True)]
+    ledger.requeue(ledger.running(), killed=True)
+    assert states(site) == [("Running", True), ("In Queue", False)]
+    assert ledger.begin(task) is not None
+    assert states(site) == [("Running", True), ("Running", True)]
+
+
+def test_a_batch_of_hundred_that_waits_is_stopped_in_a_few_statements(site, student):
+    names = [f"j{n}" for n in range(100)]
+    body = BATCH | {"jobNames": names, "settings": [CUT] * 100}
+    submission.submit_batch(site, student, orjson.dumps(body))
+    said = []
+    event.listen(
+        site.database.engine, "before_cursor_execute", lambda *each: said.append(each[2].split()[0])
+    )
+    ending.stop_job(site, student, b'{"jobName": "b"}')
+    assert len(said) < 30, said
+    with site.database.read() as session:
+        records = [orjson.loads(record) for record in session.scalars(select(Job.record))]
+        assert session.scalars(select(Task)).all() == []
+    assert {record["JobStatus"] for record in records} == {"Stopped"}
+    assert {record["WeightedHours"] for record in records} == {0.0}
+    assert all(record["Completed"] for record in records)

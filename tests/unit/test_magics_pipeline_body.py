@@ -1,0 +1,60 @@
+"""The body of `%%jobs pipeline`: inputs stay the words that were typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.errors import InputError
+from labext_magics.jobs_body import Pipeline, pipeline
+from labext_magics.kinds import Typed
+
+LINE = Pipeline(None, None)
+STAGES = "stages:\n  - {task: Fold it, toolSettings: {fold: {sequence: pipe, temperature: 37}}}\n"
+
+
+def inputs(text: str) -> Any:
+    return pipeline(f"{text}\n{STAGES}", LINE).inputs
+
+
+def test_the_body_of_the_issue() -> None:
+    found = pipeline(f"initialInputs: [ACDEFGHIKLMNPQRSTVWY]\n{STAGES}", Pipeline("p1", "proj_1"))
+    assert (found.name, found.project) == ("p1", "proj_1")
+    assert found.inputs == ["ACDEFGHIKLMNPQRSTVWY"]
+    (stage,) = found.stages
+    assert stage["task"].text == "Fold it"
+    assert stage["toolSettings"]["fold"]["temperature"] == Typed("37", 37)
+
+
+def test_inputs_are_the_words_that_were_typed() -> None:
+    assert inputs("inputs: [NO, 12:30, 1_000, 007, true, ~, 'A B']") == [
+        *("NO", "12:30", "1_000", "007", "true", "~", "A B")
+    ]
+    assert inputs("initialInputs:\n  - |\n    ATOM 1\n    END\n") == ["ATOM 1\nEND\n"]
+
+
+def test_json_is_taken_as_it_is() -> None:
+    found = pipeline(
+        '{"jobName": "p3", "initialInputs": ["GGG", 7], "stages": [{"task": "a"}]}', LINE
+    )
+    assert found == Pipeline("p3", None, ["GGG", 7], [{"task": "a"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a\n- b", "no mapping"),
+        ("stages: []", "no `initialInputs`"),
+        ("initialInputs: [A]", "no `stages`"),
+        ("a: 1", "has `a`, which `%%jobs pipeline` doesn't know"),
+        (f"inputs: [A]\ninitialInputs: [A]\n{STAGES}", "initialInputs and inputs"),
+        (f"jobName: other\ninputs: [A]\n{STAGES}", "The line says p1"),
+        ("initialInputs: [A", "no YAML"),
+    ],
+)
+def test_what_is_wrong_with_a_body(text: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        pipeline(text, Pipeline("p1", None))
+    assert said in raised.value.what
+    assert raised.value.next_step

@@ -1,0 +1,246 @@
+"""Conformers against chemistry: shapes, energies and configurations that are known."""
+
+from __future__ import annotations
+
+import csv
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tool import ToolError
+from labext.sandbox.jobs.tools import _geometry, conformers
+
+Chem = pytest.importorskip("rdkit.Chem", reason="conformers needs rdkit")
+
+TOOL = conformers.TOOL
+ASPIRIN = "CC(=O)Oc1ccccc1C(=O)O"
+FRAGMENTS = ("C", "CC", "O", "N", "C(=O)O", "C#N", "c1ccccc1", "C(F)", "C=C", "S", "C1CC1", "Cl")
+
+
+def run(out: Path, smiles: str, **sent):
+    sent = {"smiles": smiles, **sent}
+    assert TOOL.check(sent) is None
+    out.mkdir(exist_ok=True)
+    score = catalogue.run("conformers", sent, {}, out)
+    with (out / "conformers.csv").open(newline="") as file:
+        return score, list(csv.DictReader(file))
+
+
+def places(path: Path, element: str = "") -> np.ndarray:
+    lines = [x for x in path.read_text().splitlines() if x.startswith("HETATM")]
+    kept = [x for x in lines if not element or x[76:78].strip() == element]
+    return np.array([[float(x[at : at + 8]) for at in (30, 38, 46)] for x in kept])
+
+
+def molecules(out: Path) -> list:
+    return list(Chem.SDMolSupplier(str(out / "conformers.sdf"), removeHs=False))
+
+
+def test_benzene_is_flat_and_regular(tmp_path):
+    score, _ = run(tmp_path / "out", "c1ccccc1")
+    assert (score["conformers"], score["force_field"]) == (1, "MMFF94")
+    ring = places(tmp_path / "out" / "rank_1.pdb", "C")
+    assert len(ring) == 6
+    assert np.linalg.svd(ring - ring.mean(axis=0))[1][-1] < 0.01
+    apart = np.linalg.norm(ring[:, None] - ring[None], axis=2)
+    assert np.allclose(np.sort(apart, axis=1)[:, 1:3], 1.395, atol=0.01)
+
+
+def test_butane_is_anti_before_gauche_by_the_measured_difference(tmp_path):
+    score, rows = run(tmp_path / "out", "CCCC", conformers=20, apart=0.1)
+    turns = [
+        abs(_geometry.dihedral(*places(tmp_path / "out" / f"rank_{row['rank']}.pdb", "C")))
+        for row in rows
+    ]
+    assert turns[0] == pytest.approx(180, abs=1)
+    assert all(60 < turn < 70 for turn in turns[1:])
+    assert len(turns) == 3  # gauche has a mirror image
+    # 0.67 kcal/mol by spectroscopy, 0.78 in MMFF94.
+    assert score["spread"] == pytest.approx(0.75, abs=0.15)
+    assert sum(float(row["share"]) for row in rows) == pytest.approx(1, abs=1e-3)
+    assert float(rows[1]["share"]) == pytest.approx(float(rows[2]["share"]), abs=0.01)
+
+
+def test_cyclohexane_is_a_chair(tmp_path):
+    run(tmp_path / "out", "C1CCCCC1")
+    ring = places(tmp_path / "out" / "rank_1.pdb", "C")
+    turns = [_geometry.dihedral(*(ring[(i + k) % 6] for k in range(4))) for i in range(6)]
+    assert np.allclose(np.abs(turns), 55, atol=3)
+    assert all(a * b < 0 for a, b in pairwise(turns))
+
+
+def test_the_ranking_is_by_energy_and_no_two_are_alike(tmp_path):
+    score, rows = run(tmp_path / "out", "OCCCCC(N)=O", conformers=30, apart=0.6)
+    energies = [float(row["energy"]) for row in rows]
+    assert energies == sorted(energies)
+    assert energies[0] == score["energy"]
+    assert energies[-1] - energies[0] == pytest.approx(score["spread"], abs=1e-3)
+    assert 2 <= score["conformers"] == len(rows) <= score["embedded"] <= 30
+    heavy = [Chem.RemoveHs(molecule) for molecule in molecules(tmp_path / "out")]
+    best = heavy[0].GetConformer().GetPositions()
+    for molecule, row in zip(heavy[1:], rows[1:], strict=True):
+        atoms = molecule.GetConformer().GetPositions()
+        rmsd = float(row["rmsd_to_best"])
+        assert rmsd > 0.6
+        # The files lie on the best as well as can be, so the plain distance is the one told.
+        assert np.sqrt(((atoms - best) ** 2).sum(axis=1).mean()) == pytest.approx(rmsd, abs=2e-3)
+        assert _geometry.superposed_rmsd(atoms, best) == pytest.approx(rmsd, abs=2e-3)
+    wide, _ = run(tmp_path / "wide", "OCCCCC(N)=O", conformers=30, apart=10)
+    assert wide["conformers"] == 1
+
+
+def test_turning_a_symmetric_group_makes_no_new_conformer(tmp_path):
+    score, _ = run(tmp_path / "out", "Cc1ccc(cc1)C(F)(F)F", conformers=10, apart=0.3)
+    assert score["conformers"] == 1
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path):
+    found = []
+    for turn, seed in enumerate((3, 3, 4)):
+        run(tmp_path / str(turn), ASPIRIN, seed=seed)
+        files = (tmp_path / str(turn)).iterdir()
+        found.append({path.name: path.read_bytes() for path in files})
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_sdf_and_the_pdb_files_hold_the_same(tmp_path):
+    score, rows = run(tmp_path / "out", ASPIRIN)
+    found = molecules(tmp_path / "out")
+    assert len(found) == score["conformers"] == len(list((tmp_path / "out").glob("rank_*.pdb")))
+    for row, molecule in zip(rows, found, strict=True):
+        assert molecule.GetProp("_Name") == f"rank_{row['rank']}"
+        assert float(molecule.GetProp("energy_kcal_mol")) == float(row["energy"])
+        assert Chem.MolToSmiles(Chem.RemoveHs(molecule)) == Chem.CanonSmiles(ASPIRIN)
+        pdb = places(tmp_path / "out" / f"rank_{row['rank']}.pdb")
+        assert np.allclose(molecule.GetConformer().GetPositions(), pdb, atol=0.001)
+
+
+@pytest.mark.parametrize(
+    "smiles",
+    ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "F/C=C/F", "F/C=C\\F", "C[C@H]1CC[C@@H](O)CC1"],
+)
+def test_a_configuration_is_kept(tmp_path, smiles):
+    score, _ = run(tmp_path / "out", smiles)
+    assert score["smiles"] == Chem.CanonSmiles(smiles)
+    assert score["open_stereocentres"] == 0
+    for molecule in molecules(tmp_path / "out"):
+        Chem.AssignStereochemistryFrom3D(molecule)
+        assert Chem.MolToSmiles(Chem.RemoveHs(molecule)) == Chem.CanonSmiles(smiles)
+
+
+@pytest.mark.parametrize(("smiles", "left"), [("CC(F)Cl", 1), ("FC=CF", 1), ("CC(O)C(F)=CF", 2)])
+def test_open_centres_are_set_alike_in_all_conformers_and_told(tmp_path, smiles, left):
+    score, _ = run(tmp_path / "out", smiles, apart=0)
+    assert score["open_stereocentres"] == left
+    assert set(score["smiles"]) & set("@/\\")
+    for molecule in molecules(tmp_path / "out"):
+        Chem.AssignStereochemistryFrom3D(molecule)
+        assert Chem.MolToSmiles(Chem.RemoveHs(molecule)) == score["smiles"]
+
+
+def test_what_mmff_does_not_know_is_relaxed_by_uff_and_told(tmp_path):
+    score, _ = run(tmp_path / "out", "OB(O)c1ccccc1")
+    assert score["force_field"] == "UFF"
+    assert run(tmp_path / "out", "CCO", forceField="uff")[0]["force_field"] == "UFF"
+    assert run(tmp_path / "out", "CCO", forceField="mmff94s")[0]["force_field"] == "MMFF94s"
+    with pytest.raises(ToolError, match=r"^smiles: no force field has parameters for all"):
+        run(tmp_path / "out", "[He]")
+
+
+@pytest.mark.parametrize(
+    "smiles", ["C", "[Na+]", "[2H]C([2H])[2H]", "[C-]#[O+]", "[Cl-]", "C[CH]C"]
+)
+def test_small_and_odd_molecules_have_a_conformer_too(tmp_path, smiles):
+    score, rows = run(tmp_path / "out", smiles, apart=0)
+    assert score["conformers"] == len(rows) >= 1
+    assert rows[0]["rmsd_to_best"] == "0.000"
+
+
+def test_an_impossible_configuration_is_told(tmp_path):
+    with pytest.raises(ToolError, match=r"^smiles: no geometry was found; its configuration"):
+        run(tmp_path / "out", "C1C[C@@H]2CC[C@@H]1C2")
+
+
+def test_the_drawing_is_sound_xml_and_a_job_does_without_the_systems_libraries(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("rdkit.Chem.Draw.rdMolDraw2D", reason="the system has no libX11")
+    run(tmp_path / "out", ASPIRIN)
+    drawn = ElementTree.parse(tmp_path / "out" / "molecule.svg").getroot()
+    assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
+    import sys
+
+    # As where libXrender is missing.
+    monkeypatch.setitem(sys.modules, "rdkit.Chem.Draw", None)
+    run(tmp_path / "without", ASPIRIN)
+    assert "There is no drawing" in capsys.readouterr().out
+    assert not (tmp_path / "without" / "molecule.svg").exists()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4), st.integers(0, 2**31 - 1))
+def test_any_molecule_has_whole_bonds_and_ranked_energies(tmp_path_factory, parts, seed):
+    out = tmp_path_factory.mktemp("any")
+    smiles = "C" + "".join(parts)
+    if TOOL.check({"smiles": smiles}) is not None:
+        return
+    score, rows = run(out, smiles, conformers=3, seed=seed)
+    energies = [float(row["relative_energy"]) for row in rows]
+    assert energies[0] == 0
+    assert energies == sorted(energies)
+    for molecule in molecules(out):
+        atoms = molecule.GetConformer().GetPositions()
+        for bond in molecule.GetBonds():
+            ends = (bond.GetBeginAtom(), bond.GetEndAtom())
+            length = np.linalg.norm(np.subtract(*(atoms[end.GetIdx()] for end in ends)))
+            radii = sum(Chem.GetPeriodicTable().GetRcovalent(end.GetAtomicNum()) for end in ends)
+            assert 0.6 * radii < length < 1.25 * radii
+    assert score["heavy_atoms"] == Chem.MolFromSmiles(smiles).GetNumHeavyAtoms()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text("CNOPSFBrcnos[]()=#@+-.123%/\\H* ", max_size=30))
+def test_no_text_gives_a_traceback(text):
+    fault = TOOL.check({"smiles": text})
+    assert fault is None or (fault.startswith("smiles: ") and "\n" not in fault)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"smiles": "(("}, "smiles: '((' can't be read as SMILES."),
+        ({"smiles": "C1CC"}, "smiles: 'C1CC' can't be read as SMILES."),
+        ({"smiles": "CC O"}, "smiles: there is a blank at 3, and SMILES has none."),
+        (
+            {"smiles": "C(C)(C)(C)(C)C"},
+            "smiles: it is no sound molecule: Explicit valence for atom",
+        ),
+        ({"smiles": "c1cccc1"}, "smiles: it is no sound molecule: Can't kekulize mol."),
+        (
+            {"smiles": "CC(=O)[O-].[Na+]"},
+            "smiles: it is a salt or mixture of 2 parts; send one of ",
+        ),
+        ({"smiles": "C*"}, "smiles: it has an atom without an element (*)."),
+        ({"smiles": "[H][H]"}, "smiles: it has 0 heavy atoms, where 1 to 60 are taken."),
+        ({"smiles": "C" * 61}, "smiles: it has 61 heavy atoms, where 1 to 60 are taken."),
+        ({"smiles": "C" * 1001}, "smiles: it has 1,001 characters, where 1,000 are the most."),
+        ({"conformers": 101}, "conformers: 101 is outside 1 to 100."),
+        (
+            {"smiles": "C" * 60, "conformers": 21},
+            "conformers: 21 are too many for a molecule with 60 heavy atoms; 20 are the most.",
+        ),
+        ({"seed": -1}, "seed: -1 is outside 0 to 2.14748e+09."),
+        ({"apart": "far"}, "apart: a number is expected, not 'far'."),
+        ({"forceField": "amber"}, "forceField: 'amber' is none of mmff94, mmff94s, uff."),
+    ],
+)
+def test_faults(sent, fault):
+    found = TOOL.check({"smiles": "CCO", **sent})
+    assert found is not None
+    assert found.startswith(fault)
