@@ -26,7 +26,17 @@ from labext.sandbox.folder import LOCKED, Folder, Lock, read_json
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 
-_PACKAGES = ("fastapi", "itsdangerous", "psutil", "sqlalchemy", "starlette", "uvicorn")
+_PACKAGES = (
+    "Bio",
+    "fastapi",
+    "itsdangerous",
+    "jwt",
+    "psutil",
+    "sqlalchemy",
+    "starlette",
+    "trustme",
+    "uvicorn",
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,28 @@ class SandboxStatus:
 
 
 @dataclass(frozen=True)
+class LabConnection:
+    """Where the local laboratory platform is, and three ways to sign in.
+
+    Attributes:
+        base_url: of the tenant `campus`.
+        ca_bundle: a PEM file: who has signed the platform's certificate.
+        api_key: a student's.
+        client_id, client_secret: an app's.
+        oidc_configuration_url: of the identity provider, whose ID tokens `campus` takes.
+        tenants: the address of every tenant by its name.
+    """
+
+    base_url: str
+    ca_bundle: str
+    api_key: str = field(repr=False)
+    client_id: str
+    client_secret: str = field(repr=False)
+    oidc_configuration_url: str
+    tenants: dict[str, str]
+
+
+@dataclass(frozen=True)
 class JobsConnection:
     """Where the local job service is."""
 
@@ -73,6 +105,8 @@ class Sandbox:
         rate: `named` keeps the services' rate limits, `off` has none. None takes a sandbox that
             runs as it is, and starts one with `named`.
         workers: how many jobs run at once; None as for `rate`, and starts with one a core.
+        sequences: how many sequences the laboratory platform has at least: filled up with
+            fragments and point mutants of its own; None as for `rate`, and fills nothing up.
         services: `module:name` of the services, instead of all.
 
     As a context manager it starts the sandbox, and stops it at the end unless it ran before.
@@ -84,10 +118,11 @@ class Sandbox:
         *,
         rate: Literal["named", "off"] | None = None,
         workers: int | None = None,
+        sequences: int | None = None,
         services: Sequence[str] | None = None,
     ) -> None:
         self._folder = Folder(sandbox_dir() if data_dir is None else data_dir)
-        self._options = {"rate": rate, "workers": workers}
+        self._options = {"rate": rate, "workers": workers, "sequences": sequences}
         self._services = services
         self._lock = Lock(self._folder.lock_file)
         self._started_here = False
@@ -96,6 +131,15 @@ class Sandbox:
     def data_dir(self) -> Path:
         """Where its data is."""
         return self._folder.path
+
+    @property
+    def lab(self) -> LabConnection:
+        """Addresses and credentials of the laboratory platform.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        return LabConnection(**self.connection()["lab"])
 
     @property
     def jobs(self) -> JobsConnection:

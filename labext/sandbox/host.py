@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,14 @@ from labext.sandbox.database import Database
 from labext.sandbox.folder import LOCKED, Folder, Lock, read_json, secret, write_json
 from labext.sandbox.leftovers import adopt_orphans
 from labext.sandbox.queue import Base, Queue
-from labext.sandbox.service import RateLimits, Service, Site
+from labext.sandbox.service import ADDRESS, Certificate, Options, Service, Site, origin
 from labext.sandbox.signing import Signer
 from labext.sandbox.supervisor import Supervisor
 from labext.sandbox.web import guarded
 
-SERVICES = ("labext.sandbox.jobs.app:service",)
+SERVICES = ("labext.sandbox.lab.app:service", "labext.sandbox.jobs.app:service")
 """Every service, in the order lab, jobs, nb."""
 
-ADDRESS = "127.0.0.1"
 FIRST_PORTS = range(20_000, 30_000)
 """Where a port is chosen: below those that systems give to outgoing connections, so that it is
 still free at the next start."""
@@ -49,14 +49,14 @@ class Host:
     """The services of one sandbox, while they are served."""
 
     def __init__(
-        self, folder: Folder, services: Sequence[str], rate: RateLimits, workers: int | None
+        self, folder: Folder, services: Sequence[str], options: Options, workers: int | None
     ) -> None:
         self._folder = folder
         self._services = [_load(name) for name in services]
         self._database = Database.at(folder.database)
         self._queue = Queue()
         self._signer = Signer(secret(folder.secrets / "signing"))
-        self._rate: RateLimits = rate
+        self._options = options
         self._supervisor = Supervisor(
             self._database,
             self._queue,
@@ -72,18 +72,24 @@ class Host:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
         with contextlib.ExitStack() as stack:
-            sockets = {
-                service.name: stack.enter_context(_socket(self._folder, service.name))
+            taken = {
+                door: stack.enter_context(_socket(self._folder, door))
+                for service in self._services
+                for door in service.doors
+            }
+            certificates = {service.name: self._certificate(service) for service in self._services}
+            sites = {
+                service.name: self._site(service, certificates[service.name], taken)
                 for service in self._services
             }
-            sites = {name: self._site(name, taken) for name, taken in sockets.items()}
             stack.callback(self._database.close)
             self._set_up(sites)
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
             servers = [
-                (_Server(_config(service.app(sites[service.name]))), sockets[service.name])
+                (_Server(_config(app, certificates[service.name])), taken[door])
                 for service in self._services
+                for door, app in service.apps(sites[service.name]).items()
             ]
             async with _serving(servers, stopped):
                 stack.callback(self._folder.connection.unlink, missing_ok=True)
@@ -92,15 +98,22 @@ class Host:
                 log.info("The sandbox stops.")
                 self._folder.connection.unlink(missing_ok=True)
 
-    def _site(self, name: str, taken: socket.socket) -> Site:
+    def _certificate(self, service: Service) -> Certificate | None:
+        return service.certificate(self._folder.service(service.name), self._folder.secrets)
+
+    def _site(
+        self, service: Service, certificate: Certificate | None, taken: dict[str, socket.socket]
+    ) -> Site:
         return Site(
-            folder=self._folder.service(name),
+            folder=self._folder.service(service.name),
             secrets=self._folder.secrets,
             database=self._database,
             queue=self._queue,
             signer=self._signer,
-            origin=f"http://{ADDRESS}:{taken.getsockname()[1]}",
-            rate=self._rate,
+            origins={
+                door: origin(taken[door].getsockname()[1], certificate) for door in service.doors
+            },
+            options=self._options,
         )
 
     def _set_up(self, sites: dict[str, Site]) -> None:
@@ -148,7 +161,7 @@ async def _serving(
         await asyncio.gather(*tasks)
 
 
-def _config(app: Any) -> uvicorn.Config:
+def _config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
     # No access log: presigned addresses are as good as keys.
     return uvicorn.Config(
         guarded(app),
@@ -159,6 +172,8 @@ def _config(app: Any) -> uvicorn.Config:
         timeout_graceful_shutdown=2,
         # Longer than a watcher's longest interval, so that it keeps its connection.
         timeout_keep_alive=75,
+        ssl_certfile=None if certificate is None else certificate.chain,
+        ssl_keyfile=None if certificate is None else certificate.key,
     )
 
 
@@ -208,6 +223,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--rate", choices=["named", "off"], default="named")
     parser.add_argument("--workers", type=int)
+    parser.add_argument("--sequences", type=int)
     parser.add_argument("--service", action="append", help="module:name, instead of all services")
     return parser.parse_args(arguments)
 
@@ -226,10 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     adopt_orphans()
     services = options.service or SERVICES
     folder.connection.unlink(missing_ok=True)
-    state = {"rate": options.rate, "workers": options.workers, "started": time.time()}
+    asked = Options(rate=options.rate, sequences=options.sequences)
+    state = {**asdict(asked), "workers": options.workers, "started": time.time()}
     write_json(folder.state, state)
     try:
-        asyncio.run(Host(folder, services, options.rate, options.workers).serve())
+        asyncio.run(Host(folder, services, asked, options.workers).serve())
     except Exception:
         log.exception("The sandbox could not be served.")
         return 1

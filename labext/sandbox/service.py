@@ -1,8 +1,8 @@
 """What a local service is to the host: the protocol between the two.
 
 A service is a module-level object, named `package.module:name` in `labext.sandbox.host.SERVICES`.
-The host opens its port, creates `metadata`'s tables, adds `kinds` to the queue, calls `seed`, then
-`app`, serves that, and writes `connection` into connection.json.
+The host opens a port for each of its doors, creates `metadata`'s tables, adds `kinds` to the queue,
+calls `seed`, then `apps`, serves them, and writes `connection` into connection.json.
 """
 
 from __future__ import annotations
@@ -19,7 +19,31 @@ from labext.sandbox.database import Database
 from labext.sandbox.queue import Kind, Queue
 from labext.sandbox.signing import Signer
 
+ADDRESS = "127.0.0.1"
+"""Where all doors are: on this machine alone."""
+
 RateLimits = Literal["named", "off"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sandbox was started, as far as its services are to know.
+
+    Attributes:
+        rate: `named` keeps the limits that the contract or the service names, `off` keeps none.
+        sequences: how many sequences the laboratory platform has at least; None for its own.
+    """
+
+    rate: RateLimits = "named"
+    sequences: int | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a service shows over TLS: PEM files of its certificate and of the key to it."""
+
+    chain: Path
+    key: Path
 
 
 @dataclass(frozen=True)
@@ -32,8 +56,9 @@ class Site:
         database: shared by all services; a service's tables carry its name as a prefix.
         queue: shared by all services.
         signer: signs addresses and cursors; its key is kept in the data folder.
-        origin: `http://127.0.0.1:PORT`, without a slash at the end.
-        rate: `named` keeps the limits that the contract or the service names, `off` keeps none.
+        origins: the address of each of its doors, `http://127.0.0.1:PORT`, without a slash at the
+            end.
+        options: how the sandbox was started.
     """
 
     folder: Path
@@ -41,8 +66,23 @@ class Site:
     database: Database
     queue: Queue
     signer: Signer
-    origin: str
-    rate: RateLimits
+    origins: Mapping[str, str]
+    options: Options
+
+    @property
+    def origin(self) -> str:
+        """The address of its first door."""
+        return next(iter(self.origins.values()))
+
+    @property
+    def rate(self) -> RateLimits:
+        """Whether the services' rate limits are kept."""
+        return self.options.rate
+
+
+def origin(port: int, certificate: Certificate | None) -> str:
+    """The address of a door: by the machine's number, or by the name that a certificate is for."""
+    return f"http://{ADDRESS}:{port}" if certificate is None else f"https://localhost:{port}"
 
 
 class Service(Protocol):
@@ -51,6 +91,10 @@ class Service(Protocol):
     @property
     def name(self) -> str:
         """`lab`, `jobs` or `nb`."""
+
+    @property
+    def doors(self) -> Sequence[str]:
+        """What it is reached by, an address each: `("jobs",)`. Unique among all services."""
 
     @property
     def metadata(self) -> MetaData:
@@ -66,8 +110,19 @@ class Service(Protocol):
     def seed(self, site: Site) -> None:
         """Make what it has from the start, unless it is there. Runs at every start."""
 
-    def app(self, site: Site) -> ASGIApp:
-        """The application. The host wraps it in the Host check and the bound on a body's size."""
+    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
+        """What its doors show over TLS; None where they speak plain HTTP. Asked before `seed`.
+
+        Args:
+            folder: as `Site.folder`.
+            secrets: as `Site.secrets`.
+        """
+
+    def apps(self, site: Site) -> Mapping[str, ASGIApp]:
+        """The application behind each door.
+
+        The host wraps each in the Host check and the bound on a body's size.
+        """
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """Its entry in connection.json: `{"base_url": …, "api_key": …}`."""

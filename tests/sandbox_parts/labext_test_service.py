@@ -30,6 +30,7 @@ class Row(Base):
 
 class TestService:
     name = "jobs"
+    doors = ("jobs",)
     metadata: MetaData = Base.metadata
     preload = ("labext_test_entries",)
 
@@ -70,7 +71,10 @@ class TestService:
         key = folder.secret(site.secrets / "jobs_api_key")
         return {"base_url": f"{site.origin}/api/", "api_key": key}
 
-    def app(self, site: Site) -> FastAPI:
+    def certificate(self, folder: Path, secrets: Path) -> None:
+        return None
+
+    def apps(self, site: Site) -> dict[str, FastAPI]:
         app = FastAPI()
         web.handle_errors(app, lambda _status, message: {"error": message})
 
@@ -116,7 +120,7 @@ class TestService:
         def refused() -> None:
             raise HTTPException(418, "No.")
 
-        return app
+        return {"jobs": app}
 
 
 service = TestService()

@@ -11,7 +11,7 @@ from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.store import Account, Base
 from labext.sandbox.queue import Base as QueueBase
 from labext.sandbox.queue import Queue
-from labext.sandbox.service import Site
+from labext.sandbox.service import Options, Site
 from labext.sandbox.signing import Signer
 
 
@@ -28,8 +28,8 @@ def site(tmp_path):
         database=database,
         queue=Queue(),
         signer=Signer("key"),
-        origin="http://127.0.0.1:1",
-        rate="off",
+        origins={"jobs": "http://127.0.0.1:1"},
+        options=Options(rate="off"),
     )
     for kind in tasks.kinds(made):
         made.queue.add(kind)

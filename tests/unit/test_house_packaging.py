@@ -153,7 +153,7 @@ def modules(nodes: Iterable[ast.AST]) -> set[str]:
 
 def test_the_extras_nest_as_they_should() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert "labext-jupyter[sandbox,tools,rna]" in extras["demo"]
+    assert "labext-jupyter[lab,sandbox,tools,rna]" in extras["demo"]
     assert "labext-jupyter[demo]" in extras["dev"]
     for name in USERS:
         assert not any(line.startswith("labext-jupyter") for line in extras[name])

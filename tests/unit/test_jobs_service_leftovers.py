@@ -156,7 +156,7 @@ def get(site, address):
         async def send(message):
             said.append(message)
 
-        await JobService().app(site)(scope, receive, send)
+        await JobService().apps(site)["jobs"](scope, receive, send)
 
     # In a thread of its own: a browser test leaves a loop running in this one.
     with ThreadPoolExecutor(1) as pool:

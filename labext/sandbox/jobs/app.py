@@ -7,6 +7,7 @@ functions where they touch the disk or the database, so that these run beside th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
@@ -20,7 +21,7 @@ from labext.sandbox.jobs.files import folders
 from labext.sandbox.jobs.files import routes as file_routes
 from labext.sandbox.jobs.pipelines.submission import run_pipeline, submit_pipeline
 from labext.sandbox.queue import Kind
-from labext.sandbox.service import Site
+from labext.sandbox.service import Certificate, Site
 from labext.sandbox.web import FloodGuard, handle_errors
 
 
@@ -28,6 +29,7 @@ class JobService:
     """The job service, as the host knows it (`labext.sandbox.service.Service`)."""
 
     name = "jobs"
+    doors = ("jobs",)
     metadata: MetaData = TABLES
 
     @property
@@ -49,7 +51,11 @@ class JobService:
         """The student's: where it is, and its key."""
         return {"base_url": f"{site.origin}/api/", "api_key": seed.student_key(site)}
 
-    def app(self, site: Site) -> ASGIApp:
+    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
+        """None: it speaks plain HTTP, on this machine alone."""
+        return None
+
+    def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """The application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
@@ -58,7 +64,7 @@ class JobService:
             app.include_router(router, prefix="/api")
         app.include_router(file_routes.keyless)
         handle_errors(app, lambda _status, sentence: {"error": sentence})
-        return app
+        return {"jobs": app}
 
 
 service = JobService()

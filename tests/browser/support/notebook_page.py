@@ -122,7 +122,7 @@ class NotebookPage:
         until(lambda: said().startswith(words), seconds, words)
 
     def idle(self) -> None:
-        """Wait until no cell runs: all it printed is on the page then; the idle light alone lies."""
+        """Wait until no cell runs: all it printed is on the page then."""
         prompts = self.page.locator(".jp-InputPrompt")
         until(lambda: not any("*" in each for each in prompts.all_inner_texts()), 30, "the cells")
         until(lambda: self.kernel_status() == "idle", 30, "an idle kernel")

@@ -1,0 +1,107 @@
+"""A sandbox's services as the one who runs it has them before him, whether they run or not.
+
+It works on the sandbox's own database. While the sandbox runs, its host sees every change with its
+next look: at the next request, and within a second for what is to be stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import MetaData
+from sqlalchemy.exc import DBAPIError
+
+from labext.errors import SetupError, StorageError
+from labext.sandbox.control import Sandbox
+from labext.sandbox.database import Database
+from labext.sandbox.folder import Folder, read_json, secret
+from labext.sandbox.queue import Base as QueueBase
+from labext.sandbox.queue import Queue
+from labext.sandbox.service import Options, Service, Site, origin
+from labext.sandbox.signing import Signer
+
+Record = dict[str, Any]
+"""What the functions of administration return: plain, of what JSON knows."""
+
+
+@dataclass(frozen=True)
+class Administration:
+    """A service of a sandbox.
+
+    Attributes:
+        site: its folders, its database, and a queue that changes tasks and runs none. Its addresses
+            are those of the last start, and empty where a door was never open.
+        running: whether a host runs it now.
+    """
+
+    site: Site
+    running: bool
+
+    @property
+    def database(self) -> Database:
+        """The sandbox's database."""
+        return self.site.database
+
+
+@contextmanager
+def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
+    """A service of the sandbox in a folder.
+
+    Raises:
+        SetupError: no sandbox was ever started there, or one of an earlier version runs.
+        StorageError: the database can't be read or written.
+    """
+    folder = Folder(data_dir)
+    if not folder.is_ours() or not folder.database.is_file():
+        raise SetupError(
+            f"There is no sandbox in {folder.path}: it was never started.",
+            f"Start it once: `labext sandbox start --data-dir {folder.path}`.",
+        )
+    database = Database.at(folder.database)
+    try:
+        running = Sandbox(folder.path).status().state != "stopped"
+        _bring_up_to_date(database, service.metadata, folder, running)
+        yield Administration(_site(folder, database, service), running)
+    except DBAPIError as error:
+        raise StorageError(
+            f"The sandbox's database {folder.database} can't be used: {error.orig}.",
+            "See that there is room on the disk and that the file is yours, then try again.",
+        ) from error
+    finally:
+        database.close()
+
+
+def _bring_up_to_date(
+    database: Database, metadata: MetaData, folder: Folder, running: bool
+) -> None:
+    if not running:
+        database.create(QueueBase.metadata, metadata)
+    elif database.is_outdated(metadata):
+        raise SetupError(
+            f"The sandbox in {folder.path} runs with an earlier version of labext.",
+            "Stop it with `labext sandbox stop` and start it again.",
+        )
+
+
+def _site(folder: Folder, database: Database, service: Service) -> Site:
+    certificate = service.certificate(folder.service(service.name), folder.secrets)
+    ports = read_json(folder.ports)
+    site = Site(
+        folder=folder.service(service.name),
+        secrets=folder.secrets,
+        database=database,
+        queue=Queue(),
+        signer=Signer(secret(folder.secrets / "signing")),
+        origins={
+            door: origin(ports[door], certificate) if door in ports else ""
+            for door in service.doors
+        },
+        options=Options(rate="off"),
+    )
+    for kind in service.kinds(site):
+        site.queue.add(kind)
+    return site
