@@ -7,23 +7,33 @@ The profile `sandbox` is reserved: the running sandbox writes it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import replace
 
 from labext import profiles as _file
 from labext import secret_store as _secrets
+from labext.connections import (
+    OPTIONS,
+    SANDBOX,
+    SECURE,
+    SERVICES,
+    Connection,
+    Service,
+    of_environment,
+    of_profile,
+    of_sandbox,
+    service_url,
+)
 from labext.errors import InputError, SetupError
 from labext.folders import choose_sandbox, config_dir, sandbox_dir, state_dir
 from labext.profiles import clean_url
-from labext.redaction import keep_secret
 from labext.secret_store import forget_secret, from_environment, save_secret
 
 __all__ = [
     "OPTIONS",
     "SANDBOX",
+    "SECURE",
     "SERVICES",
     "Connection",
     "Service",
@@ -35,45 +45,20 @@ __all__ = [
     "connection",
     "forget_secret",
     "forget_session",
+    "known",
     "profiles",
     "sandbox_dir",
     "save_profile",
     "save_secret",
+    "service_url",
+    "sign_out",
     "state_dir",
     "use",
 ]
 
-Service = Literal["lab", "jobs", "nb"]
-
-SERVICES: tuple[Service, ...] = get_args(Service)
-
-SANDBOX = "sandbox"
-"""The profile that the running sandbox writes."""
-
-OPTIONS = ("ca_bundle",)
-"""What else a profile may hold for a service."""
-
-_chosen: dict[Service, str] = {}
+_chosen: dict[Service, tuple[str, Mapping[str, str]]] = {}
 _used: dict[Service, Connection] = {}
-
-
-@dataclass(frozen=True)
-class Connection:
-    """How to reach a service.
-
-    Attributes:
-        service: `lab`, `jobs` or `nb`.
-        profile: where this comes from; None for the environment.
-        base_url: the service's address.
-        secrets: by name, as in `labext.secret_store.NAMES`; what is not known is missing.
-        options: by name, as in `OPTIONS`.
-    """
-
-    service: Service
-    profile: str | None
-    base_url: str
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    options: Mapping[str, str] = field(default_factory=dict)
+_signed_out: set[Service] = set()
 
 
 def connection(service: Service, profile: str | None = None) -> Connection:
@@ -82,28 +67,46 @@ def connection(service: Service, profile: str | None = None) -> Connection:
     The first that is there: the given profile, the session's choice (a profile, or what `use` was
     given), the environment (`LABEXT_JOBS_BASE_URL` …), the profile `default`.
 
+    After `sign_out` the session's own has no secrets.
+
     Raises:
         SetupError: nothing says where the service is.
     """
+    found = known(service, profile)
+    return replace(found, secrets={}) if profile is None and service in _signed_out else found
+
+
+def known(service: Service, profile: str | None = None) -> Connection:
+    """Return the same with all that there is to sign in, also after `sign_out`."""
     _checked(service)
-    name = profile or _chosen.get(service)
-    if name is None and service in _used:
+    if profile is not None:
+        return of_sandbox(service) if profile == SANDBOX else of_profile(service, profile)
+    if service in _chosen:
+        name, options = _chosen[service]
+        found = known(service, name)
+        return replace(found, options={**found.options, **options})
+    if service in _used:
         return _used[service]
     base_url = from_environment(service, "base_url")
-    if name is None and base_url:
-        return _from_environment(service, base_url)
-    if name is None and service in _file.read().get("default", {}):
-        name = "default"
-    if name is None:
-        raise SetupError(
-            f"No {service} service is configured.",
-            f"Run `%lab sandbox start` for a local one, or `%{service} connect URL`.",
-        )
-    return _from_sandbox(service) if name == SANDBOX else _from_profile(service, name)
+    if base_url:
+        return of_environment(service, base_url)
+    if service in _file.read().get("default", {}):
+        return of_profile(service, "default")
+    raise SetupError(
+        f"No {service} service is configured.",
+        f"Run `%lab sandbox start` for a local one, or `%{service} connect URL`.",
+    )
 
 
-def choose_profile(service: Service | None, name: str | None) -> None:
+def choose_profile(
+    service: Service | None, name: str | None, options: Mapping[str, str] | None = None
+) -> None:
     """Use a profile for this session, for one service or (None) for all; None forgets the choice.
+
+    Args:
+        service: for which.
+        name: the profile.
+        options: what holds for this session in place of the profile's own, as in `OPTIONS`.
 
     Raises:
         SetupError: there is no such profile.
@@ -111,23 +114,40 @@ def choose_profile(service: Service | None, name: str | None) -> None:
     if name is not None and name != SANDBOX:
         _file.existing(name, SANDBOX)
     for each in SERVICES if service is None else (_checked(service),):
-        _used.pop(each, None)
-        _chosen.pop(each, None)
+        _forget_choice(each)
         if name is not None:
-            _chosen[each] = name
+            _chosen[each] = name, dict(options or {})
 
 
 def use(connection: Connection) -> None:
     """Use an address of no profile for this session, with the secrets that were typed for it."""
-    for value in connection.secrets.values():
-        keep_secret(value)
-    _chosen.pop(connection.service, None)
+    _secrets.keep_masked(connection.secrets)
+    _forget_choice(connection.service)
     _used[connection.service] = connection
+
+
+def sign_out(service: Service) -> Connection:
+    """Have no secrets of a service in this session, until `choose_profile` or `use` is called.
+
+    What was typed is forgotten. The environment and the keyring stay as they are: `known` has them.
+
+    Returns:
+        How the service was reached.
+
+    Raises:
+        SetupError: nothing says where the service is.
+    """
+    found = known(service)
+    if service in _used:
+        _used[service] = replace(found, secrets={})
+    _secrets.forget_held(service, found.profile)
+    _signed_out.add(service)
+    return found
 
 
 def chosen(service: Service) -> str | None:
     """Return the profile that this session has chosen for a service."""
-    return _chosen.get(service)
+    return _chosen[service][0] if service in _chosen else None
 
 
 def profiles() -> list[str]:
@@ -162,75 +182,25 @@ def save_profile(
         raise InputError(
             f"A profile has no option {', '.join(unknown)}.", f"Options are {', '.join(OPTIONS)}."
         )
-    entry = {"base_url": clean_url(base_url), **(options or {})}
-    known = _file.read()
-    known.setdefault(name, {})[_checked(service)] = entry
-    _file.write(known)
+    entry = {"base_url": service_url(_checked(service), base_url), **(options or {})}
+    written = _file.read()
+    written.setdefault(name, {})[service] = entry
+    _file.write(written)
 
 
 def forget_session() -> None:
     """Forget what this session chose and was told: profiles, the sandbox's folder, secrets."""
     _chosen.clear()
     _used.clear()
+    _signed_out.clear()
     _secrets.forget_session()
     choose_sandbox(None)
 
 
-def _from_environment(service: Service, base_url: str) -> Connection:
-    secrets = {
-        name: from_environment(service, name) or _secrets.kept(service, None, name)
-        for name in _secrets.NAMES[service]
-    }
-    options = {name: from_environment(service, name) for name in OPTIONS}
-    return _connection(service, None, clean_url(base_url), secrets, options)
-
-
-def _from_profile(service: Service, name: str) -> Connection:
-    entry = _file.existing(name, SANDBOX).get(service)
-    if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
-        raise SetupError(
-            f"The profile {name} has no address for {service}.",
-            f"Run `%{service} connect URL --save {name}`, or choose another profile.",
-        )
-    # A key of the environment belongs to the environment's address, if it names one.
-    free = from_environment(service, "base_url") is None
-    secrets = {
-        secret: (from_environment(service, secret) if free else None)
-        or _secrets.kept(service, name, secret)
-        for secret in _secrets.NAMES[service]
-    }
-    return _connection(service, name, clean_url(entry["base_url"]), secrets, entry)
-
-
-def _from_sandbox(service: Service) -> Connection:
-    try:
-        entry = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))[service]
-        base_url = str(entry["base_url"])
-    except (OSError, ValueError, KeyError, TypeError):
-        entry = None
-    if entry is None:
-        raise SetupError(
-            f"The sandbox's {service} service is not running.", "Run `%lab sandbox start`."
-        )
-    return _connection(service, SANDBOX, base_url, entry, entry)
-
-
-def _connection(
-    service: Service,
-    profile: str | None,
-    base_url: str,
-    secrets: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> Connection:
-    known = _texts(secrets, _secrets.NAMES[service])
-    for value in known.values():
-        keep_secret(value)
-    return Connection(service, profile, base_url, known, _texts(options, OPTIONS))
-
-
-def _texts(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:
-    found = {name: values.get(name) for name in names}
-    return {name: value for name, value in found.items() if isinstance(value, str) and value}
+def _forget_choice(service: Service) -> None:
+    _chosen.pop(service, None)
+    _used.pop(service, None)
+    _signed_out.discard(service)
 
 
 def _checked(service: Service) -> Service:

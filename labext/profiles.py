@@ -78,11 +78,16 @@ def write(known: Mapping[str, Profile]) -> None:
         ) from None
 
 
-def clean_url(base_url: str) -> str:
+def clean_url(base_url: str, *, secure: bool = False) -> str:
     """Return an address as it is kept.
 
+    Args:
+        base_url: as it was given.
+        secure: only HTTPS will do.
+
     Raises:
-        InputError: it is no HTTP address, or holds a user, a password or a query.
+        InputError: it is no HTTP address, is not encrypted where it has to be, or holds a user, a
+            password or a query.
     """
     url = base_url.strip()
     try:
@@ -99,5 +104,10 @@ def clean_url(base_url: str) -> str:
         raise InputError(
             "The address holds a user, a password or a query.",
             "Give the plain address; a key is asked for by `login`.",
+        )
+    if secure and parts.scheme != "https":
+        raise InputError(
+            f"{url} is not encrypted, and this service is asked by HTTPS alone: nothing was sent.",
+            "Begin the address with https://.",
         )
     return url

@@ -15,14 +15,22 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What each service is signed in to with."""
 
+OPEN = frozenset({"client_id"})
+"""Those of them that name somebody and open nothing: they may be seen."""
+
 _KEYRING = "labext"
 
 _held: dict[str, str] = {}
 
 
+def variable(service: str, name: str) -> str:
+    """Return the environment's name for it: `LABEXT_JOBS_API_KEY` for the jobs' `api_key`."""
+    return f"LABEXT_{service.upper()}_{name.upper()}"
+
+
 def from_environment(service: str, name: str) -> str | None:
-    """Return what the environment says: `LABEXT_JOBS_API_KEY` for the job service's `api_key`."""
-    return os.environ.get(f"LABEXT_{service.upper()}_{name.upper()}") or None
+    """Return what the environment says, or None where it says nothing."""
+    return os.environ.get(variable(service, name)) or None
 
 
 def kept(service: str, profile: str | None, name: str) -> str | None:
@@ -52,10 +60,17 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
     if name not in NAMES.get(service, ()):
         names = ", ".join(NAMES.get(service, ()))
         raise InputError(f"{service} has no secret called {name}.", f"There is: {names}.")
-    keep_secret(value)
+    keep_masked({name: value})
     user = _user(service, profile, name)
     _held[user] = value
     return _keyring_set(user, value)
+
+
+def keep_masked(secrets: Mapping[str, str]) -> None:
+    """Mask secrets wherever they turn up from now on."""
+    for name, value in secrets.items():
+        if name not in OPEN:
+            keep_secret(value)
 
 
 def forget_secret(service: str, profile: str | None, name: str) -> None:
@@ -63,6 +78,12 @@ def forget_secret(service: str, profile: str | None, name: str) -> None:
     user = _user(service, profile, name)
     _held.pop(user, None)
     _keyring_delete(user)
+
+
+def forget_held(service: str, profile: str | None) -> None:
+    """Forget what this session was told for a profile; the keyring stays as it is."""
+    for name in NAMES[service]:
+        _held.pop(_user(service, profile, name), None)
 
 
 def forget_session() -> None:
