@@ -12,8 +12,8 @@ from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
-from labext.transport.pacing import retry_after
 from labext.transport.partial import Partial
+from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import REJECTED, TRANSIENT, Again
 from labext.transport.session import new_session
 from labext.transport.terms import Terms
@@ -164,7 +164,7 @@ class _Download:
             self._url = self._fresh()
             return Again(error, after=0.0, at_most=3)
         if status in REJECTED | TRANSIENT:
-            return Again(error, retry_after(got.headers))
+            return Again(error, asked_to_wait(got.status_code, got.headers))
         return error
 
     def _error(self, status: int, words: str) -> LabextError:

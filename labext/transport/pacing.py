@@ -4,53 +4,66 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from labext.errors import BusyError
+from labext.transport.rate_headers import RateWord, asked_to_wait
+from labext.transport.retries import backoff
+from labext.transport.window import Rate, Window
 
-_MARGIN = 1.02
-"""The window is kept a little longer than named: two requests may travel unequally fast."""
+_PROBE_SECONDS = 2.0
+"""So long the others wait for the answer of the one that was sent ahead."""
 
-
-@dataclass(frozen=True)
-class Rate:
-    """A limit: `requests` in any `seconds`.
-
-    `Rate(None)` names no limit and only follows what the service's headers say.
-    """
-
-    requests: int | None
-    seconds: float = 10.0
-
-    def __post_init__(self) -> None:
-        if self.requests is not None and self.requests < 1:
-            raise ValueError("a rate needs at least one request in its window")
-        if self.seconds <= 0:
-            raise ValueError("a rate's window is longer than 0 seconds")
+_GLANCE = 0.02
+"""Seconds between two looks whether it has come."""
 
 
 class Turn:
-    """One request's turn: it learns the headers of the answer, if there is one."""
+    """One request's turn: it learns what the answer says, if there is one.
 
-    def __init__(self) -> None:
+    Attributes:
+        began: when the request could go.
+        reach: the requests that the service could count then, less all that had ever departed.
+    """
+
+    def __init__(self, began: float = 0.0, reach: int = 0) -> None:
+        self.began, self.reach = began, reach
+        self.status = 0
         self.headers: Mapping[str, str] = {}
 
-    def answered(self, headers: Mapping[str, str]) -> None:
-        """Note what the answer's headers say of the rate."""
-        self.headers = headers
+    def answered(self, headers: Mapping[str, str], status: int = 200) -> None:
+        """Note the answer's status and headers."""
+        self.headers, self.status = headers, status
+
+
+@dataclass
+class _Allowance:
+    """What the service allows, by its own word, until `ends`.
+
+    Attributes:
+        remaining: the least that an answer has named: of answers that overtake each other it is
+            the newest.
+        uncounted: requests that it may not include: on their way, or lost.
+    """
+
+    remaining: int
+    uncounted: int
+    ends: float
 
 
 class Pacer:
-    """Lets a request through when the limit allows it; shared by threads.
+    """Lets a request through when the limit allows it; shared by threads, and by clients.
 
-    Two limits: the named rate, as a window that slides, until the service speaks; then what its
-    headers `x-rate-limit-remaining` and `x-rate-limit-reset` (seconds left) allow, until that
-    window is over. A pause that the service asks for by Retry-After holds for every thread.
+    Two limits, of which one holds at a time. The named rate is exact: requests are counted here as
+    a window that slides. It holds until the service's headers say something else: another limit, a
+    longer window, or fewer requests left than one's own would leave, since somebody else uses the
+    allowance too. Then their word holds: what they leave, and nothing more until they say so.
+
+    Where nobody knows what is left (at first, after a window that the service told, after a 429)
+    one request goes ahead, and the others wait for what its answer tells. A pause that the service
+    asks for, or a 429 without one, holds everybody.
     """
 
     def __init__(
@@ -60,15 +73,16 @@ class Pacer:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._rate = rate
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._sent: deque[float] = deque(maxlen=rate.requests)
-        self._flying = 0
-        self._allowed: int | None = None
-        self._resets = 0.0
-        self._paused_until = 0.0
+        self._own = Window(rate)
+        self._told: _Allowance | None = None
+        self._unsure = rate.requests is not None
+        self._ahead: Turn | None = None
+        self._since = -float("inf")
+        self._refusals = 0
+        self._paused_until = -float("inf")
 
     @contextmanager
     def turn(self, patience: float) -> Iterator[Turn]:
@@ -77,27 +91,31 @@ class Pacer:
         Raises:
             BusyError: it may not go within `patience` seconds.
         """
-        self._wait(patience)
-        turn = Turn()
+        turn = self._wait(patience)
         try:
             yield turn
         finally:
-            self._over(turn.headers)
+            with self._lock:
+                self._over(turn, self._clock())
 
     def pause(self, seconds: float) -> None:
         """Hold every request for `seconds`."""
         with self._lock:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    def _wait(self, patience: float) -> None:
+    def keep(self, rate: Rate) -> None:
+        """Keep this rate too: of two the stricter one."""
+        with self._lock:
+            self._own.rate = self._own.rate.stricter(rate)
+
+    def _wait(self, patience: float) -> Turn:
         deadline = self._clock() + patience
         while True:
             with self._lock:
                 now = self._clock()
                 due = self._due(now)
                 if due <= now:
-                    self._take(now)
-                    return
+                    return self._begun(now)
             if due > deadline:
                 raise BusyError(
                     f"The service asks to wait {due - now:.0f} seconds.",
@@ -105,39 +123,70 @@ class Pacer:
                 )
             self._sleep(due - now)
 
-    def _over(self, headers: Mapping[str, str]) -> None:
-        with self._lock:
-            now = self._clock()
-            self._flying -= 1
-            remaining = _number(headers.get("x-rate-limit-remaining"))
-            resets = _number(headers.get("x-rate-limit-reset"))
-            if remaining is not None and resets is not None:
-                self._follow(now, int(remaining), now + resets)
-
     def _due(self, now: float) -> float:
         if now < self._paused_until:
             return self._paused_until
-        if self._allowed is not None and now < self._resets:
-            return now if self._allowed > 0 else self._resets
-        if self._rate.requests is None or len(self._sent) < self._rate.requests:
+        if self._told is None:
+            due = self._own.due(now)
+            if due > now:
+                return due
+        elif now < self._told.ends:
+            return now if self._told.remaining > self._told.uncounted else self._told.ends
+        if self._ahead is None or not self._is_unsure(now):
             return now
-        return self._sent[0] + self._rate.seconds * _MARGIN
+        return now + _GLANCE if now < self._ahead.began + _PROBE_SECONDS else now
 
-    def _take(self, now: float) -> None:
-        self._flying += 1
-        if self._rate.requests is not None:
-            self._sent.append(now)
-        if self._allowed is not None and now < self._resets:
-            self._allowed -= 1
+    def _is_unsure(self, now: float) -> bool:
+        return self._unsure or (self._told is not None and now >= self._told.ends)
 
-    def _follow(self, now: float, remaining: int, resets: float) -> None:
-        # The service has not yet counted what is still on its way.
-        allowed = remaining - self._flying
-        same_window = self._allowed is not None and now < self._resets
-        if same_window and self._allowed is not None and resets <= self._resets + 1:
-            # Answers overtake each other: within a window the allowance only falls.
-            allowed = min(allowed, self._allowed)
-        self._allowed, self._resets = allowed, resets
+    def _begun(self, now: float) -> Turn:
+        self._own.departs()
+        turn = Turn(now, self._own.count(now) - self._own.departed)
+        if self._told is not None:
+            self._told.uncounted += 1
+        if self._is_unsure(now):
+            self._ahead = turn
+        return turn
+
+    def _over(self, turn: Turn, now: float) -> None:
+        self._own.ends(now)
+        if self._ahead is turn:
+            self._ahead = None
+        if not turn.status or turn.began < self._since:
+            return  # lost, or from before what is known now: it stays uncounted
+        if turn.status == 429:
+            self._refused(turn, now)
+            return
+        self._refusals = 0
+        self._learn(turn, RateWord.of(turn.headers), now)
+
+    def _refused(self, turn: Turn, now: float) -> None:
+        self._refusals += 1
+        asked = asked_to_wait(turn.status, turn.headers)
+        wait = backoff(self._refusals) if asked is None else asked
+        self._paused_until = max(self._paused_until, now + wait)
+        self._told, self._unsure, self._since = None, True, now
+
+    def _learn(self, turn: Turn, word: RateWord | None, now: float) -> None:
+        told = self._told
+        if told is not None and turn.began < told.ends:
+            if word is not None:
+                told.remaining = min(told.remaining, word.remaining)
+                told.uncounted -= 1
+        elif word is None or self._is_ours(word, turn):
+            self._told, self._unsure = None, False
+        else:
+            self._told = _Allowance(word.remaining, self._own.flying, now + word.resets)
+            self._unsure, self._since = False, turn.began
+
+    def _is_ours(self, word: RateWord, turn: Turn) -> bool:
+        """Say whether the service counts by the named rate, and counts nobody else's requests."""
+        rate = self._own.rate
+        if rate.requests is None or word.limit not in (None, rate.requests):
+            return False
+        most = turn.reach + self._own.departed
+        # Services round the seconds up.
+        return rate.requests - word.remaining <= most and word.resets <= rate.seconds + 1
 
 
 class Unpaced(Pacer):
@@ -155,26 +204,10 @@ class Unpaced(Pacer):
         """Hold nobody: whoever was told to wait does so alone."""
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that `Retry-After` asks for: a number, or an HTTP date."""
-    value = headers.get("Retry-After")
-    if value is None:
-        return None
-    seconds = _number(value)
-    if seconds is not None:
-        return seconds
-    try:
-        then = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - (now or datetime.now(UTC))).total_seconds())
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value) if value is not None else None
-    except ValueError:
-        return None
-    return number if number is not None and 0 <= number < 1e9 else None
+def new_pacer(
+    rate: Rate | None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Pacer:
+    """Return a pacer that nobody shares; None is no pacing."""
+    return Unpaced() if rate is None else Pacer(rate, clock=clock, sleep=sleep)

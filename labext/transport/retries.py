@@ -47,7 +47,7 @@ def retrying(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> tenacity.Retrying:
-    """Return the policy: waits double from 0.4 to 20 s with jitter, Retry-After is honoured.
+    """Return the policy: waits double from 0.4 to 20 s with jitter, what the service asks is kept.
 
     At most `attempts` tries, none begun later than `patience` seconds after the policy was made.
     """
@@ -68,10 +68,17 @@ def retrying(
     )
 
 
+def backoff(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
+
+    Jitter, so that the threads and users that failed together don't come back together.
+    """
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 10))
+    return random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret
+
+
 def _wait(state: tenacity.RetryCallState) -> float:
-    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1))
-    # Jitter, so that the threads and users that failed together don't come back together.
-    pause = random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret
+    pause = backoff(state.attempt_number)
     asked = _again(state).after
     return pause if asked is None else max(asked, 0.0) + pause / 10
 

@@ -16,7 +16,7 @@ from labext.transport.call import size_of
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
 from labext.transport.lost import Lost, Stage
-from labext.transport.pacing import retry_after
+from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import REJECTED, TRANSIENT, Again
 from labext.transport.session import new_session
 from labext.transport.terms import Terms
@@ -92,7 +92,7 @@ class Store:
             words = server_words(beginning(got), got.headers.get("Content-Type", ""))
         error = self._refused(got.status_code, str(request.method), words, name)
         if got.status_code in REJECTED | TRANSIENT:
-            raise Again(error, retry_after(got.headers))
+            raise Again(error, asked_to_wait(got.status_code, got.headers))
         raise error
 
     def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:

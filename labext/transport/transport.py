@@ -19,13 +19,14 @@ from labext.transport.exchange import exchange
 from labext.transport.failure import Explain
 from labext.transport.lost import NETWORK_ERRORS, Lost, lost
 from labext.transport.operation import Operation, Repeat
-from labext.transport.pacing import Pacer, Rate, Unpaced
+from labext.transport.pacing import Pacer, new_pacer
 from labext.transport.reply import Reply
 from labext.transport.retries import Again
 from labext.transport.session import Sessions, Timeout
 from labext.transport.store import Store
 from labext.transport.terms import Terms
 from labext.transport.verdict import after_half, after_loss, after_refusal, is_settled
+from labext.transport.window import Rate
 
 _log = logger("labext.transport")
 
@@ -45,6 +46,8 @@ class Transport:
         attempts: tries of one operation, at most.
         patience: seconds after which no further try begins, and the longest wait for a rate limit.
         service: what it is called in errors: `jobs service`.
+        pacer: in place of one of its own by `rate`, where several share an allowance
+            (`labext.transport.sharing`).
     """
 
     def __init__(
@@ -59,12 +62,13 @@ class Transport:
         attempts: int = 5,
         patience: float = 60.0,
         service: str = "service",
+        pacer: Pacer | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base_url = f"{base_url.rstrip('/')}/"
         self._auth = auth
-        self._pacer = Unpaced() if rate is None else Pacer(rate, clock=clock, sleep=sleep)
+        self._pacer = pacer or new_pacer(rate, clock, sleep)
         self._explain = explain
         self._terms = Terms(
             service=service,
@@ -214,7 +218,7 @@ class Transport:
             )
             self._sessions.used()
             if not isinstance(got, Lost):
-                turn.answered(got.headers)
+                turn.answered(got.headers, got.status_code)
         outcome = got.why if isinstance(got, Lost) else got.status_code
         _log.debug(
             "%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._terms.clock() - began

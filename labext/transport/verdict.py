@@ -10,7 +10,7 @@ from labext.transport.exchange import beginning
 from labext.transport.failure import Explain, Failure, error_of, server_words
 from labext.transport.lost import Lost, Stage
 from labext.transport.operation import Repeat
-from labext.transport.pacing import retry_after
+from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import GATEWAY, REJECTED, TRANSIENT, Again
 
 _FIRST_CONTACT = 3
@@ -45,7 +45,8 @@ def after_refusal(
     call: Call, response: requests.Response, service: str, explain: Explain | None
 ) -> Exception:
     """Return what follows from an answer of 400 and above; reads it to its end."""
-    status, after = response.status_code, retry_after(response.headers)
+    status = response.status_code
+    after = asked_to_wait(status, response.headers)
     with response:
         words = server_words(beginning(response), response.headers.get("Content-Type", ""))
     failure = Failure(status, call.op.method, call.path, words, call.op)

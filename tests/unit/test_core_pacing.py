@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import BusyError
-from labext.transport.pacing import Pacer, Rate, retry_after
+from labext.transport.pacing import Pacer
+from labext.transport.rate_headers import retry_after
+from labext.transport.window import Rate
 
 
 class Clock:
