@@ -45,6 +45,11 @@ def kept(service: str, profile: str | None, name: str) -> str | None:
     return found
 
 
+def is_in_keyring(service: str, profile: str | None) -> bool:
+    """Say whether the keyring has anything that signs in to a service."""
+    return any(_keyring_get(_user(service, profile, name)) is not None for name in NAMES[service])
+
+
 def save_secret(service: str, profile: str | None, name: str, value: str) -> bool:
     """Keep a secret in the keyring; where there is none, for this session only.
 

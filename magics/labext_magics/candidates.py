@@ -63,7 +63,7 @@ class Candidates:
 
     def _live(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
         """Return what the service has, as far as it is known by now."""
-        return self._session.names.get(what, lambda: look(self._session.jobs()))
+        return self._session.names.get(f"jobs/{what}", lambda: look(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._live("tools", lambda jobs: list(jobs.iter_tools()))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from labext.jobs import JobsClient
+    from labext.lab import LabClient
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Call:
     def jobs(self) -> JobsClient:
         """The job service's client."""
         return self.session.jobs()
+
+    @property
+    def lab(self) -> LabClient:
+        """The laboratory platform's client."""
+        return self.session.lab()
 
 
 def magic_named(name: str) -> grammar.Magic:

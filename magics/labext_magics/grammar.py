@@ -117,7 +117,7 @@ def parse(magic: Magic, line: Line, scope: Scope, *, has_body: bool = False) -> 
     Raises InputError, with the nearest word there is, for anything that doesn't fit.
     """
     words = [_shown(t) for t in line.tokens]
-    secrets.refuse_options(line.tokens)
+    secrets.refuse_options(line.tokens, magic.name)
     command = magic.find(words)
     if command is None:
         return Wanted(_group(magic, words))
@@ -130,7 +130,7 @@ def parse(magic: Magic, line: Line, scope: Scope, *, has_body: bool = False) -> 
         raise InputError(
             f"`%{title}` takes no text below its line.", f"Use `{title}` in a cell of its own."
         )
-    typed = _match(command, title, rest)
+    typed = _match(magic.name, command, title, rest)
     _check_required(command, title, typed)
     values = {p.key: p.empty for p in (*command.arguments, *command.options)}
     values |= {p.key: _value(p, raws, title, scope) for p, raws in typed.items()}
@@ -155,7 +155,9 @@ def _group(magic: Magic, words: list[str]) -> str:
     )
 
 
-def _match(command: Command, title: str, tokens: Sequence[Token]) -> dict[Parameter, list[Raw]]:
+def _match(
+    magic: str, command: Command, title: str, tokens: Sequence[Token]
+) -> dict[Parameter, list[Raw]]:
     """Assign each token to an argument or an option."""
     typed: dict[Parameter, list[Raw]] = {}
     left, places, only_values = iter(tokens), list(command.arguments), False
@@ -173,7 +175,7 @@ def _match(command: Command, title: str, tokens: Sequence[Token]) -> dict[Parame
                 places.pop(0)
         else:
             if command.guarded:
-                raise secrets.refusal("more than an address or a name")
+                raise secrets.refusal("more than an address or a name", magic)
             raise InputError(
                 f"`{title}` has no place for `{_shown(token)}`.",
                 f"`{title} --help` shows what goes there; quote a text that has blanks.",

@@ -21,7 +21,10 @@ FRESH = 10.0
 
 
 class Names:
-    """A cache of lists of names, one a kind of thing, each filled by a function in a thread."""
+    """A cache of lists of names, one a kind of thing, each filled by a function in a thread.
+
+    A kind is written with its service before it: `jobs/files`.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -57,11 +60,12 @@ class Names:
         with self._lock:
             self._looked.clear()
 
-    def forget(self) -> None:
-        """Forget every name: they are another service's."""
+    def forget(self, service: str) -> None:
+        """Forget every name of a service: another one is in its place."""
         with self._lock:
-            self._looked.clear()
-            self._known.clear()
+            for table in (self._looked, self._known):
+                for key in [key for key in table if key.startswith(f"{service}/")]:
+                    del table[key]
 
     def close(self, timeout: float = 2.0) -> None:
         """Look for nothing more, and give what is being looked for a moment to end."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from labext.errors import InputError
 from labext.redaction import keep_secret, mask
+from labext.secret_store import NAMES, OPEN, variable
 from labext_magics.line import Token
 
 _NAMES = re.compile(
@@ -18,24 +19,24 @@ _NAMES = re.compile(
 _KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,}")
 
 
-def refuse_options(tokens: Sequence[Token]) -> None:
-    """Raise InputError for an option that would hold a secret, whatever the command."""
+def refuse_options(tokens: Sequence[Token], service: str) -> None:
+    """Raise InputError for an option that would hold a secret, whatever the service's command."""
     for place, token in enumerate(tokens):
         name, _, value = token.text.partition("=")
         if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
             _keep(value or (tokens[place + 1].text if place + 1 < len(tokens) else ""))
-            raise refusal(f"`{name}`")
+            raise refusal(f"`{name}`", service)
 
 
-def refuse_value(text: str) -> None:
+def refuse_value(text: str, service: str) -> None:
     """Raise InputError where an address or a name is, or holds, what looks like a key."""
     parts = urlsplit(text) if "://" in text else None
     if parts is not None and (parts.username or parts.password or parts.query):
         _keep(parts.password or "")
-        raise refusal("an address with a user, a password or a query")
+        raise refusal("an address with a user, a password or a query", service)
     if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
         _keep(text)
-        raise refusal("what looks like a key")
+        raise refusal("what looks like a key", service)
 
 
 def _keep(text: str) -> None:
@@ -44,11 +45,12 @@ def _keep(text: str) -> None:
         keep_secret(text)
 
 
-def refusal(what: str) -> InputError:
+def refusal(what: str, service: str) -> InputError:
     """Return the error for a secret on a line; it never repeats the secret."""
+    names = [variable(service, name) for name in NAMES.get(service, ()) if name not in OPEN]
     return InputError(
         f"This line has {what} on it, and a line is kept in the notebook and in the history: "
         "it was not used.",
-        "Delete the line, renew the key if it was a real one, and run `%jobs connect` without it: "
-        "it takes the key from LABEXT_JOBS_API_KEY or the keyring, or asks for it.",
+        f"Delete the line, renew the key if it was a real one, and run `%{service} connect` "
+        f"without it: it takes the key from {' or '.join(names)} or the keyring, or asks for it.",
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
 
 from labext_magics.live import Names
 
 if TYPE_CHECKING:
-    from labext.config import Connection
+    from labext.config import Connection, Service
     from labext.jobs import JobsClient
+    from labext.lab import LabClient
+
+_CLIENTS = {"lab": "LabClient", "jobs": "JobsClient"}
 
 
 class Session:
@@ -17,7 +20,7 @@ class Session:
 
     def __init__(self) -> None:
         self.names = Names()
-        self._jobs: tuple[Connection, JobsClient] | None = None
+        self._open: dict[Service, tuple[Connection, Any]] = {}
 
     def jobs(self) -> JobsClient:
         """Return the client for the job service that is chosen now.
@@ -25,24 +28,44 @@ class Session:
         Raises:
             SetupError: nothing says where the service is.
         """
-        return self.connected()[1]
+        return self.connected("jobs")[1]
 
-    def connected(self) -> tuple[Connection, JobsClient]:
-        """Return the job service's client and how it is reached."""
+    def lab(self) -> LabClient:
+        """Return the client for the laboratory platform's tenant that is chosen now.
+
+        Raises:
+            SetupError: nothing says where it is.
+            SignInError: nothing is known that signs in.
+        """
+        return self.connected("lab")[1]
+
+    @overload
+    def connected(self, service: Literal["jobs"]) -> tuple[Connection, JobsClient]: ...
+    @overload
+    def connected(self, service: Literal["lab"]) -> tuple[Connection, LabClient]: ...
+    def connected(self, service: Literal["jobs", "lab"]) -> tuple[Connection, Any]:
+        """Return how a service is reached, and its client."""
+        import labext
         from labext.config import connection
-        from labext.jobs import JobsClient
 
-        found = connection("jobs")
-        if self._jobs is None or self._jobs[0] != found:
-            self.names.forget()
-            self._jobs = found, JobsClient.reached(found)
-        return self._jobs
+        found = connection(service)
+        held = self._open.get(service)
+        if held is None or held[0] != found:
+            self.names.forget(service)
+            held = self._open[service] = found, getattr(labext, _CLIENTS[service]).reached(found)
+        return held
+
+    def forget(self, service: Service) -> None:
+        """Close a service's client, and forget its tokens and names with it."""
+        self.names.forget(service)
+        if service in self._open:
+            self._open.pop(service)[1].close()
 
     def close(self) -> None:
         """End the threads that look for names, and close the connections."""
         self.names.close()
-        if self._jobs is not None:
-            self._jobs[1].close()
+        for _, client in self._open.values():
+            client.close()
 
 
 _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()

@@ -101,7 +101,7 @@ def jobs(service: Jobs) -> Iterator[Jobs]:
 @pytest.fixture
 def shell(opened: InteractiveShell, jobs: Jobs) -> InteractiveShell:
     """The shell, knowing no names yet."""
-    session.of(opened).names.forget()
+    session.of(opened).names.forget("jobs")
     return opened
 
 

@@ -1,0 +1,228 @@
+"""Connecting to a service and signing in, for every magic alike.
+
+What differs from service to service is declared as a `SignIn`: the ways there are, and how the
+service is asked whether it accepts what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from labext import config, secret_store
+from labext.config import SANDBOX, Connection, Service
+from labext.errors import AccessError, InputError, SetupError, SignInError
+from labext.secret_store import from_environment
+from labext_magics import asking, output, secrets
+from labext_magics.methods import Method
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """How one connects to a service and signs in to it.
+
+    Attributes:
+        service: which one; its magic has the same name.
+        methods: the ways there are; the first is taken where nothing says which.
+        accepts: asks the service by what is known, and returns what it said in a few words. Without
+            a secret it sees whether the service is there, and whether it takes anybody.
+    """
+
+    service: Service
+    methods: tuple[Method, ...]
+    accepts: Callable[[Connection], str]
+
+    def connect(
+        self,
+        where: str,
+        *,
+        save: str | None,
+        keep: bool,
+        ca_bundle: Path | None,
+        method: str | None = None,
+    ) -> None:
+        """Use a service for this session, once it has accepted what signs in.
+
+        Args:
+            where: an address, a profile's name, or `sandbox`.
+            save: keep the address under this profile's name.
+            keep: keep what signs in in the keyring.
+            ca_bundle: certificates to trust.
+            method: the way to sign in.
+        """
+        if save is not None:
+            config.check_profile_name(save)
+        if "://" in where:
+            target = self._by_address(where, save, ca_bundle)
+        else:
+            target = self._by_name(where)
+            if save or ca_bundle:
+                raise InputError(
+                    f"`--save` and `--ca-bundle` go with an address, and {where} is a profile.",
+                    f"Use the profile as it is: `%{self.service} connect {where}`.",
+                )
+        self._sign_in(_by_method(target, method), keep=keep, save=save)
+
+    def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:
+        """Check what is known for the service in use; ask for it where it isn't accepted.
+
+        Args:
+            keep: keep what signs in in the keyring.
+            method: the way to sign in.
+            user: the e-mail address of the person for whom an app acts.
+        """
+        target = config.known(self.service)
+        if target.profile is None and not target.secrets:  # signed out of what was typed
+            target = replace(target, secrets=self._from_environment(target.base_url))
+        self._sign_in(_by_method(target, method, user), keep=keep, save=None)
+
+    def logout(self, *, kept: bool) -> None:
+        """Forget in this session what signs in; with `kept` also what the keyring has of it."""
+        target = config.sign_out(self.service)
+        left = ""
+        if secret_store.is_in_keyring(self.service, target.profile):
+            left = " The keyring keeps what it has; `--yes` removes that too."
+            if kept:
+                for name in secret_store.NAMES[self.service]:
+                    config.forget_secret(self.service, target.profile, name)
+                left = " What the keyring had is removed."
+        output.say(
+            f"Signed out of {target.base_url}.{left} `%{self.service} login` signs in again."
+        )
+
+    def _by_name(self, name: str) -> Connection:
+        if name not in config.profiles():
+            secrets.refuse_value(name, self.service)
+        return config.connection(self.service, name)
+
+    def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
+        """Return how to reach an address, with the secrets that belong to it if any are known."""
+        secrets.refuse_value(where, self.service)
+        url = config.service_url(self.service, where)
+        options = {} if ca_bundle is None else {"ca_bundle": str(_file(ca_bundle))}
+        saved = None if save is None else self._saved(save)
+        if saved is None:
+            return Connection(self.service, save, url, self._from_environment(url), options)
+        if not _same(saved.base_url, url):
+            raise InputError(
+                f"The profile {save} is there already, for {saved.base_url}.",
+                "Choose another name, or change the address in the profile's file.",
+            )
+        return replace(saved, options={**saved.options, **options})
+
+    def _saved(self, name: str) -> Connection | None:
+        """Return what a profile says of the service, if it is there and says anything."""
+        if name not in config.profiles():
+            return None
+        try:
+            return config.connection(self.service, name)
+        except SetupError:
+            return None  # a profile of other services
+
+    def _from_environment(self, url: str) -> Mapping[str, str]:
+        """Return the environment's secrets, unless it names another address for them."""
+        if not _same(from_environment(self.service, "base_url") or url, url):
+            return {}
+        names = secret_store.NAMES[self.service]
+        found = {name: from_environment(self.service, name) for name in names}
+        known = {name: value for name, value in found.items() if value}
+        secret_store.keep_masked(known)
+        return known
+
+    def _sign_in(self, target: Connection, *, keep: bool, save: str | None) -> None:
+        """Have the service accept what is known, then use it and keep what is to be kept."""
+        own = target.profile not in (None, SANDBOX)
+        to_keep = f"`%{self.service} connect URL --save NAME --keep`"
+        if keep and not own:
+            raise InputError(
+                "`--keep` keeps what signs in under the name of a profile of yours, and there is "
+                "none.",
+                f"Connect with {to_keep}.",
+            )
+        method = self._method(target)
+        accepted, said, typed = self._accepted(target, method)
+        if save is not None:
+            config.save_profile(save, self.service, accepted.base_url, accepted.options)
+        if typed and own and method.lasting and not keep:
+            keep = asking.agreed(f"Keep {method.the} in the keyring?")
+        held = ""
+        if keep and not _keep(accepted, method):
+            held = f" There is no keyring here: {method.the} is held for this session only."
+        elif typed and target.profile is None and method.lasting:
+            held = f" {to_keep} keeps {method.the} for other sessions."
+        _use(accepted)
+        output.say(f"Connected to {accepted.base_url}: {said}.{held}")
+
+    def _method(self, target: Connection) -> Method:
+        """Return the way that the target names, else the first for which all is known."""
+        wanted = target.options.get("method")
+        if wanted is None:
+            known = (method for method in self.methods if method.is_known(target))
+            return next(known, self.methods[0])
+        named = next((method for method in self.methods if method.name == wanted), None)
+        if named is None:
+            raise InputError(
+                f"{wanted!r} is no way to sign in to {self.service}.",
+                f"The ways are {', '.join(method.name for method in self.methods)}.",
+            )
+        return named
+
+    def _accepted(self, target: Connection, method: Method) -> tuple[Connection, str, bool]:
+        """Return the connection that the service has accepted, its words, and whether it was typed.
+
+        It is asked without a secret first where none is known: whether it is there at all shows
+        then.
+        """
+        known = method.is_known(target)
+        try:
+            return target, self.accepts(target if known else replace(target, secrets={})), False
+        except (SignInError, AccessError) as refusal:
+            if known and (isinstance(refusal, AccessError) or method.is_given(target)):
+                raise
+            if known:
+                output.say(f"T{method.the[1:]} that was kept is not accepted.")
+        asked = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
+        return asked, self.accepts(asked), True
+
+
+def _by_method(target: Connection, method: str | None, user: str | None = None) -> Connection:
+    """Return the target with a way to sign in that was asked for in place of its own."""
+    if method is None and user is None:
+        return target
+    given = {"method": method or target.options.get("method"), "user": user}
+    options = {**target.options, **given}
+    return replace(target, options={name: value for name, value in options.items() if value})
+
+
+def _keep(accepted: Connection, method: Method) -> bool:
+    """Keep what has signed in, and the way if it was chosen; False where there is no keyring."""
+    name, service = str(accepted.profile), accepted.service
+    if accepted.options != config.connection(service, name).options:
+        config.save_profile(name, service, accepted.base_url, accepted.options)
+    kept = [
+        config.save_secret(service, name, each, accepted.secrets[each]) for each in method.asked
+    ]
+    return all(kept)
+
+
+def _use(accepted: Connection) -> None:
+    """Choose the profile if it says all there is to know; else hold what was typed."""
+    name, service = accepted.profile, accepted.service
+    if name is not None and name in config.profiles():
+        says = config.connection(service, name).options
+        options = {k: value for k, value in accepted.options.items() if says.get(k) != value}
+        config.choose_profile(service, name, options)
+        if config.connection(service) == accepted:
+            return
+    config.use(accepted)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.rstrip("/") == other.rstrip("/")
+
+
+def _file(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.", "Give the path of a PEM file.")
+    return path.absolute()

@@ -1,0 +1,88 @@
+"""The ways to sign in to a service: what each needs, and how the user is asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from labext import config
+from labext.config import SANDBOX, Connection, Service
+from labext.errors import SetupError
+from labext.secret_store import OPEN, from_environment, keep_masked, variable
+from labext_magics import asking
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to sign in to a service.
+
+    Attributes:
+        service: which one.
+        name: as the option `method` holds it.
+        noun: what one signs in with, with its article: `a key`.
+        asked: how each of its secrets is asked for, by the name it has in the secret store.
+        lasting: it is of use in another session; else nobody is asked whether to keep it.
+        option: what chooses it on a line, if it isn't the first.
+        source: where one is got, as a sentence, if that isn't plain.
+    """
+
+    service: Service
+    name: str
+    noun: str
+    asked: Mapping[str, str]
+    lasting: bool = True
+    option: str = ""
+    source: str = ""
+
+    @property
+    def the(self) -> str:
+        """The noun with the other article."""
+        return f"the {self.noun.partition(' ')[2]}"
+
+    def is_known(self, target: Connection) -> bool:
+        """Say whether all that it needs is known."""
+        return all(name in target.secrets for name in self.asked)
+
+    def is_given(self, target: Connection) -> bool:
+        """Say whether its secrets are the environment's, or the sandbox's own."""
+        sandbox = config.known(self.service, SANDBOX) if target.profile == SANDBOX else None
+        return all(
+            target.secrets[name]
+            in (from_environment(self.service, name), sandbox and sandbox.secrets.get(name))
+            for name in self.asked
+        )
+
+    def ask(self, url: str) -> dict[str, str]:
+        """Ask the user for what it needs.
+
+        Raises:
+            SetupError: there is nobody to ask, or nothing was answered.
+        """
+        typed: dict[str, str] = {}
+        for name, noun in self.asked.items():
+            ask = asking.seen if name in OPEN else asking.unseen
+            try:
+                typed[name] = ask(f"{noun} for {url}: ")
+            except asking.NobodyError as nobody:
+                raise self._unasked(url) from nobody
+            if not typed[name]:
+                raise SetupError(
+                    f"No {noun[0].lower() if noun[1:2].islower() else noun[0]}{noun[1:]} was "
+                    "given.",
+                    "Run the line again and type it.",
+                )
+        keep_masked(typed)
+        return typed
+
+    def _unasked(self, url: str) -> SetupError:
+        step = f"Set {' and '.join(variable(self.service, name) for name in self.asked)}"
+        if self.lasting:
+            option = f" {self.option}" if self.option else ""
+            step += (
+                f", or keep {self.the} in the keyring: run `%{self.service} connect URL --save "
+                f"NAME{option} --keep` once where you can type"
+            )
+        return SetupError(
+            f"The service at {url} needs {self.noun}, and there is nobody here to ask for it.",
+            f"{step}. {self.source}".rstrip(),
+        )
