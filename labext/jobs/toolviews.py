@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from labext.jobs.views import Shown, is_there, plain
+from labext.views import Shown, is_there, plain
 
 WIDTH = 88
 

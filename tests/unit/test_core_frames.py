@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.frames import Column, Kind, frame, spread
+from labext.frames import Column, Gathered, Kind, frame, spread
 
 COLUMNS = [
     Column("JobName", "text"),
@@ -153,3 +153,34 @@ def test_spreading_nothing_gives_nothing() -> None:
     empty = frame([], COLUMNS)
     assert "Score" not in spread(empty, "Score", "score")
     assert len(spread(empty, "Score", "score").columns) == len(COLUMNS) - 1
+
+
+def test_a_list_taken_page_by_page_is_the_same_frame() -> None:
+    rows = [
+        ROW,
+        {"JobName": "fold2", "extra": 1, "Count": None},
+        {"other": "x", "JobStatus": "Stopped"},
+        {**ROW, "extra": 2},
+    ]
+    gathered = Gathered(COLUMNS)
+    for row in rows:
+        gathered.take([row])
+    gathered.take([])
+    pd.testing.assert_frame_equal(gathered.frame(), frame(rows, COLUMNS))
+    pd.testing.assert_frame_equal(gathered.frame(), frame([], COLUMNS))
+
+
+@pytest.mark.parametrize("cell", [None, "plain", "[1]", 5, [1, {"a": None}], {"b": "5"}, 2**70])
+def test_a_value_that_came_parsed_stays_what_it_is(cell: Any) -> None:
+    table = frame([{"v": cell}], [Column("v", "value")])
+    assert table["v"].dtype == object
+    assert table["v"].tolist() == [cell]
+
+
+def test_a_value_steers_no_terminal_however_deep_it_is_hidden() -> None:
+    deep: Any = "a"
+    for _ in range(2000):
+        deep = [deep]
+    rows: list[dict[str, Any]] = [{"v": {"k\x1b": ["x\x1b[2J", "\u202egnp"]}}, {"v": deep}]
+    for table in (frame(rows[:1], [Column("v", "value")]), frame(rows, [Column("v", "value")])):
+        assert table["v"].iloc[0] == {"k\ufffd": ["x\ufffd[2J", "\ufffdgnp"]}
