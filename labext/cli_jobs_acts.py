@@ -24,6 +24,8 @@ from labext.sandbox.jobs.administration import (
 )
 from labext.sandbox.jobs.administration import allowances as allow
 from labext.sandbox.jobs.administration import keys as _keys
+from labext.sandbox.jobs.limits import LIMITS
+from labext.sandbox.keys import new_key
 
 Answer = tuple[Record | list[Record], str]
 Act = Callable[[Administration, argparse.Namespace], Answer]
@@ -107,7 +109,7 @@ def add_key(admin: Administration, options: argparse.Namespace) -> Answer:
             "A key is shown or kept only once, when it is made, and neither was asked for.",
             "Add `--profile NAME` to keep it for `%jobs connect NAME`, or `--json` to print it.",
         )
-    key = _keys.new_key()
+    key = new_key()
     if options.profile is None:
         made = _keys.add_key(admin, options.email, key, options.name)
         return made | {"key": key}, ""
@@ -192,7 +194,7 @@ def list_quotas(admin: Administration, _: argparse.Namespace) -> Answer:
 @_act
 def set_limit(admin: Administration, options: argparse.Namespace) -> Answer:
     """A limit of the service."""
-    done = allow.set_limit(admin, options.name, allow.limit_of(options.name, options.value))
+    done = allow.set_limit(admin, options.name, LIMITS.parsed(options.name, options.value))
     return done, f"{done['name']} is {done['value']:,}."
 
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.jobs.faults import absent, denied, unknown_key
 from labext.sandbox.jobs.names import shown
 from labext.sandbox.jobs.store import Account, Key
-
-
-def key_hash(key: str) -> str:
-    """What is kept of a key. Keys are long and random, so that a plain hash is enough."""
-    return hashlib.sha256(key.encode()).hexdigest()
+from labext.sandbox.keys import key_hash
 
 
 def account_of(session: Session, key: str | None) -> Account:

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.folder import secret
 from labext.sandbox.jobs import limits
-from labext.sandbox.jobs.identity import key_hash
 from labext.sandbox.jobs.store import Account, Key, Organization, SavedPipeline, Seeded, now
+from labext.sandbox.keys import key_hash
 from labext.sandbox.service import Site
 
 ORGANIZATION = "sandbox"

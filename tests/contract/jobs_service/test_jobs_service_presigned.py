@@ -141,8 +141,8 @@ def test_an_address_expires_and_says_so(api, kit, back):
 
 def test_an_address_dies_with_its_account_and_is_nobody_elses(box, back, kit):
     from labext.sandbox.database import Database
-    from labext.sandbox.jobs.identity import key_hash
     from labext.sandbox.jobs.store import Account, Key, now
+    from labext.sandbox.keys import key_hash
 
     database, key = Database.at(back.path), kit.name()
 

@@ -6,14 +6,14 @@ import math
 
 from sqlalchemy import select
 
-from labext import sizes, wording
 from labext.errors import InputError
-from labext.sandbox.jobs import limits as _limits
 from labext.sandbox.jobs import usage
 from labext.sandbox.jobs.administration import Administration, Record
-from labext.sandbox.jobs.administration.finding import absent, account_of, organization_of
+from labext.sandbox.jobs.administration.finding import account_of, organization_of
 from labext.sandbox.jobs.catalogue import every_tool
+from labext.sandbox.jobs.limits import LIMITS
 from labext.sandbox.jobs.store import Account, Organization, storage_used
+from labext.sandbox.naming import absent
 
 
 def budgets(admin: Administration) -> list[Record]:
@@ -81,7 +81,7 @@ def set_quota(admin: Administration, email: str, size: int | None) -> Record:
     """
     with admin.database.write() as session:
         account = account_of(session, email)
-        quota = _limits.limit(session, "storage_quota") if size is None else size
+        quota = LIMITS.value(session, "storage_quota") if size is None else size
         account.storage_quota = quota
         return {
             "account": email,
@@ -93,15 +93,7 @@ def set_quota(admin: Administration, email: str, size: int | None) -> Record:
 def limits(admin: Administration) -> list[Record]:
     """The service's limits: each with its value, its default and what it is about."""
     with admin.database.read() as session:
-        return [
-            {
-                "name": name,
-                "value": _limits.limit(session, name),
-                "default": bounds.default,
-                "about": bounds.about,
-            }
-            for name, bounds in _limits.LIMITS.items()
-        ]
+        return LIMITS.records(session)
 
 
 def set_limit(admin: Administration, name: str, value: int | None) -> Record:
@@ -111,41 +103,8 @@ def set_limit(admin: Administration, name: str, value: int | None) -> Record:
         NotFoundError: there is no such limit.
         InputError: it can't have that value.
     """
-    bounds = _bounds(name)
-    wanted = bounds.default if value is None else value
-    if not bounds.least <= wanted <= bounds.most:
-        raise InputError(
-            f"The limit {name} can't be {wanted:,}.",
-            f"Give a whole number, {bounds.least:,} to {bounds.most:,}.",
-        )
     with admin.database.write() as session:
-        _limits.change(session, name, value)
-    return {"name": name, "value": wanted}
-
-
-def limit_of(name: str, text: str) -> int:
-    """Read the value of a limit: of a number of bytes with a unit or without, else a count.
-
-    Raises:
-        NotFoundError: there is no such limit.
-        InputError: it is neither.
-    """
-    bounds = _bounds(name)
-    if bounds.size:
-        return sizes.parsed(text)
-    try:
-        return int(text.replace(",", ""))
-    except ValueError:
-        raise InputError(
-            f"{wording.shown(text)} is no whole number.",
-            f"Give a whole number, {bounds.least:,} to {bounds.most:,}: {bounds.about}.",
-        ) from None
-
-
-def _bounds(name: str) -> _limits.Bounds:
-    if name not in _limits.LIMITS:
-        raise absent("limit", name, _limits.LIMITS)
-    return _limits.LIMITS[name]
+        return LIMITS.set(session, name, value)
 
 
 def gates(admin: Administration) -> list[Record]:

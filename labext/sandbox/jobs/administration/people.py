@@ -7,14 +7,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from labext.sandbox.jobs import limits, usage
 from labext.sandbox.jobs.administration import Administration, Record
-from labext.sandbox.jobs.administration.finding import (
-    account_of,
-    checked_email,
-    checked_name,
-    organization_of,
-    taken,
-)
+from labext.sandbox.jobs.administration.finding import account_of, organization_of
 from labext.sandbox.jobs.store import Account, Job, Key, Organization
+from labext.sandbox.naming import checked_email, checked_name, taken
 
 
 def organizations(admin: Administration) -> list[Record]:

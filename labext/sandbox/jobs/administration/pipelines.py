@@ -10,14 +10,10 @@ from labext import wording
 from labext.errors import InputError
 from labext.sandbox.jobs.administration import Administration, Record
 from labext.sandbox.jobs.administration.allowances import known_gates
-from labext.sandbox.jobs.administration.finding import (
-    absent,
-    checked_name,
-    organization_of,
-    taken,
-)
+from labext.sandbox.jobs.administration.finding import organization_of
 from labext.sandbox.jobs.pipelines.forms import fault
 from labext.sandbox.jobs.store import Organization, SavedPipeline, now
+from labext.sandbox.naming import absent, check_yes, checked_name, taken
 
 LONGEST = 100
 
@@ -96,11 +92,10 @@ def remove_pipeline(admin: Administration, name: str, organization: str, *, yes:
         if found is None:
             names = session.scalars(select(SavedPipeline.name).where(mine))
             raise absent(f"pipeline of {organization} called", name, names)
-        if not yes:
-            raise InputError(
-                f"This would remove the pipeline {name} of {organization} with its "
-                f"{wording.count(len(found.stages), 'stage')}.",
-                "Add `--yes` to do it.",
-            )
+        check_yes(
+            yes,
+            f"This would remove the pipeline {name} of {organization} with its "
+            f"{wording.count(len(found.stages), 'stage')}.",
+        )
         session.delete(found)
     return {"removed": name, "organization": organization}
