@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -11,11 +12,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))
+PARTS = Path(__file__).parents[1] / "sandbox_parts"
+sys.path[:0] = [str(Path(__file__).parent / "support"), str(PARTS)]
 
+from labext_test_gate import Gate
 from notebook_page import NotebookPage
 from own_server import Server, jupyter_server
 from script import WATCH, Script
+
+from labext.sandbox import Sandbox
 
 FLAGS = [
     "--no-sandbox",
@@ -78,6 +83,22 @@ def browser(
         context.route("**/*", guard)
         yield context
         context.close()
+
+
+@pytest.fixture
+def gate(server: Server) -> Iterator[Gate]:
+    """A job service that `%lab sandbox start` finds running, and the gate before its tools."""
+    box = Sandbox(
+        server.home / "labext-sandbox",
+        rate="off",
+        workers=2,
+        services=["labext_test_gate:service"],
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(PARTS), prepend=os.pathsep)
+        box.start()
+    yield Gate(box)
+    box.reset()
 
 
 @pytest.fixture

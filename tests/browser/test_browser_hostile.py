@@ -138,7 +138,7 @@ def test_nothing_that_the_service_says_runs(
     again = page_of()
     nbformat.write(kept, again.path)
     again.open_without_kernel()
-    until(lambda: "window.hacked" in again.output(1).inner_text(), 15, "the kept outputs")
+    until(lambda: "window.hacked" in again.output(1).inner_text(), "the kept outputs")
     trusted = "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"
     assert again.page.evaluate(trusted) is False
     check(again)

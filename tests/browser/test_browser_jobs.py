@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from labext_test_gate import Gate
 from notebook_page import NotebookPage
-from own_server import Server, until
-
-from labext.sandbox import Sandbox
+from own_server import until
 
 DATA = Path(__file__).parents[2] / "example_notebooks" / "data" / "hairpins.csv"
 SETUP = f"""%load_ext labext
@@ -23,28 +22,22 @@ BATCH = (
 AGAIN = "%jobs watch folds --background"
 
 
-@pytest.fixture
-def sandbox(server: Server) -> Iterator[None]:
-    yield
-    Sandbox(server.home / "labext-sandbox").stop()
-
-
-@pytest.mark.usefixtures("sandbox")
 def test_a_batch_of_250_looks_like_one(
-    page_of: Callable[..., NotebookPage], server: Server, refused: list[str]
+    page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
 ) -> None:
     pytest.importorskip("RNA", reason="ViennaRNA is an extra")
     nb = page_of().write(BATCH, SETUP, AGAIN).open()
     nb.run(1)
-    until(lambda: nb.kernel_status() == "busy" or "The sandbox" in nb.output(1).inner_text())
-    nb.says("The sandbox is running", cell=1)
+    nb.says("The sandbox was running already", cell=1)
+    gate.hold("rna_fold", after=100)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     bar = nb.bar()
     assert bar.count() == 1
-    until(lambda: 20 < int(bar.get_attribute("aria-valuenow") or 0) < 250, 60, "some of 250")
+    until(lambda: 90 < int(bar.get_attribute("aria-valuenow") or 0) <= 100, "100 of 250")
     nb.shot("real-midway-page")
-    nb.bar_says("Complete, 250 of 250 complete", 120)
+    gate.open("rna_fold")
+    nb.bar_says("Complete, 250 of 250 complete")
     nb.idle()
     nb.shot("real-complete-page")
     outputs = nb.save().cells[0].outputs

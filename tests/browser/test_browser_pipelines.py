@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
+from labext_test_gate import Gate
 from notebook_page import NotebookPage
-from own_server import Server, until
-
-from labext.sandbox import Sandbox
+from own_server import until
 
 SETUP = "%load_ext labext\n%lab sandbox start --rate off"
 PIPELINE = """%%jobs pipeline p1 --wait
@@ -26,28 +24,25 @@ stages:
 """
 
 
-@pytest.fixture
-def sandbox(server: Server) -> Iterator[None]:
-    yield
-    Sandbox(server.home / "labext-sandbox").stop()
-
-
-@pytest.mark.usefixtures("sandbox")
 def test_a_pipeline_tells_its_stages(
-    page_of: Callable[..., NotebookPage], server: Server, refused: list[str]
+    page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
 ) -> None:
     nb = page_of().write(PIPELINE, SETUP, FAILING).open()
     nb.run(1)
-    until(lambda: nb.kernel_status() == "busy" or "The sandbox" in nb.output(1).inner_text())
-    nb.says("The sandbox is running", cell=1)
+    nb.says("The sandbox was running already", cell=1)
+    gate.hold("peptide_build")
+    gate.hold("normal_modes")
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
-    nb.bar_says("Stage 1 of 2: Structure Prediction", 30)
+    nb.bar_says("Stage 1 of 2: Structure Prediction")
     nb.says("12 jobs so far")
     nb.shot("pipeline-first-stage-page")
-    nb.bar_says("Stage 2 of 2: Scoring PDB", 60)
+    gate.open("peptide_build")
+    nb.bar_says("Stage 2 of 2: Scoring PDB")
+    nb.says("36 jobs so far")
     nb.shot("pipeline-second-stage-page")
-    nb.bar_says("Complete, 36 of 36 complete", 60)
+    gate.open("normal_modes")
+    nb.bar_says("Complete, 36 of 36 complete")
     nb.idle()
     outputs = nb.save().cells[0].outputs
     (picture,) = [each for each in outputs if "labext-bar" in each.data.get("text/html", "")]
@@ -55,7 +50,7 @@ def test_a_pipeline_tells_its_stages(
     assert picture.data["text/plain"].startswith("p1: Complete, 36 of 36 complete (pipeline")
     nb.run(2)
     nb.says("Stage 2 (Scoring PDB) failed: p2-stage2-normal_modes", cell=2)
-    until(lambda: "JobFailedError" in nb.output(2).inner_text(), 15, "the error")
+    until(lambda: "JobFailedError" in nb.output(2).inner_text(), "the error")
     nb.shot("pipeline-ends-page")
     assert nb.errors == []
     assert refused == []

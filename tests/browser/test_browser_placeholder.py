@@ -26,7 +26,7 @@ broken.live("progress", {"html": "<b>alive</b>", "name": "x", "spoken": "", "bus
 
 
 def lives(nb: NotebookPage, count: int) -> None:
-    until(lambda: nb.page.locator(LIVE).count() == count, 15, f"{count} live views")
+    until(lambda: nb.page.locator(LIVE).count() == count, f"{count} live views")
 
 
 def picture_is_seen(nb: NotebookPage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 from notebook_page import NotebookPage
 from own_server import Server, until
@@ -11,6 +12,9 @@ from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, STOPPED, Script
 
 Watched = Callable[..., NotebookPage]
 Pages = Callable[..., NotebookPage]
+BUSY = """import pathlib, time
+pathlib.Path({begun!r}).touch()
+while not pathlib.Path({over!r}).exists(): time.sleep(0.05)"""
 
 
 def test_follows_a_batch_to_its_end(watched: Watched, script: Script, refused: list[str]) -> None:
@@ -162,15 +166,18 @@ def test_stop_watching_leaves_the_batch_alone(watched: Watched, script: Script) 
     nb.kept("Watching stopped")
 
 
-def test_a_click_that_has_to_wait_says_what_for(watched: Watched) -> None:
-    nb = watched(IN_BACKGROUND, "import time; time.sleep(6)")
+def test_a_click_that_has_to_wait_says_what_for(watched: Watched, tmp_path: Path) -> None:
+    begun, over = tmp_path / "begun", tmp_path / "over"
+    nb = watched(IN_BACKGROUND, BUSY.format(begun=str(begun), over=str(over)))
     nb.idle()
     nb.run(1)
-    until(lambda: nb.kernel_status() == "busy")
+    until(begun.exists)
+    nb.remember()
     nb.page.get_by_role("button", name="Stop watching folds").click()
-    nb.says("Stop watching…")
+    nb.said("Stop watching…")
     nb.says("waiting for the kernel, which is busy with a cell")
     nb.shot("waiting-for-the-kernel", nb.output())
+    over.touch()
     nb.says("Watching stopped; the batch goes on.")
 
 
@@ -181,7 +188,7 @@ def test_the_focus_survives_a_new_picture(watched: Watched, script: Script) -> N
     script.tell(AGGREGATING)
     nb.kept("248 Complete")
     focused = "() => document.activeElement?.getAttribute('aria-label')"
-    until(lambda: nb.page.evaluate(focused) == "Stop batch folds", 3)
+    until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
 
 
 def test_interrupting_the_kernel_stops_the_watching_only(watched: Watched) -> None:

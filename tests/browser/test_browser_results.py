@@ -47,7 +47,7 @@ class Service:
 
     def wait(self, blocks: int) -> bool:
         with self.told:
-            return self.told.wait_for(lambda: self.blocks >= blocks, 60)
+            return self.told.wait_for(lambda: self.blocks >= blocks, 240)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -108,7 +108,7 @@ def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
     service.let(14)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
-    until(lambda: int(nb.bar().get_attribute("aria-valuenow")) > 12_000_000, 15, "12 MB")
+    until(lambda: int(nb.bar().get_attribute("aria-valuenow")) > 12_000_000, "12 MB")
     nb.shot("results-midway", nb.output())
     nb.shot("results-midway-page")
     nb.theme("JupyterLab Dark")
@@ -120,9 +120,10 @@ def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
     nb.says("`%jobs results folds --to out` goes on from there.")
     nb.idle()
     nb.shot("results-interrupted", nb.output())
-    service.let(BLOCKS + 1)
+    service.let(BLOCKS - 6)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
+    service.let(BLOCKS + 1)
     nb.says("The results (34 files) were fetched to out.")
     nb.idle()
     nb.shot("results-end", nb.output())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from own_server import Server, until
+from own_server import PATIENCE, Server, until
 
 SHOTS = Path(os.environ.get("LABEXT_SCREENSHOTS", Path(__file__).parents[1] / "screenshots"))
 
@@ -21,6 +21,16 @@ READY = """async () => {
   return true;
 }"""
 
+REMEMBER = """() => {
+  window.remembered = [];
+  const keep = (records) => {
+    for (const each of records.flatMap((record) => [...record.addedNodes])) {
+      window.remembered.push(each.textContent);
+    }
+  };
+  new MutationObserver(keep).observe(document.body, { childList: true, subtree: true });
+}"""
+
 PANEL = "window.jupyterapp.shell.currentWidget"
 
 
@@ -31,7 +41,7 @@ class NotebookPage:
         self.server, self.name = server, name
         self.path = path or server.folder / f"{name}.ipynb"
         self.page = browser.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(PATIENCE * 1000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
 
@@ -64,8 +74,8 @@ class NotebookPage:
     def ready(self) -> NotebookPage:
         """Wait for the notebook and its kernel; the idle light alone lies."""
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
-        until(lambda: self.page.evaluate(READY), 60, "a session")
-        until(lambda: self.kernel_status() in ("idle", "busy"), 30, "a kernel")
+        until(lambda: self.page.evaluate(READY), "a session")
+        until(lambda: self.kernel_status() in ("idle", "busy"), "a kernel")
         return self
 
     def kernel_status(self) -> str:
@@ -98,7 +108,7 @@ class NotebookPage:
 
     def kept(self, words: str) -> str:
         """Save until the first cell's output has the words; return its HTML."""
-        html = until(lambda: words in (html := self._kept_html()) and html, 15, words)
+        html = until(lambda: words in (html := self._kept_html()) and html, words)
         return str(html)
 
     def _kept_html(self) -> str:
@@ -110,22 +120,30 @@ class NotebookPage:
 
     def says(self, words: str, cell: int = 0) -> None:
         """Wait until a cell's output shows the words."""
-        until(lambda: words in self.output(cell).inner_text(), 15, words)
+        until(lambda: words in self.output(cell).inner_text(), words)
+
+    def remember(self) -> None:
+        """Keep every text that comes onto the page from now on, however soon it goes."""
+        self.page.evaluate(REMEMBER)
+
+    def said(self, words: str) -> None:
+        """Wait until the words have come onto the page since `remember`, also if they are gone."""
+        until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
 
     def bar(self) -> Any:
         """The bar in the first cell's output that a reader is told of."""
         return self.output().get_by_role("progressbar")
 
-    def bar_says(self, words: str, seconds: float = 15) -> None:
+    def bar_says(self, words: str) -> None:
         """Wait until the bar's text for screen readers begins with the words."""
         said = lambda: str(self.bar().get_attribute("aria-valuetext"))  # noqa: E731
-        until(lambda: said().startswith(words), seconds, words)
+        until(lambda: said().startswith(words), words)
 
     def idle(self) -> None:
         """Wait until no cell runs: all it printed is on the page then."""
         prompts = self.page.locator(".jp-InputPrompt")
-        until(lambda: not any("*" in each for each in prompts.all_inner_texts()), 30, "the cells")
-        until(lambda: self.kernel_status() == "idle", 30, "an idle kernel")
+        until(lambda: not any("*" in each for each in prompts.all_inner_texts()), "the cells")
+        until(lambda: self.kernel_status() == "idle", "an idle kernel")
 
     def shot(self, name: str, locator: Any = None) -> None:
         """Keep a picture of the page, or of a part of it."""

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PATIENCE = 90.0  # seconds: waiting for what comes costs nothing, however slow the machine is
+
 ROOT = Path(__file__).parents[3]
 PACKAGES = [ROOT, ROOT / "magics", ROOT / "widgets", Path(__file__).parent]
 
@@ -94,7 +96,7 @@ def jupyter_server(home: Path) -> Iterator[Server]:
         )
     server = Server(f"http://127.0.0.1:{port}", home, folder)
     try:
-        until(lambda: answers(f"{server.url}/api/status"), 60, f"JupyterLab; see {log}")
+        until(lambda: answers(f"{server.url}/api/status"), f"JupyterLab; see {log}")
         yield server
     finally:
         process.terminate()
@@ -140,11 +142,11 @@ def answers(url: str) -> bool:
         return False
 
 
-def until(true: Callable[[], Any], seconds: float = 30.0, what: str = "") -> Any:
+def until(true: Callable[[], Any], what: str = "") -> Any:
     """Poll until `true()` is; return what it gave."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if found := true():
             return found
         time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what or true}")
+    raise AssertionError(f"not within {PATIENCE} s: {what or true}")
