@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labext.jobs import JobsClient
 
 NEWEST = 200
-"""How many of the newest jobs are offered."""
+"""How many of the newest jobs, and of the sequences changed last, are offered."""
 
 EXPRESSION = Parameter("EXPRESSION", kinds.VARIABLE, "a variable inside {…}")
 
@@ -33,16 +33,18 @@ class Candidates:
         self._session = session.of(ip)
         self._typed = dict(typed)
         self._by_kind: Mapping[str, Callable[[str], Found]] = {
-            "jobs": lambda _: (self._live("jobs", _job_names), "job"),
-            "batches": lambda _: (self._live("batches", _batch_names), "job"),
-            "pipelines": lambda _: (self._live("pipelines", _saved_pipelines), "pipeline"),
+            "jobs": lambda _: (self._of_jobs("jobs", _job_names), "job"),
+            "batches": lambda _: (self._of_jobs("batches", _batch_names), "job"),
+            "pipelines": lambda _: (self._of_jobs("pipelines", _saved_pipelines), "pipeline"),
             "unfinished": lambda _: (
-                self._live("unfinished", lambda jobs: jobs.unfinished_names()),
+                self._of_jobs("unfinished", lambda jobs: jobs.unfinished_names()),
                 "job",
             ),
             "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
-            "files": lambda _: (self._live("files", lambda jobs: jobs.files()), "file"),
-            "folders": lambda _: (self._live("folders", lambda jobs: jobs.folders()), "folder"),
+            "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
+            "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
+            "sequences": lambda _: (self._sequences(), "sequence"),
+            "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
             "profiles": lambda _: (_profiles(), "profile"),
             "paths": lambda typed: (_paths(typed), "path"),
             "variables": lambda _: (self._rows(), "variable"),
@@ -61,12 +63,17 @@ class Candidates:
         elif kind is not None and kind.live in self._by_kind:
             yield self._by_kind[kind.live](typed)
 
-    def _live(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return what the service has, as far as it is known by now."""
+    def _of_jobs(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+        """Return what the job service has, as far as it is known by now."""
         return self._session.names.get(f"jobs/{what}", lambda: look(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
-        return self._live("tools", lambda jobs: list(jobs.iter_tools()))
+        return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
+
+    def _sequences(self) -> Sequence[str]:
+        """Return the names of the sequences that were changed last, as far as they are known."""
+        look = lambda: self._session.lab().names(limit=NEWEST)  # noqa: E731
+        return self._session.names.get("lab/sequences", look)
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
         """Return the parameters of the tool that is named on the line, by name."""
@@ -84,7 +91,7 @@ class Candidates:
         if not values and isinstance(parameter.get("default"), bool):
             values = ["true", "false"]
         if not values and parameter.get("type") in ("file", "pdb"):
-            values = [str(file) for file in self._live("files", lambda jobs: jobs.files())]
+            values = [str(file) for file in self._of_jobs("files", lambda jobs: jobs.files())]
         return [f"{name}={value}" for value in values], "value"
 
     def _mapping(self, fragment: str) -> Found:
@@ -135,6 +142,19 @@ def _saved_pipelines(jobs: JobsClient) -> list[str]:
     runs = filter(rows.is_pipeline, islice(jobs.iter_jobs(limit=NEWEST), NEWEST))
     saved = ((stored_settings(row) or {}).get("pipelineName") for row in runs)
     return list(dict.fromkeys(name for name in saved if isinstance(name, str) and name))
+
+
+def _sequence_columns() -> list[str]:
+    from labext.lab import records
+
+    return list(records.COLUMNS)
+
+
+def _after_comma(words: Sequence[str], typed: str) -> list[str]:
+    """Return the words as the next of those that are typed with commas between them."""
+    before, comma, _ = typed.rpartition(",")
+    taken = before.split(",")
+    return [f"{before}{comma}{word}" for word in words if word not in taken]
 
 
 def _profiles() -> list[str]:

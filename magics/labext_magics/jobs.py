@@ -19,14 +19,12 @@ from labext_magics.jobs_options import (
     EMAIL,
     JOB,
     JOBS,
-    OUT,
-    PREVIEW,
     PROJECT,
     ROWS,
-    YES,
 )
 from labext_magics.jobs_pipeline import PIPELINE, RUN_PIPELINE
 from labext_magics.jobs_usage import USAGE
+from labext_magics.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
 
 SUBMIT = Command(
     "submit",
@@ -202,16 +200,8 @@ MAGIC = Magic(
             "connect",
             "Use a job service: by its address, a profile's name, or the sandbox.",
             jobs_connect.connect,
-            [
-                Parameter(
-                    "WHERE", kinds.PROFILE, "an address, a profile, or `sandbox`", required=True
-                )
-            ],
-            [
-                Parameter("save", kinds.text("PROFILE"), "keep the address under this name"),
-                Parameter("keep", None, "keep the key in the keyring"),
-                Parameter("ca-bundle", kinds.PATH, "certificates to trust, for a local service"),
-            ],
+            [WHERE],
+            [SAVE, KEEP, CA_BUNDLE],
             guarded=True,
             details="The key is taken from LABEXT_JOBS_API_KEY or the keyring, or asked for: on a "
             "line it has no place.",
@@ -221,7 +211,7 @@ MAGIC = Magic(
             "login",
             "Check the key of the service in use, and ask for another one if it isn't accepted.",
             jobs_connect.login,
-            options=[Parameter("keep", None, "keep the key in the keyring")],
+            options=[KEEP],
             guarded=True,
         ),
         Command("status", "Show which service is in use.", jobs_connect.status, options=[OUT]),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from labext_magics import kinds
 from labext_magics.grammar import Parameter
+from labext_magics.options import OUT
 
-OUT = Parameter("out", kinds.NEW_VARIABLE, "store the result under this name, and don't show it")
 EMAIL = Parameter("email", kinds.text("ADDRESS"), "a teammate's, where you may see them")
 PROJECT = Parameter("project", kinds.text("PROJ_ID"), "the project to file it under")
-YES = Parameter("yes", None, "do it")
-PREVIEW = Parameter("preview", None, "only show what would go")
 JOB = Parameter("NAME", kinds.JOB, "a job, a batch or a pipeline", required=True)
 JOBS = Parameter("NAME", kinds.JOB, "a job, a batch or a pipeline", required=True, many=True)
 BACKGROUND = Parameter("background", None, "watch without holding the notebook up")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from labext_magics import kinds
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
-from labext_magics.jobs_options import OUT
+from labext_magics.options import OUT
 
 if TYPE_CHECKING:
     import pandas as pd

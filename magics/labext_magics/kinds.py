@@ -6,7 +6,7 @@ the option's name and makes the sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,28 @@ def _new_variable(raw: Raw, scope: Scope) -> str:
     return check_name(_text(raw, scope))
 
 
+def _words(raw: Raw, scope: Scope) -> list[str]:
+    """Read words with commas between them, or an expression that gives a list of them."""
+    value = _object(raw, scope)
+    if isinstance(value, str):
+        value = [word.strip() for word in value.split(",")]
+    elif isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise ValueError(value)
+    words = list(value)
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise ValueError(value)
+    return words
+
+
+def _truth(raw: Raw, scope: Scope) -> bool:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        return value
+    if value not in ("yes", "no"):
+        raise ValueError(value)
+    return bool(value == "yes")
+
+
 def _settings(raw: Raw, scope: Scope) -> dict[str, Any]:
     """Read `name=text`, `name={expression}` or `{a whole dict}`."""
     if not raw.text and raw.expression is not None:
@@ -153,6 +175,11 @@ def text(metavar: str = "TEXT", live: str = "") -> Kind:
     return Kind(metavar, "a text", _text, live)
 
 
+def words(metavar: str, live: str = "") -> Kind:
+    """Return the kind of a list of words."""
+    return Kind(metavar, "words with commas between them, or {a list}", _words, live)
+
+
 def choice(*words: str) -> Kind:
     """Return the kind of one of a few words."""
 
@@ -176,6 +203,9 @@ FOLDER = text("FOLDER", "folders")
 PROFILE = text("URL|PROFILE", "profiles")
 COLUMN = text("COLUMN", "columns")
 PATH = Kind("PATH", "a path", _path, "paths")
+SEQUENCE = text("NAME", "sequences")
+FIELDS = words("A,B,…", "fields")
+YES_NO = Kind("yes|no", "yes or no", _truth, choices=("yes", "no"))
 WHOLE = Kind("N", "a whole number from 1", _whole)
 POSITIVE = Kind("NUMBER", "a number above 0", _positive)
 VARIABLE = Kind("VARIABLE", "the name of a variable, or {an expression}", _variable, "variables")

@@ -133,7 +133,7 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%%jobs su|\n", ["%%jobs submit"]),
         ("x = 1\n%jobs su|", ["x = 1\n%jobs submit"]),
         ("%jobs s|", [f"%jobs {w}" for w in ("submit", "show", "stop", "status")]),
-        ("%lab s|", ["%lab sandbox"]),
+        ("%lab s|", [f"%lab {w}" for w in ("status", "sequences", "show", "sandbox")]),
         ("%lab sandbox st|", [f"%lab sandbox {w}" for w in ("start", "stop", "status")]),
         ("%lab sandbox start --r|", ["%lab sandbox start --rate"]),
         ("%lab sandbox start --rate o|", ["%lab sandbox start --rate off"]),

@@ -117,7 +117,10 @@ def test_every_module_says_what_it_offers() -> None:
 
     table = {name: [c.name for c in dispatch.magic_named(name).commands] for name in MAGICS}
     assert table == {
-        "lab": ["sandbox start", "sandbox stop", "sandbox status", "sandbox reset"],
+        "lab": [
+            "connect", "login", "logout", "whoami", "status", "sequences", "show", "export",
+            "sandbox start", "sandbox stop", "sandbox status", "sandbox reset",
+        ],
         "jobs": [
             "tools", "tool", "submit", "batch", "pipeline", "run-pipeline", "resume", "list",
             "show", "watch", "results", "stop", "delete", "upload", "files", "rm", "usage",

@@ -1,0 +1,112 @@
+"""`%lab sandbox`: the laboratory's services on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext_magics import kinds, output
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.sandbox import Sandbox, SandboxStatus
+
+_DATA_DIR = Parameter("data-dir", kinds.PATH, "where the sandbox keeps its data")
+
+
+def start(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    data_dir: Path | None,
+    rate: str | None,
+    workers: int | None,
+    sequences: int | None,
+) -> None:
+    """Start the sandbox, or find it running, and choose it for this session."""
+    from labext.config import SANDBOX, choose_profile, choose_sandbox
+
+    sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
+    ran = sandbox.status().running
+    sandbox.start()
+    if data_dir is not None:
+        choose_sandbox(data_dir)
+    choose_profile(None, SANDBOX)
+    was = "was running already" if ran else "is running"
+    output.say(f"The sandbox {was}, and this session uses it.")
+
+
+def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
+    """Stop the sandbox; its data stay."""
+    sandbox = _sandbox(data_dir)
+    output.say(
+        "The sandbox is stopped; its data are kept."
+        if sandbox.stop()
+        else "No sandbox was running."
+    )
+
+
+def status(call: Call, *, data_dir: Path | None) -> pd.DataFrame:  # noqa: ARG001
+    """Return whether it runs, where it is and where its data are: never a secret."""
+    return _frame(_sandbox(data_dir).status())
+
+
+def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.DataFrame | None:  # noqa: ARG001
+    """Stop the sandbox and delete all that it keeps; a preview returns what would go."""
+    sandbox = _sandbox(data_dir)
+    found = sandbox.status()
+    would_go = [f"every job, file and key of the sandbox in {found.data_dir}"]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        return _frame(found)
+    output.say(
+        "The sandbox is stopped and its data are deleted; `%lab sandbox start` makes a new one."
+        if sandbox.reset()
+        else "There was no sandbox."
+    )
+    return None
+
+
+def _sandbox(data_dir: Path | None, **options: Any) -> Sandbox:
+    from labext.sandbox import Sandbox
+
+    return Sandbox(data_dir, **options)
+
+
+def _frame(found: SandboxStatus) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = {"state": found.state, **found.addresses, "data": str(found.data_dir)}
+    if found.running:
+        rows["limits"] = str(found.rate)
+        rows["jobs at once"] = str(found.workers or "one a core")
+    return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="sandbox"))
+
+
+COMMANDS = (
+    Command(
+        "sandbox start",
+        "Start the local services and use them in this session.",
+        start,
+        options=[
+            _DATA_DIR,
+            Parameter("rate", kinds.choice("named", "off"), "request limits, as named or none"),
+            Parameter("workers", kinds.WHOLE, "how many jobs run at once"),
+            Parameter(
+                "sequences", kinds.WHOLE, "fill the platform up to so many sequences, for size"
+            ),
+        ],
+    ),
+    Command("sandbox stop", "Stop the local services; data stay.", stop, options=[_DATA_DIR]),
+    Command(
+        "sandbox status", "Show whether they run, and where.", status, options=[_DATA_DIR, OUT]
+    ),
+    Command(
+        "sandbox reset",
+        "Stop the local services and delete their data.",
+        reset,
+        options=[_DATA_DIR, YES, PREVIEW],
+    ),
+)
