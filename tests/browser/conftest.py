@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-PARTS = Path(__file__).parents[1] / "sandbox_parts"
-sys.path[:0] = [str(Path(__file__).parent / "support"), str(PARTS)]
+sys.path.insert(0, str(Path(__file__).parents[1] / "sandbox_parts"))
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from labext_test_gate import Gate
 from notebook_page import NotebookPage
@@ -22,6 +22,7 @@ from script import WATCH, Script
 
 from labext.sandbox import Sandbox
 
+PARTS = Path(__file__).parents[1] / "sandbox_parts"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
