@@ -52,6 +52,13 @@ class _Allowance:
     uncounted: int
     ends: float
 
+    def hears(self, word: RateWord, now: float) -> None:
+        """Take in the word of another answer."""
+        self.uncounted -= 1
+        if word.remaining <= self.remaining:
+            # Of a window that slides, what was to leave may have left, and something else is next.
+            self.remaining, self.ends = word.remaining, max(self.ends, now + word.resets)
+
 
 class Pacer:
     """Lets a request through when the limit allows it; shared by threads, and by clients.
@@ -171,8 +178,7 @@ class Pacer:
         told = self._told
         if told is not None and turn.began < told.ends:
             if word is not None:
-                told.remaining = min(told.remaining, word.remaining)
-                told.uncounted -= 1
+                told.hears(word, now)
         elif word is None or self._is_ours(word, turn):
             self._told, self._unsure = None, False
         else:
