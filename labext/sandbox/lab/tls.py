@@ -1,19 +1,34 @@
-"""The platform's certificate, and the authority that has signed it: made at the first start.
+"""The platform's certificate, and the authority that has signed it: made once, kept in the folder.
 
 Whoever trusts `ca.pem`, and it alone, is sure to speak with this sandbox. The authority's key is
-kept to renew the certificate, in a file that only its owner reads.
+kept to renew the certificate, in a file that only its owner reads. What is there and good is left
+as it is, so that it does not matter who else looks: a host that starts, an administrator.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from labext.sandbox.service import Certificate
 
 NAMES = ("localhost", "127.0.0.1", "::1")
+
+VALID = timedelta(days=400)
+"""How far a certificate reaches from the moment it is made, back too: clocks go wrong. Some
+browsers take none that is good for more than 825 days; the authority has no end."""
+
+LEFT = timedelta(days=200)
+"""A certificate with less before it is renewed at the next start: more than a term."""
+
+log = logging.getLogger(__name__)
 
 
 def bundle(folder: Path) -> Path:
@@ -22,28 +37,91 @@ def bundle(folder: Path) -> Path:
 
 
 def certificate(folder: Path, secrets: Path) -> Certificate:
-    """The certificate for this machine's names; a new one each start, of the same authority."""
-    authority = _authority(folder, secrets)
-    made = authority.issue_cert(*NAMES, common_name="labext sandbox")
-    found = Certificate(folder / "certificate.pem", secrets / "lab_tls_key")
-    _write(found.key, made.private_key_pem.bytes())
-    _write(found.chain, b"".join(each.bytes() for each in made.cert_chain_pems))
-    return found
+    """The certificate for this machine's names; a new one where there is no good one.
+
+    An authority whose file is damaged is made anew, which clients see in `ca.pem`.
+    """
+    authority = _authority(secrets / "lab_ca.pem")
+    public = authority.cert_pem.bytes()
+    if not _holds(bundle(folder), public):
+        _write(bundle(folder), public, 0o644)  # no secret: to be copied and handed on
+    kept = secrets / "lab_tls.pem"
+    if not _is_good(kept, authority):
+        now = datetime.now(UTC)
+        made = authority.issue_cert(
+            *NAMES, common_name="labext sandbox", not_before=now - VALID, not_after=now + VALID
+        )
+        _write(kept, made.private_key_and_cert_chain_pem.bytes())
+    return Certificate(kept, kept)
 
 
-def _authority(folder: Path, secrets: Path) -> trustme.CA:
-    certificate, key = bundle(folder), secrets / "lab_ca_key"
-    if certificate.exists() and key.exists():
-        return trustme.CA.from_pem(certificate.read_bytes(), key.read_bytes())
-    made = trustme.CA(organization_name="labext sandbox")
-    _write(key, made.private_key_pem.bytes())
-    _write(certificate, made.cert_pem.bytes())
-    return made
+def _authority(path: Path) -> trustme.CA:
+    """The authority in a file, certificate and key; whoever comes first makes it."""
+    for _ in range(3):
+        found = _read(path)
+        if found is not None:
+            return found
+        if path.exists():
+            log.warning("The authority in %s is damaged: a new one takes its place.", path)
+            path.unlink(missing_ok=True)
+        made = trustme.CA(organization_name="labext sandbox")
+        _write_first(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
+    raise OSError(f"The authority in {path} can't be kept.")
 
 
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _read(path: Path) -> trustme.CA | None:
+    try:
+        content = path.read_bytes()
+        key = load_pem_private_key(content, None)
+        found = x509.load_pem_x509_certificate(content)
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    if key.public_key() != found.public_key():
+        return None
+    return trustme.CA.from_pem(content, content)
+
+
+def _is_good(path: Path, authority: trustme.CA) -> bool:
+    """Whether a file has a key with a certificate of this authority, for a while yet."""
+    try:
+        content = path.read_bytes()
+        found = x509.load_pem_x509_certificate(content)
+        key = load_pem_private_key(content, None)
+        found.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.cert_pem.bytes()))
+    except Exception:  # noqa: BLE001 - whatever is wrong with it, a new one is made
+        return False
+    now = datetime.now(UTC)
+    lasts = found.not_valid_before_utc <= now <= found.not_valid_after_utc - LEFT
+    return lasts and key.public_key() == found.public_key()
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except FileNotFoundError:
+        return False
+
+
+def _write(path: Path, content: bytes, mode: int = 0o600) -> None:
+    part = _part(path, content)
+    part.chmod(mode)
+    part.replace(path)
+
+
+def _write_first(path: Path, content: bytes) -> None:
+    """Write a file whole, unless somebody else was first."""
+    part = _part(path, content)
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        pass
+    finally:
+        part.unlink()
+
+
+def _part(path: Path, content: bytes) -> Path:
+    part = path.with_name(f".{path.name}.{token_hex(4)}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-    part.replace(path)
+    return part
