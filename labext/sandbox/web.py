@@ -131,7 +131,8 @@ class Allowance:
     Attributes:
         allowed: whether this request is within the limit.
         limit, remaining: requests a window, and those left in it.
-        reset: seconds until the window has room again (refused) or is all free again.
+        reset: seconds until the oldest counted request leaves the window, and there is room for
+            one more.
     """
 
     allowed: bool
@@ -175,10 +176,11 @@ class FloodGuard:
             seen = self._seen.setdefault(identity, deque())
             while seen and seen[0] <= now - self.seconds:
                 seen.popleft()
-            if len(seen) >= self.requests:
-                return Allowance(False, self.requests, 0, seen[0] + self.seconds - now)
-            seen.append(now)
-            return Allowance(True, self.requests, self.requests - len(seen), self.seconds)
+            allowed = len(seen) < self.requests
+            if allowed:
+                seen.append(now)
+            remaining = max(0, self.requests - len(seen))
+            return Allowance(allowed, self.requests, remaining, seen[0] + self.seconds - now)
 
     def check(self, identity: str) -> Allowance:
         """As `take`, but refuse with 429 and Retry-After.

@@ -1,1 +1,76 @@
-"""The local laboratory platform."""
+"""The local laboratory platform: sequences, and exactly those who may see them.
+
+The contract (`lab-platform.md`) says what signs in, what a grant opens and what is refused with
+401, 403 and 429. Where it leaves a case open, it is decided here, once; the tests hold every row.
+
+**Who asks (401, with `WWW-Authenticate`)**
+
+=========================================== ======================================================
+No Authorization header, two of them, a     401
+blank or malformed one, a key with a
+password
+A key, token or ID token that is unknown,   401. The log still tells whose a deleted key, an
+deleted or expired; or another tenant's     expired token or a deleted secret's token was; nothing
+                                            is told across tenants
+An ID token whose signature, issuer,        401. Of the expiry up to 5 seconds are forgiven, since
+audience, expiry or email doesn't hold; an  clocks differ
+email that no user has; any at a tenant
+without an identity provider
+A client secret is deleted                  Its tokens end at once (401), and it gets no new ones
+                                            (401 `invalid_client`). Other secrets go on: that is
+                                            the overlap of a rotation
+A key is deleted                            401 at once; the user's other keys go on
+=========================================== ======================================================
+
+**How often (429)**
+
+=========================================== ======================================================
+What counts                                 Every call whose caller is known, be it answered with
+                                            403, 404, 405 or 400. Not: 401, a 429 itself, the
+                                            token endpoint
+Whose allowance                             A user's: all keys and ID tokens together. An app's:
+                                            all secrets and tokens together, also where it acts
+                                            for users. Each tenant's own
+The window                                  Slides: 100 calls in any 10 seconds
+Headers of every counted answer and 429     `x-rate-limit-limit`, `-remaining`, and `-reset`: whole
+                                            seconds, rounded up, until the oldest counted call
+                                            leaves the window. No Retry-After
+=========================================== ======================================================
+
+**What is refused (403)**
+
+=========================================== ======================================================
+A suspended user                            403, by key and by ID token; as soon as it is no longer
+                                            suspended the same key works
+An archived app                             403 by its live tokens, which work again once it is
+                                            unarchived; 400 `unauthorized_client` at the token
+                                            endpoint
+An address outside the tenant's ranges      403; at the token endpoint too (`access_denied`).
+                                            Unknown credentials stay 401 from there
+An app without `sequences:read`             403 for the list
+An app that was granted nothing, or only    403 for the list
+another tenant's places
+A user who was granted nothing              200 and an empty list, as the web interface shows it
+A filter on a folder or project that is     403, one answer for both: nobody learns what exists
+hidden, or not there
+A project of which one folder is visible    May be asked for; the list shows that folder's alone
+Permission without grants, or grants        403 for the list: an app needs both
+without permission
+=========================================== ======================================================
+
+**Acting for a user.** An app says in `On-Behalf-Of` whose e-mail address it acts for: an active
+user of the tenant, else 403; a user who sends the header is refused as well. It sees what both may
+see; the log has both.
+
+**What is there.** `/users/me` is 404 for an app, which is no user; where it acts for one, it is
+that user. Unknown addresses are 404 and other methods 405 (HEAD too), both after identity, limit,
+state and address: without credentials 401. A wrong method on the token endpoint is 405 for all.
+
+**The order**: TLS, identity (401), limit (429), state and address (403), address of the resource
+(404, 405), permission and places (403), the query (400). At the token endpoint: form and grant type
+(400), id and secret (401), address (403), state of the app (400).
+
+**The log** has every call, refused ones too, before its answer goes out; what can't be logged is
+answered with 500. It has the acting user and app where they are known: at the token endpoint the
+app, with unknown credentials neither. It never has a query, a header's value or a body.
+"""

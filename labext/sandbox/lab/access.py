@@ -5,6 +5,7 @@ Each check refuses with 403: the caller is known by now (contract, Access contro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -78,27 +79,32 @@ def check_address(session: Session, tenant_id: int, address: str | None) -> None
         raise denied("The account does not allow API access from this IP address.")
 
 
-def acting(session: Session, caller: Caller, emails: list[str]) -> Caller:
-    """The caller with the user for whom its app acts, named by `On-Behalf-Of`.
+def acting(session: Session, caller: Caller, emails: Sequence[str]) -> Caller:
+    """The caller with the user for whom its app acts, if the values of `On-Behalf-Of` name one.
 
-    `emails` are the header's values.
+    Nothing is refused yet: the log tells the user also where something else is refused.
     """
-    if not emails:
+    if caller.app is None or len(emails) != 1:
         return caller
+    return replace(caller, user=user_by_email(session, caller.tenant_id, emails[0]))
+
+
+def check_acting(caller: Caller, emails: Sequence[str]) -> None:
+    """Only an app acts for a user, one at a time, and that an active one of its tenant."""
+    if not emails:
+        return
     if caller.app is None:
         raise denied("On-Behalf-Of: only an app acts for a user.")
     if len(emails) > 1:
         raise denied("On-Behalf-Of: an app acts for one user at a time.")
-    user = user_by_email(session, caller.tenant_id, emails[0])
-    if user is None or user.suspended:
+    if caller.user is None or caller.user.suspended:
         raise denied("On-Behalf-Of: it names no active user of this tenant.")
-    return replace(caller, user=user)
 
 
 def user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
     """The tenant's user with this e-mail address; upper and lower case are the same."""
     return session.scalars(
-        select(User).where(User.tenant_id == tenant_id, User.email == email.strip().lower())
+        select(User).where(User.tenant_id == tenant_id, User.email == email.lower())
     ).one_or_none()
 
 

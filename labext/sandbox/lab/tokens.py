@@ -1,0 +1,138 @@
+"""The token endpoint: an access token for an app's id and secret (contract, Authentication 2).
+
+Both come in the form, or as HTTP Basic with `grant_type` alone in the form (real-services.md).
+Errors are RFC 6749's (5.2).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote_plus
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.keys import key_hash
+from labext.sandbox.lab import access
+from labext.sandbox.lab.access import Caller
+from labext.sandbox.lab.calls import Answer, Call
+from labext.sandbox.lab.faults import TokenRefused
+from labext.sandbox.lab.identity import basic_pair
+from labext.sandbox.lab.limits import LIMITS
+from labext.sandbox.lab.store import App, Secret, Token
+
+FORM = "application/x-www-form-urlencoded"
+LARGEST_FORM = 16 << 10
+"""Bytes of the request's body."""
+
+KEPT_SECONDS = 3600.0
+"""How long an expired token is kept, so that the log can tell whose it was."""
+
+NEVER_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What an app signs in with."""
+
+    client_id: str
+    secret: str
+
+
+def issue(call: Call, content: bytes) -> Answer:
+    """A new access token for what the request's form asks (RFC 6749, 4.4).
+
+    Raises:
+        TokenRefused: 400, 401, or 403 from an address outside the tenant's ranges.
+    """
+    form = _form(call.request.headers, content)
+    if "grant_type" not in form:
+        raise _invalid("grant_type is missing.")
+    if form["grant_type"] != "client_credentials":
+        sentence = "grant_type: this endpoint knows client_credentials alone."
+        raise TokenRefused(400, "unsupported_grant_type", sentence)
+    credentials = _credentials(call.request.headers.getlist("authorization"), form)
+    secret = _secret(call, credentials)
+    try:
+        access.check_address(call.session, call.tenancy.tenant_id, call.entry.address)
+    except HTTPException as error:
+        raise TokenRefused(403, "access_denied", error.detail) from None
+    if secret.app.archived:
+        raise TokenRefused(400, "unauthorized_client", "The app is archived.")
+    seconds = LIMITS.value(call.session, "token_seconds")
+    with call.tenancy.site.database.write(durable=False) as session:
+        token = _new(session, secret, seconds)
+    answer = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
+    return Answer.json(answer, NEVER_STORED)
+
+
+def _form(headers: Headers, content: bytes) -> Mapping[str, str]:
+    """The fields of the form, each once; those without a value are as good as missing."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise _invalid(f"The content type must be {FORM}.")
+    try:
+        fields = parse_qsl(content.decode(), errors="strict", max_num_fields=20)
+    except ValueError:
+        raise _invalid("The form can't be read.") from None
+    if len(dict(fields)) < len(fields):
+        raise _invalid("A field is there more than once.")
+    return dict(fields)
+
+
+def _credentials(authorizations: list[str], form: Mapping[str, str]) -> Credentials:
+    if not authorizations:
+        for name in ("client_id", "client_secret"):
+            if name not in form:
+                raise _invalid(f"{name} is missing.")
+        return Credentials(form["client_id"], form["client_secret"])
+    scheme, _, value = authorizations[0].strip().partition(" ")
+    if len(authorizations) > 1 or scheme.lower() != "basic":
+        raise _unknown("An app signs in with its id and secret in the form, or as HTTP Basic.")
+    try:
+        # Within Basic they are encoded as in a form (RFC 6749, 2.3.1).
+        client_id, secret = (unquote_plus(part) for part in basic_pair(value.strip()))
+    except ValueError:
+        raise _unknown("The Authorization header is malformed.") from None
+    if "client_secret" in form or form.get("client_id", client_id) != client_id:
+        raise _invalid("An app signs in by the form or by HTTP Basic, not by both.")
+    return Credentials(client_id, secret)
+
+
+def _secret(call: Call, credentials: Credentials) -> Secret:
+    """The app's secret; whose it was is logged, also where it was deleted."""
+    found = call.session.execute(
+        select(Secret, App)
+        .join(App, App.id == Secret.app_id)
+        .where(Secret.hash == key_hash(credentials.secret), App.tenant_id == call.tenancy.tenant_id)
+    ).one_or_none()
+    if found is None or found[1].client_id != credentials.client_id:
+        raise _unknown("The client id or the client secret is not valid.")
+    secret, app = found
+    call.entry.caller = Caller(call.tenancy.tenant_id, None, app, f"secret {secret.name}")
+    if secret.deleted is not None:
+        raise _unknown("The client secret was deleted.")
+    return secret
+
+
+def _new(session: Session, secret: Secret, seconds: int) -> str:
+    """A token nobody can guess, of which only the hash is kept; long expired ones go."""
+    if session.get(Secret, secret.id) is None:
+        raise _unknown("The app was removed.")
+    token = secrets.token_urlsafe(32)
+    moment = time.time()
+    session.execute(delete(Token).where(Token.expires < moment - KEPT_SECONDS))
+    session.add(Token(secret_id=secret.id, hash=key_hash(token), expires=moment + seconds))
+    return token
+
+
+def _invalid(sentence: str) -> TokenRefused:
+    return TokenRefused(400, "invalid_request", sentence)
+
+
+def _unknown(sentence: str) -> TokenRefused:
+    return TokenRefused(401, "invalid_client", sentence)
