@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from sqlalchemy import ColumnElement, exists, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Executable, bindparam, exists, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from labext.sandbox.lab.faults import denied
 from labext.sandbox.lab.store import (
@@ -25,6 +25,31 @@ from labext.sandbox.lab.store import (
     Team,
     User,
 )
+
+
+def _open_to(holder: InstrumentedAttribute[str | None]) -> Executable:
+    """The projects and folders that grants open; those on another tenant's places open nothing."""
+    opens = or_(
+        Grant.organization_id == Project.organization_id,
+        Grant.team_id == Project.team_id,
+        Grant.project_id == Project.id,
+        Grant.folder_id == Folder.id,
+    )
+    return (
+        select(Project.id, Folder.id)
+        .join(Organization, Organization.id == Project.organization_id)
+        .outerjoin(Folder, Folder.project_id == Project.id)
+        .where(
+            Organization.tenant_id == bindparam("tenant_id"),
+            exists().where(holder == bindparam("holder"), opens),
+        )
+    )
+
+
+# Made once: to make one takes longer than to run it.
+_OPEN_TO_USER = _open_to(Grant.user_id)
+_OPEN_TO_APP = _open_to(Grant.app_id)
+_RANGES = select(IpRange.network).where(IpRange.tenant_id == bindparam("tenant_id"))
 
 
 @dataclass(frozen=True)
@@ -74,7 +99,7 @@ def check_state(caller: Caller) -> None:
 
 def check_address(session: Session, tenant_id: int, address: str | None) -> None:
     """Only addresses within the tenant's ranges may ask, if it has any."""
-    ranges = session.scalars(select(IpRange.network).where(IpRange.tenant_id == tenant_id)).all()
+    ranges = session.connection().execute(_RANGES, {"tenant_id": tenant_id}).scalars().all()
     if ranges and not any(_is_within(address, network) for network in ranges):
         raise denied("The account does not allow API access from this IP address.")
 
@@ -122,13 +147,12 @@ def visible_places(session: Session, caller: Caller) -> Places:
     """
     found = []
     if caller.app is not None:
-        theirs = Grant.app_id == caller.app.id
-        granted = _granted(session, caller.tenant_id, theirs)
-        if not granted.projects and not _has_any(session, caller.tenant_id, theirs):
+        granted = _granted(session, caller.tenant_id, _OPEN_TO_APP, caller.app.id)
+        if not granted.projects and not _has_any(session, caller.app):
             raise denied("The app was not granted access to any organization, team or project.")
         found.append(granted)
     if caller.user is not None:
-        found.append(_granted(session, caller.tenant_id, Grant.user_id == caller.user.id))
+        found.append(_granted(session, caller.tenant_id, _OPEN_TO_USER, caller.user.id))
     return found[0] if len(found) == 1 else found[0] & found[1]
 
 
@@ -148,32 +172,20 @@ def check_places(places: Places, folder_id: str | None, project_id: str | None) 
         raise denied("projectId: there is no such project, or you have no access to it.")
 
 
-def _granted(session: Session, tenant_id: int, theirs: ColumnElement[bool]) -> Places:
-    """What the grants open; those on another tenant's places open nothing."""
-    opens = or_(
-        Grant.organization_id == Project.organization_id,
-        Grant.team_id == Project.team_id,
-        Grant.project_id == Project.id,
-        Grant.folder_id == Folder.id,
-    )
-    rows = session.execute(
-        select(Project.id, Folder.id)
-        .join(Organization, Organization.id == Project.organization_id)
-        .outerjoin(Folder, Folder.project_id == Project.id)
-        .where(Organization.tenant_id == tenant_id, exists().where(theirs, opens))
-    ).all()
+def _granted(session: Session, tenant_id: int, grants: Executable, holder: str) -> Places:
+    rows = session.connection().execute(grants, {"tenant_id": tenant_id, "holder": holder}).all()
     return Places(
         frozenset(folder for _, folder in rows if folder is not None),
         frozenset(project for project, _ in rows),
     )
 
 
-def _has_any(session: Session, tenant_id: int, theirs: ColumnElement[bool]) -> bool:
-    """Whether anything of the tenant was granted, be it an organization without a project."""
+def _has_any(session: Session, app: App) -> bool:
+    """Whether it was granted anything of its tenant, be it an organization without a project."""
     teams = select(Team.id).where(Team.organization_id == Organization.id)
     reaches = or_(Grant.organization_id == Organization.id, Grant.team_id.in_(teams))
     found = select(Organization.id).where(
-        Organization.tenant_id == tenant_id, exists().where(theirs, reaches)
+        Organization.tenant_id == app.tenant_id, exists().where(Grant.app_id == app.id, reaches)
     )
     return session.scalars(found.limit(1)).first() is not None
 

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import math
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.lab.access import Caller
 from labext.sandbox.lab.limits import LIMITS
+from labext.sandbox.lab.store import Limit
 from labext.sandbox.web import Allowance, FloodGuard
+
+_CHANGED = select(Limit.name, Limit.value)
 
 
 def count(session: Session, guard: FloodGuard, caller: Caller) -> Allowance:
     """Count a call, within the limits as they are now."""
-    guard.requests = LIMITS.value(session, "rate_requests")
-    guard.seconds = LIMITS.value(session, "rate_seconds")
+    rows = session.connection().execute(_CHANGED).all()
+    changed: dict[str, int] = {name: value for name, value in rows}  # noqa: C416
+    guard.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
+    guard.seconds = changed.get("rate_seconds", LIMITS["rate_seconds"].default)
     return guard.take(caller.counted_as)
 
 

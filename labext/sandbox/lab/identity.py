@@ -11,13 +11,26 @@ import binascii
 import time
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.keys import key_hash
 from labext.sandbox.lab.access import Caller, user_by_email
 from labext.sandbox.lab.faults import unauthenticated
 from labext.sandbox.lab.store import ApiKey, App, Secret, Token, User
+
+# Made once: to make one takes longer than to run it.
+_BY_KEY = (
+    select(ApiKey, User)
+    .join(User, User.id == ApiKey.user_id)
+    .where(ApiKey.hash == bindparam("hash"), User.tenant_id == bindparam("tenant_id"))
+)
+_BY_TOKEN = (
+    select(Token, Secret, App)
+    .join(Secret, Secret.id == Token.secret_id)
+    .join(App, App.id == Secret.app_id)
+    .where(Token.hash == bindparam("hash"), App.tenant_id == bindparam("tenant_id"))
+)
 
 EmailOf = Callable[[Session, str], str]
 """The email claim of an ID token that holds; raises 401 for one that doesn't."""
@@ -77,11 +90,7 @@ def _key(value: str) -> str:
 
 
 def _of_key(session: Session, tenant_id: int, key: str) -> Caller:
-    found = session.execute(
-        select(ApiKey, User)
-        .join(User, User.id == ApiKey.user_id)
-        .where(ApiKey.hash == key_hash(key), User.tenant_id == tenant_id)
-    ).one_or_none()
+    found = session.execute(_BY_KEY, {"hash": key_hash(key), "tenant_id": tenant_id}).one_or_none()
     if found is None:
         raise unauthenticated("The API key is not valid.")
     kept, user = found
@@ -90,12 +99,8 @@ def _of_key(session: Session, tenant_id: int, key: str) -> Caller:
 
 
 def _of_token(session: Session, tenant_id: int, token: str) -> Caller:
-    found = session.execute(
-        select(Token, Secret, App)
-        .join(Secret, Secret.id == Token.secret_id)
-        .join(App, App.id == Secret.app_id)
-        .where(Token.hash == key_hash(token), App.tenant_id == tenant_id)
-    ).one_or_none()
+    values = {"hash": key_hash(token), "tenant_id": tenant_id}
+    found = session.execute(_BY_TOKEN, values).one_or_none()
     if found is None:
         raise unauthenticated("The access token is not valid.")
     kept, secret, app = found
