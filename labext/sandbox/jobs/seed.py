@@ -14,6 +14,7 @@ from labext.sandbox.folder import secret
 from labext.sandbox.jobs import limits
 from labext.sandbox.jobs.store import Account, Key, Organization, SavedPipeline, Seeded, now
 from labext.sandbox.keys import key_hash
+from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
 
 ORGANIZATION = "sandbox"
@@ -29,23 +30,14 @@ HELIX_TO_MODES = "helix-to-modes"
 def seed(site: Site) -> None:
     """Make what was never made; keys are made at the first start and kept in owner-only files."""
     with site.database.write() as session:
-        if once(session, f"organization {ORGANIZATION}"):
+        if once(session, Seeded, f"organization {ORGANIZATION}"):
             _organization(session)
-        if once(session, f"account {STUDENT}"):
+        if once(session, Seeded, f"account {STUDENT}"):
             _account(session, STUDENT, student_key(site))
-        if once(session, f"account {TEACHER}"):
+        if once(session, Seeded, f"account {TEACHER}"):
             _account(session, TEACHER, teacher_key(site), owner=True, gates=[ADVANCED])
-        if once(session, f"pipeline {HELIX_TO_MODES}"):
+        if once(session, Seeded, f"pipeline {HELIX_TO_MODES}"):
             _pipeline(session)
-
-
-def once(session: Session, name: str) -> bool:
-    """Whether what is called so has never been made; from now on it has."""
-    if session.get(Seeded, name) is not None:
-        return False
-    session.add(Seeded(name=name))
-    session.flush()
-    return True
 
 
 def student_key(site: Site) -> str:

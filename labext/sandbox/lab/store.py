@@ -244,17 +244,20 @@ class Sequence(Base):
 
     Attributes:
         id: `seq_…`.
+        folded: the name in one case, by which it is found and sorted.
         bases_hash: SHA-256 of the bases in upper case, in hexadecimal.
         created, modified: ISO 8601, UTC, microseconds: they sort as text.
         archive_reason: why it is out of use; None where it is in use.
-        record: the whole record as it is served, JSON; but for its addresses, which hold the
-            tenant's own.
+        record: the whole record as it is served, as `records.text` writes it: JSON with a mark
+            where the tenant's own address belongs.
     """
 
     __tablename__ = "lab_sequences"
     __table_args__ = (
-        Index("lab_sequences_modified", "folder_id", "modified", "id"),
-        Index("lab_sequences_name", "folder_id", "name", "id"),
+        # Whatever a page is sorted by is found without a look at the long records.
+        Index("lab_sequences_modified", "folder_id", "archive_reason", "modified", "id"),
+        Index("lab_sequences_created", "folder_id", "archive_reason", "created", "id"),
+        Index("lab_sequences_folded", "folder_id", "archive_reason", "folded", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
@@ -262,6 +265,7 @@ class Sequence(Base):
     creator_id: Mapped[str] = mapped_column(String(40))
     schema_id: Mapped[str | None] = mapped_column(String(40))
     name: Mapped[str] = mapped_column(String(255))
+    folded: Mapped[str] = mapped_column(Text)
     bases_hash: Mapped[str] = mapped_column(String(64), index=True)
     created: Mapped[str] = mapped_column(String(32))
     modified: Mapped[str] = mapped_column(String(32))
@@ -315,8 +319,13 @@ class Limit(Base):
 
 
 def now() -> str:
-    """The moment, as the platform writes times: `2026-03-01T12:00:00.000000+00:00`."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+    """The moment, as the platform writes times."""
+    return written(datetime.now(UTC))
+
+
+def written(moment: datetime) -> str:
+    """A moment as the platform writes times: `2026-03-01T12:00:00.000000+00:00`."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 Record = dict[str, Any]
