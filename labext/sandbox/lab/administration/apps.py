@@ -1,0 +1,179 @@
+"""Apps, the platform's service accounts (contract, Resources): its developer console."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext import wording
+from labext.errors import ConflictError, InputError
+from labext.sandbox.keys import key_hash
+from labext.sandbox.lab import identifiers
+from labext.sandbox.lab.administration import Administration, Record
+from labext.sandbox.lab.administration.finding import app_of, tenant_of
+from labext.sandbox.lab.administration.people import counted
+from labext.sandbox.lab.store import READ_SEQUENCES, App, Grant, Secret, now
+from labext.sandbox.naming import absent, check_yes, checked_name, taken
+
+PERMISSIONS = (READ_SEQUENCES,)
+"""What an app may be permitted."""
+
+LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+def apps(admin: Administration, tenant: str) -> list[Record]:
+    """Every app of a tenant, with the number of secrets that are good, and of grants."""
+    with admin.database.read() as session:
+        found = tenant_of(session, tenant)
+        mine = select(App).where(App.tenant_id == found.id).order_by(App.name)
+        return [_record(session, app) for app in session.scalars(mine)]
+
+
+def add_app(
+    admin: Administration,
+    tenant: str,
+    name: str,
+    client_id: str,
+    secret: str,
+    permissions: Sequence[str] = PERMISSIONS,
+) -> Record:
+    """Make an app with a first secret, without grants: it sees nothing yet.
+
+    Raises:
+        InputError: it can't be called so.
+        NotFoundError: there is no such tenant or permission.
+        ConflictError: there is such an app.
+    """
+    checked_name("an app", name)
+    for permission in permissions:
+        _check_permission(permission)
+    with admin.database.write() as session:
+        found = tenant_of(session, tenant)
+        mine = select(App.id).where(App.tenant_id == found.id, App.name == name)
+        if session.scalars(mine).first():
+            raise taken(f"an app of {tenant}", name)
+        app = App(
+            id=identifiers.new("app"),
+            tenant_id=found.id,
+            name=name,
+            client_id=client_id,
+            redirect_uris=[],
+            permissions=sorted(set(permissions)),
+            archived=False,
+        )
+        session.add(app)
+        session.flush()
+        session.add(Secret(app_id=app.id, name="secret1", hash=key_hash(secret), created=now()))
+        session.flush()
+        return _record(session, app)
+
+
+def set_archived(admin: Administration, tenant: str, name: str, archived: bool) -> Record:
+    """Take an app's access, or give it back (contract, States); NotFoundError without one."""
+    with admin.database.write() as session:
+        app = app_of(session, tenant_of(session, tenant), name)
+        app.archived = archived
+        return _record(session, app)
+
+
+def set_permission(
+    admin: Administration, tenant: str, name: str, permission: str, has: bool
+) -> Record:
+    """Permit an app something, or no more.
+
+    Raises:
+        NotFoundError: there is no such app or permission, or it has it not.
+    """
+    with admin.database.write() as session:
+        app = app_of(session, tenant_of(session, tenant), name)
+        if has:
+            _check_permission(permission)
+        app.permissions = _changed(
+            app.permissions, permission, has, f"permission of {app.name}", "permission"
+        )
+        return _record(session, app)
+
+
+def set_redirect(admin: Administration, tenant: str, name: str, uri: str, has: bool) -> Record:
+    """Register where an app may send people back to, or no more.
+
+    Raises:
+        NotFoundError: there is no such app, or it has not this address.
+        ConflictError: it has it already.
+        InputError: it is no address that may be.
+    """
+    with admin.database.write() as session:
+        app = app_of(session, tenant_of(session, tenant), name)
+        if has:
+            _check_uri(uri)
+        app.redirect_uris = _changed(
+            app.redirect_uris, uri, has, f"redirect URI of {app.name}", "redirect URI"
+        )
+        return _record(session, app)
+
+
+def remove_app(admin: Administration, tenant: str, name: str, *, yes: bool) -> Record:
+    """Remove an app with its secrets, tokens and grants.
+
+    Raises:
+        NotFoundError: there is none.
+        InputError: `yes` is not given.
+    """
+    with admin.database.write() as session:
+        app = app_of(session, tenant_of(session, tenant), name)
+        lost = _record(session, app)
+        check_yes(
+            yes,
+            f"This would remove the app {app.name} of {tenant} with "
+            f"{wording.count(lost['secrets'], 'secret')}, its tokens and "
+            f"{wording.count(lost['grants'], 'grant')}; `apps archive` can be undone.",
+        )
+        session.delete(app)
+    return {"removed": lost["name"], "tenant": tenant} | {n: lost[n] for n in ("secrets", "grants")}
+
+
+def _check_permission(permission: str) -> None:
+    if permission not in PERMISSIONS:
+        raise absent("permission", permission, PERMISSIONS)
+
+
+def _check_uri(uri: str) -> None:
+    """An address over HTTPS, or on this machine, without a fragment (RFC 6749, 3.1.2)."""
+    try:
+        parts = urlsplit(uri)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOCAL)
+        usable = safe and parts.hostname and parts.port != 0 and not parts.fragment
+    except ValueError:
+        usable = False
+    if not usable or not uri.isprintable() or " " in uri or len(uri) > 2000:
+        raise InputError(
+            f"{wording.shown(uri)} can't be a redirect URI.",
+            "Give one such as https://app.example/callback, or http://localhost:8000/callback.",
+        )
+
+
+def _changed(there: list[str], value: str, has: bool, whose: str, noun: str) -> list[str]:
+    if has and value in there:
+        raise ConflictError(
+            f"There is the {noun} {wording.shown(value)} already.", "Nothing was changed."
+        )
+    if not has and value not in there:
+        raise absent(whose, value, there)
+    return [*there, value] if has else [each for each in there if each != value]
+
+
+def _record(session: Session, app: App) -> Record:
+    good = Secret.deleted.is_(None)
+    return {
+        "id": app.id,
+        "name": app.name,
+        "client_id": app.client_id,
+        "archived": app.archived,
+        "permissions": app.permissions,
+        "redirect_uris": app.redirect_uris,
+        "secrets": counted(session, Secret, Secret.app_id == app.id, good),
+        "grants": counted(session, Grant, Grant.app_id == app.id),
+    }

@@ -1,0 +1,125 @@
+"""The identity provider of an enterprise account (contract, OpenID Connect 1 and 2)."""
+
+from __future__ import annotations
+
+from labext import wording
+from labext.errors import InputError, SetupError
+from labext.sandbox.lab.administration import Administration, Record
+from labext.sandbox.lab.administration.finding import enterprise, tenant_of
+from labext.sandbox.lab.doors import CAMPUS, PROVIDER
+from labext.sandbox.lab.oidc import issuing, keys
+from labext.sandbox.lab.oidc.documents import WELL_KNOWN
+from labext.sandbox.lab.store import Tenant
+from labext.sandbox.naming import LONGEST, checked_email, checked_name
+
+
+def provider(admin: Administration, tenant: str) -> Record:
+    """What a tenant is configured with; nothing without a provider."""
+    with admin.database.read() as session:
+        return _record(tenant_of(session, tenant))
+
+
+def set_provider(
+    admin: Administration, tenant: str, url: str | None, audience: str | None
+) -> Record:
+    """Configure a provider; None for both to take its ID tokens no more.
+
+    Args:
+        admin: whose.
+        tenant: the tenant's name.
+        url: of the provider's OpenID configuration.
+        audience: whom its tokens are to be for; None for the sandbox's own.
+
+    Raises:
+        InputError: the tenant is no enterprise account, or the address won't do.
+    """
+    if url is not None:
+        _check_url(url)
+        audience = checked_name("an audience", audience or issuing.AUDIENCE)
+    with admin.database.write() as session:
+        found = enterprise(session, tenant)
+        found.configuration_url, found.audience = url, audience
+        return _record(found)
+
+
+def own(admin: Administration) -> str:
+    """The address of the configuration of the sandbox's own provider.
+
+    Raises:
+        SetupError: it was never started.
+    """
+    if not admin.site.origins.get(PROVIDER):
+        raise SetupError(
+            "The sandbox's identity provider was never started.",
+            "Start it once with `labext sandbox start`.",
+        )
+    return issuing.configuration_url(admin.site)
+
+
+def rotate_keys(admin: Administration) -> list[Record]:
+    """Let the sandbox's provider sign with a new key; tokens that are out hold until they expire.
+
+    Returns:
+        The keys that are published, the one in use first.
+    """
+    return [_key(key, first) for first, key in _in_order(keys.rotate(admin.site.secrets))]
+
+
+def published_keys(admin: Administration) -> list[Record]:
+    """The keys that the sandbox's provider publishes, the one in use first."""
+    return [_key(key, first) for first, key in _in_order(keys.signing_keys(admin.site.secrets))]
+
+
+def id_token(
+    admin: Administration, email: str, *, seconds: int | None = None, audience: str | None = None
+) -> Record:
+    """An ID token of the sandbox's provider, also for an address that nobody has.
+
+    Args:
+        admin: whose.
+        email: the address that it claims.
+        seconds: how long it is good; below zero for one that has expired; None for an hour.
+        audience: whom it is for; None for what `campus` expects.
+
+    Raises:
+        InputError: it is no address, or the time is beyond all bounds.
+        SetupError: the provider was never started.
+    """
+    own(admin)
+    checked_email(email)
+    wanted = issuing.SECONDS if seconds is None else seconds
+    if abs(wanted) > 366 * 24 * 3600:
+        raise InputError(
+            f"An ID token can't be good for {wanted:,} seconds.", "Give at most a year."
+        )
+    token = issuing.issue(admin.site, email, seconds=wanted, audience=audience)
+    known = email in {user.email for user in issuing.people(admin.site)}
+    return {"id_token": token, "email": email, "seconds": wanted, "user": known, "tenant": CAMPUS}
+
+
+def _check_url(url: str) -> None:
+    from labext.profiles import clean_url
+
+    clean_url(url, secure=True)
+    if not url.endswith(WELL_KNOWN) or len(url) > 10 * LONGEST:
+        raise InputError(
+            f"{wording.shown(url)} is no address of an OpenID configuration.",
+            f"It ends in {WELL_KNOWN}.",
+        )
+
+
+def _in_order(found: list[keys.SigningKey]) -> list[tuple[bool, keys.SigningKey]]:
+    return [(place == 0, key) for place, key in enumerate(found)]
+
+
+def _key(key: keys.SigningKey, in_use: bool) -> Record:
+    return {"kid": key.kid, "algorithm": keys.ALGORITHM, "in_use": in_use}
+
+
+def _record(tenant: Tenant) -> Record:
+    return {
+        "tenant": tenant.name,
+        "enterprise": tenant.enterprise,
+        "configuration_url": tenant.configuration_url,
+        "audience": tenant.audience,
+    }
