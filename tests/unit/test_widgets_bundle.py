@@ -1,9 +1,10 @@
-"""The committed bundle is what the committed sources build to."""
+"""The committed bundles are what the committed sources build to."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
-BUNDLE = Path("labext_widgets/static/hub.js")
+STATIC = Path("labext_widgets/static")
+BUNDLES = ("hub.js", "sequence.js")
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "ECONNRESET")
 
 
@@ -40,16 +42,31 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_bundle_is_what_the_sources_build_to(copy: Path) -> None:
-    built = (copy / BUNDLE).read_text()
-    assert built == (WIDGETS / BUNDLE).read_text(), "run `npm ci && npm run build` in widgets/"
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_bundle_is_what_the_sources_build_to(copy: Path, name: str) -> None:
+    built = (copy / STATIC / name).read_text()
+    assert built == (WIDGETS / STATIC / name).read_text(), "run `npm ci && npm run build`"
 
 
-def test_the_bundle_asks_the_network_for_nothing() -> None:
-    bundle = (WIDGETS / BUNDLE).read_text()
-    assert "http://" not in bundle
-    assert "https://" not in bundle
-    assert "import(" not in bundle
+def test_there_is_no_other_bundle(copy: Path) -> None:
+    for folder in (copy, WIDGETS):
+        assert sorted(each.name for each in (folder / STATIC).iterdir()) == list(BUNDLES)
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_bundle_asks_the_network_for_nothing(name: str) -> None:
+    bundle = (WIDGETS / STATIC / name).read_text()
+    addresses = set(re.findall(r"https?://[^\"'`\s)]*", bundle))
+    assert addresses <= {"http://www.w3.org/2000/svg"}, "a namespace is a name, not an address"
+    assert re.findall(r"\bimport\((.*?)\)", bundle) == (["address"] if name == "hub.js" else [])
+    assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", bundle)
+
+
+def test_what_is_imported_is_a_blob_that_the_kernel_sent() -> None:
+    hub = (WIDGETS / STATIC / "hub.js").read_text()
+    assert re.findall(r"\baddress = (.*);", hub) == [
+        'URL.createObjectURL(new Blob([code], { type: "text/javascript" }))'
+    ]
 
 
 def test_the_lock_names_no_registry() -> None:

@@ -22,6 +22,17 @@ export class Handle {
     draw(this.state);
   }
 
+  /** Call `apply(change)` with the whole state, and then with each part that the kernel changes. */
+  onChange(apply) {
+    this.#listen("change:state", () => apply(this.state));
+    this.#listen("msg:custom", ({ change }) => {
+      if (!change) return;
+      Object.assign(this.state, change); // for a copy of the view that opens later
+      apply(change);
+    });
+    apply(this.state);
+  }
+
   /** Call `receive(content, buffers)` for what the kernel sends. */
   onMessage(receive) {
     this.#listen("msg:custom", receive);

@@ -1,17 +1,17 @@
 // The hub: one headless widget a kernel. It keeps a Live for every view whose id the kernel lists,
 // and one MutationObserver that tells them when the page has changed.
 
+import { drawing } from "./bundles.js";
 import { kernelGone } from "./kernel.js";
 import { Live } from "./live.js";
 import css from "./style.css";
-import { views } from "./views.js";
+import { addStyle } from "./style.js";
 
-const STYLE = "labext-style";
 const TRIES = 6; // a page that was reloaded restores its models one after the other
 
 export default {
   initialize({ model }) {
-    addStyle();
+    addStyle("labext-style", css);
     const lives = new Map();
     let open = true;
 
@@ -40,16 +40,28 @@ export default {
         if (lives.has(id)) continue;
         lives.set(id, null);
         const view = await found(model.widget_manager, id);
+        const draw = view && (await drawn(view));
         if (!open || !lives.has(id)) continue;
-        if (!view || !(view.get("view") in views)) {
+        if (!draw) {
           lives.delete(id);
           continue;
         }
-        const live = new Live(view, views[view.get("view")]);
+        const live = new Live(view, draw);
         lives.set(id, live);
         view.on("comm:close", () => drop(id));
         view.on("comm_live_update", () => view.comm_live || drop(id));
         live.scan();
+      }
+    };
+
+    // Without its bundle a view can't be drawn: the picture stays, and the kernel is told why.
+    const drawn = async (view) => {
+      try {
+        return await drawing(view, (id) => found(model.widget_manager, id));
+      } catch (error) {
+        console.error("[labext]", error);
+        view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4000) });
+        return null;
       }
     };
 
@@ -78,13 +90,4 @@ async function found(manager, id) {
     }
   }
   return null;
-}
-
-function addStyle() {
-  let style = document.getElementById(STYLE);
-  if (!style) {
-    style = Object.assign(document.createElement("style"), { id: STYLE });
-    document.head.append(style);
-  }
-  style.textContent = css;
 }

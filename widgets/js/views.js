@@ -1,4 +1,6 @@
-// The views by the names that Python gives (`Placeholder.live(view=…)`).
+// The hub's own views by the names that Python gives (`Placeholder.live(view=…)`).
+//
+// Larger ones have a bundle of their own, which exports `views` like this (`bundles.js`).
 //
 // A view is a function `(element, handle)`. It fills the element, follows `handle.onState`, and
 // returns a function that ends it, or `{unmount, moved}`: `moved` runs after the element was moved

@@ -1,15 +1,39 @@
-"""What moves in a notebook: progress, drawn from what a watcher reports.
+"""What moves and is clicked in a notebook: progress as a watcher reports it, and sequences.
 
 Nothing here imports ipywidgets or anywidget before a live view is made.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from labext_widgets.messages import message
 from labext_widgets.transfer import Transfer
 from labext_widgets.watching import watch
 
-__all__ = ["Transfer", "message", "unload", "watch"]
+if TYPE_CHECKING:
+    from labext_widgets.sequence import Selection, SequenceViewer, sequence_viewer
+
+__all__ = [
+    "Selection",
+    "SequenceViewer",
+    "Transfer",
+    "message",
+    "sequence_viewer",
+    "unload",
+    "watch",
+]
+
+_LATER = ("Selection", "SequenceViewer", "sequence_viewer")
+
+
+def __getattr__(name: str) -> Any:
+    """Import the sequence viewer when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from labext_widgets import sequence
+
+    return getattr(sequence, name)
 
 
 def unload() -> None:

@@ -3,6 +3,9 @@
 The hub carries the JavaScript, once a kernel; it is never displayed. A view is a plain widget model
 without a front end of its own: a name, the class of its placeholder, a state. The hub's front end
 (`js/hub.js`) looks the views up by their ids and mounts them.
+
+What draws a large thing is large itself. Such a view has a bundle of its own, which is sent once a
+kernel too, but not before the first of its views is opened; the hub's front end imports it.
 """
 
 from __future__ import annotations
@@ -19,9 +22,14 @@ import traitlets
 
 from labext.redaction import logger
 
+_STATIC = Path(__file__).parent / "static"
+_BUNDLES = {"sequence": "sequence.js"}
+"""The views that have a bundle of their own; all others are in the hub's."""
+
 _log = logger("labext.widgets")
 _lock = threading.RLock()
 _hub: Hub | None = None
+_bundles: dict[str, Bundle] = {}
 _opened: weakref.WeakSet[_Remembered] = weakref.WeakSet()
 
 
@@ -41,17 +49,33 @@ class View(_Remembered):
 
     view = traitlets.Unicode().tag(sync=True)
     target = traitlets.Unicode().tag(sync=True)
+    bundle = traitlets.Unicode().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
+
+    def tell(self, change: dict[str, Any]) -> None:
+        """Change a part of the state, and send no more than that part."""
+        self.state.update(change)  # in its place: this is what a page that opens later asks for
+        self.send({"change": change})
 
     def __repr__(self) -> str:
         """Without the address, so that a saved notebook does not change for nothing."""
         return f"View({self.view!r})"
 
 
+class Bundle(_Remembered):
+    """The JavaScript of views that the hub does not carry."""
+
+    code = traitlets.Unicode().tag(sync=True)
+
+    def __repr__(self) -> str:
+        """Without the address and the code."""
+        return "Bundle()"
+
+
 class Hub(_Remembered, anywidget.AnyWidget):
     """The ids of the views that are open, and the front end that mounts them."""
 
-    _esm = Path(__file__).parent / "static" / "hub.js"
+    _esm = _STATIC / "hub.js"
     views = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __repr__(self) -> str:
@@ -68,7 +92,7 @@ def mount(
     """Open a view for the placeholder with the class `target`."""
     global _hub
     try:
-        opened = View(view=view, target=target, state=state)
+        opened = View(view=view, target=target, bundle=_bundle(view), state=state)
         opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message))
         with _lock:
             if _hub is None:
@@ -99,6 +123,18 @@ def close() -> None:
                 left.layout.close()
             left.close()
         _hub = None
+        _bundles.clear()
+
+
+def _bundle(view: str) -> str:
+    """The id of the bundle that has the view, which is sent where it was not yet; or nothing."""
+    name = _BUNDLES.get(view)
+    if name is None:
+        return ""
+    with _lock:
+        if name not in _bundles:
+            _bundles[name] = Bundle(code=(_STATIC / name).read_text("utf-8"))
+        return str(_bundles[name].model_id)
 
 
 def _receive(

@@ -65,7 +65,7 @@ class Placeholder:
         """Mount the live view that the front end knows as `view`; say whether it can be.
 
         Args:
-            view: a name that `js/views.js` registers.
+            view: a name that `js/views.js` registers, or a bundle of the hub's list.
             state: what the view draws; JSON, and bytes at any depth.
             on_message: called with content and buffers when the view sends something.
         """
@@ -82,6 +82,12 @@ class Placeholder:
         with self._lock:
             if self._view is not None and not self._closed:
                 self._view.state = dict(state)
+
+    def tell(self, change: Mapping[str, Any]) -> None:
+        """Change a part of the live view's state, and send no more than that part."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.tell(dict(change))
 
     def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
         """Send the live view a message."""

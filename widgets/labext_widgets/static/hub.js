@@ -1,3 +1,146 @@
+// js/dom.js
+function element(name, className = "", attributes2 = {}, text = "") {
+  const made = document.createElement(name);
+  made.className = className;
+  for (const [key, value] of Object.entries(attributes2)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+function button(label, description, act) {
+  const made = element("button", "labext-button", { type: "button", title: description }, label);
+  made.setAttribute("aria-label", description);
+  made.addEventListener("click", act);
+  return made;
+}
+
+// js/morph.js
+function morph(element2, html) {
+  const wanted = document.createElement("template");
+  wanted.innerHTML = html;
+  children(element2, wanted.content);
+}
+function children(node, wanted) {
+  const to = [...wanted.childNodes];
+  to.forEach((child, i) => {
+    const old = node.childNodes[i];
+    if (!old) node.append(child);
+    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
+    else if (old.nodeType === Node.TEXT_NODE) {
+      if (old.data !== child.data) old.data = child.data;
+    } else {
+      attributes(old, child);
+      children(old, child);
+    }
+  });
+  while (node.childNodes.length > to.length) node.lastChild.remove();
+}
+function attributes(node, wanted) {
+  for (const { name } of [...node.attributes]) {
+    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+  }
+}
+
+// js/progress.js
+var PATIENCE = 3e3;
+function progress(root, view) {
+  const picture = element("div", "labext-picture");
+  const buttons = element("div", "labext-buttons", { role: "group" });
+  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
+  root.append(picture, buttons, spoken);
+  let shown = null;
+  let timer = 0;
+  const send = (control) => {
+    view.send({ do: control.do });
+    wait(`${control.label}…`);
+    timer = setTimeout(() => {
+      wait(`${control.label}: waiting for the kernel, which is busy with a cell.`);
+    }, PATIENCE);
+  };
+  const wait = (words) => {
+    const focused = buttons.contains(document.activeElement);
+    const said = element("span", "labext-asked", { role: "status", tabindex: "-1" }, words);
+    buttons.replaceChildren(said);
+    if (focused) said.focus({ preventScroll: true });
+  };
+  const ask = (control) => {
+    const back = () => {
+      offer(view.state.controls);
+      buttons.querySelector(`[data-do="${CSS.escape(control.do)}"]`)?.focus();
+    };
+    const question = element("span", "labext-question", {}, control.question);
+    const yes = button(control.label, control.description, () => send(control));
+    const no = button("Keep it running", `Do not ${lowered(control.label)}`, back);
+    yes.classList.add("labext-warning");
+    buttons.replaceChildren(question, yes, no);
+    buttons.onkeydown = (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      back();
+    };
+    no.focus();
+  };
+  const offer = (controls) => {
+    buttons.onkeydown = null;
+    buttons.replaceChildren(
+      ...controls.map((control) => {
+        const act = () => control.question ? ask(control) : send(control);
+        const label = control.question ? `${control.label}…` : control.label;
+        const made = button(label, control.description, act);
+        made.dataset.do = control.do;
+        return made;
+      })
+    );
+  };
+  view.onState((state) => {
+    morph(picture, state.html);
+    root.classList.toggle("labext-busy", state.busy);
+    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    buttons.setAttribute("aria-label", state.name);
+    const now = JSON.stringify([state.controls, state.asked]);
+    if (now === shown) return;
+    shown = now;
+    clearTimeout(timer);
+    if (state.asked) wait(state.asked);
+    else offer(state.controls);
+  });
+  return () => clearTimeout(timer);
+}
+function lowered(label) {
+  return label.charAt(0).toLowerCase() + label.slice(1);
+}
+
+// js/views.js
+var views = { progress };
+
+// js/bundles.js
+var imported = /* @__PURE__ */ new Map();
+async function drawing(model, found2) {
+  const id = model.get("bundle");
+  const among = id ? await bundle(id, found2) : views;
+  return among[model.get("view")];
+}
+async function bundle(id, found2) {
+  if (!imported.has(id)) imported.set(id, take(id, found2));
+  try {
+    return await imported.get(id);
+  } catch (error) {
+    imported.delete(id);
+    throw error;
+  }
+}
+async function take(id, found2) {
+  const code = (await found2(id)).get("code");
+  const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+  try {
+    return (await import(address)).views;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
 // js/kernel.js
 var GONE = /* @__PURE__ */ new Set(["restarting", "autorestarting", "terminating", "dead"]);
 function kernelGone(manager, gone) {
@@ -31,6 +174,16 @@ var Handle = class {
   onState(draw) {
     this.#listen("change:state", () => draw(this.state));
     draw(this.state);
+  }
+  /** Call `apply(change)` with the whole state, and then with each part that the kernel changes. */
+  onChange(apply) {
+    this.#listen("change:state", () => apply(this.state));
+    this.#listen("msg:custom", ({ change }) => {
+      if (!change) return;
+      Object.assign(this.state, change);
+      apply(change);
+    });
+    apply(this.state);
   }
   /** Call `receive(content, buffers)` for what the kernel sends. */
   onMessage(receive) {
@@ -217,129 +370,21 @@ var Live = class {
 // js/style.css
 var style_default = ".labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-busy .labext-now > span {\n  animation: labext-breath 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-breath {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-asked {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-spoken {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-busy .labext-now > span {\n    animation: none;\n  }\n}\n";
 
-// js/dom.js
-function element(name, className = "", attributes2 = {}, text = "") {
-  const made = document.createElement(name);
-  made.className = className;
-  for (const [key, value] of Object.entries(attributes2)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
-}
-function button(label, description, act) {
-  const made = element("button", "labext-button", { type: "button", title: description }, label);
-  made.setAttribute("aria-label", description);
-  made.addEventListener("click", act);
-  return made;
-}
-
-// js/morph.js
-function morph(element2, html) {
-  const wanted = document.createElement("template");
-  wanted.innerHTML = html;
-  children(element2, wanted.content);
-}
-function children(node, wanted) {
-  const to = [...wanted.childNodes];
-  to.forEach((child, i) => {
-    const old = node.childNodes[i];
-    if (!old) node.append(child);
-    else if (old.nodeName !== child.nodeName) old.replaceWith(child);
-    else if (old.nodeType === Node.TEXT_NODE) {
-      if (old.data !== child.data) old.data = child.data;
-    } else {
-      attributes(old, child);
-      children(old, child);
-    }
-  });
-  while (node.childNodes.length > to.length) node.lastChild.remove();
-}
-function attributes(node, wanted) {
-  for (const { name } of [...node.attributes]) {
-    if (!wanted.hasAttribute(name)) node.removeAttribute(name);
+// js/style.js
+function addStyle(id, css) {
+  let style = document.getElementById(id);
+  if (!style) {
+    style = Object.assign(document.createElement("style"), { id });
+    document.head.append(style);
   }
-  for (const { name, value } of wanted.attributes) {
-    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
-  }
+  if (style.textContent !== css) style.textContent = css;
 }
-
-// js/progress.js
-var PATIENCE = 3e3;
-function progress(root, view) {
-  const picture = element("div", "labext-picture");
-  const buttons = element("div", "labext-buttons", { role: "group" });
-  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
-  root.append(picture, buttons, spoken);
-  let shown = null;
-  let timer = 0;
-  const send = (control) => {
-    view.send({ do: control.do });
-    wait(`${control.label}…`);
-    timer = setTimeout(() => {
-      wait(`${control.label}: waiting for the kernel, which is busy with a cell.`);
-    }, PATIENCE);
-  };
-  const wait = (words) => {
-    const focused = buttons.contains(document.activeElement);
-    const said = element("span", "labext-asked", { role: "status", tabindex: "-1" }, words);
-    buttons.replaceChildren(said);
-    if (focused) said.focus({ preventScroll: true });
-  };
-  const ask = (control) => {
-    const back = () => {
-      offer(view.state.controls);
-      buttons.querySelector(`[data-do="${CSS.escape(control.do)}"]`)?.focus();
-    };
-    const question = element("span", "labext-question", {}, control.question);
-    const yes = button(control.label, control.description, () => send(control));
-    const no = button("Keep it running", `Do not ${lowered(control.label)}`, back);
-    yes.classList.add("labext-warning");
-    buttons.replaceChildren(question, yes, no);
-    buttons.onkeydown = (event) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault();
-      back();
-    };
-    no.focus();
-  };
-  const offer = (controls) => {
-    buttons.onkeydown = null;
-    buttons.replaceChildren(
-      ...controls.map((control) => {
-        const act = () => control.question ? ask(control) : send(control);
-        const label = control.question ? `${control.label}…` : control.label;
-        const made = button(label, control.description, act);
-        made.dataset.do = control.do;
-        return made;
-      })
-    );
-  };
-  view.onState((state) => {
-    morph(picture, state.html);
-    root.classList.toggle("labext-busy", state.busy);
-    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
-    buttons.setAttribute("aria-label", state.name);
-    const now = JSON.stringify([state.controls, state.asked]);
-    if (now === shown) return;
-    shown = now;
-    clearTimeout(timer);
-    if (state.asked) wait(state.asked);
-    else offer(state.controls);
-  });
-  return () => clearTimeout(timer);
-}
-function lowered(label) {
-  return label.charAt(0).toLowerCase() + label.slice(1);
-}
-
-// js/views.js
-var views = { progress };
 
 // js/hub.js
-var STYLE = "labext-style";
 var TRIES = 6;
 var hub_default = {
   initialize({ model }) {
-    addStyle();
+    addStyle("labext-style", style_default);
     const lives = /* @__PURE__ */ new Map();
     let open = true;
     const scan = () => {
@@ -364,16 +409,26 @@ var hub_default = {
         if (lives.has(id)) continue;
         lives.set(id, null);
         const view = await found(model.widget_manager, id);
+        const draw = view && await drawn(view);
         if (!open || !lives.has(id)) continue;
-        if (!view || !(view.get("view") in views)) {
+        if (!draw) {
           lives.delete(id);
           continue;
         }
-        const live = new Live(view, views[view.get("view")]);
+        const live = new Live(view, draw);
         lives.set(id, live);
         view.on("comm:close", () => drop(id));
         view.on("comm_live_update", () => view.comm_live || drop(id));
         live.scan();
+      }
+    };
+    const drawn = async (view) => {
+      try {
+        return await drawing(view, (id) => found(model.widget_manager, id));
+      } catch (error) {
+        console.error("[labext]", error);
+        view.send({ kind: "error", message: String(error?.stack ?? error).slice(0, 4e3) });
+        return null;
       }
     };
     const close = () => {
@@ -399,14 +454,6 @@ async function found(manager, id) {
     }
   }
   return null;
-}
-function addStyle() {
-  let style = document.getElementById(STYLE);
-  if (!style) {
-    style = Object.assign(document.createElement("style"), { id: STYLE });
-    document.head.append(style);
-  }
-  style.textContent = style_default;
 }
 export {
   hub_default as default

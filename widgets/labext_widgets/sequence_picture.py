@@ -1,0 +1,77 @@
+"""The picture of a sequence that stays in a saved notebook, and the same in words."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from labext.wording import count, listed
+from labext_widgets import sequence_circle, sequence_line
+from labext_widgets.markup import MUTED, UNTYPESET, div, escape
+from labext_widgets.sequence_enzymes import sites
+from labext_widgets.sequence_record import Annotation, Molecule
+
+DRAWN, LABELLED, CUTS = 400, 40, 40
+"""How many annotations, names of annotations, and cut sites the picture has at most: the longest
+and the first."""
+
+
+def html(on: Molecule, enzymes: Sequence[str], note: str = "") -> str:
+    """Return the map as an image with its line of words below it."""
+    encoded = base64.b64encode(picture(on, enzymes).encode()).decode()
+    rows = [
+        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{escape(text(on, enzymes))}" '
+        'style="max-width:100%;height:auto">',
+        div(escape(text(on, enzymes)), MUTED),
+    ]
+    if note:
+        rows.append(div(escape(note), MUTED))
+    body = "".join(rows)
+    return f'<div class="labext {UNTYPESET}" style="max-width:640px;font-size:13px">{body}</div>'
+
+
+def picture(on: Molecule, enzymes: Sequence[str]) -> str:
+    """Return the map as SVG, with the sites of the enzymes that cut once."""
+    longest = sorted(on.annotations, key=lambda each: -on.span(each.start, each.end))[:DRAWN]
+    shown = sorted(longest, key=lambda each: (each.start, each.end))
+    named = {id(each) for each in longest[:LABELLED]}
+    labelled = {i for i, each in enumerate(shown) if id(each) in named}
+    found = (sites(on, each) for each in enzymes)
+    once = [each[0] for each in found if len(each) == 1][:CUTS]
+    draw = sequence_circle.draw if on.circular else sequence_line.draw
+    return draw(on, shown, labelled, once)
+
+
+def text(on: Molecule, enzymes: Sequence[str]) -> str:
+    """Return one line: `pBAD30: 4,923 bp, circular, 10 annotations; once cut by EcoRI, NcoI`."""
+    line = f"{on.name}: {len(on):,} bp, {'circular' if on.circular else 'linear'}, "
+    line += count(len(on.annotations), "annotation")
+    if on.left_out:
+        line += f", {count(on.left_out, 'mark')} outside the sequence left out"
+    once = [each for each in enzymes if len(sites(on, each)) == 1]
+    return f"{line}; once cut by {listed(once, 8)}" if once else line
+
+
+def table(on: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
+    """Return the line, and a line for each annotation: place, strand, name."""
+    rows = [text(on, enzymes), *(_row(on, each) for each in on.annotations[:most])]
+    if (rest := len(on.annotations) - most) > 0:
+        rows.append(f"  … and {rest:,} more")
+    return "\n".join(rows)
+
+
+def place(start: int, end: int) -> str:
+    """Return a range as biologists count it, from 1 and with its last base: `120-360`."""
+    return f"{start + 1}-{end}"
+
+
+def strand_sign(strand: int) -> str:
+    """Return `+`, `-`, or a dot where there is none."""
+    return "+" if strand > 0 else "-" if strand < 0 else "."
+
+
+def _row(on: Molecule, each: Annotation) -> str:
+    digits = 2 * len(str(len(on))) + 1
+    kind = f" ({each.type})" if each.type and each.type != each.name else ""
+    sign = strand_sign(each.strand)
+    return f"  {place(each.start, each.end):>{digits}} {sign} {each.name}{kind}"
