@@ -8,54 +8,32 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+
+from labext.cli_nouns import (
+    Entry,
+    Noun,
+    Verbs,
+    add_limits,
+    add_nouns,
+    add_profile,
+    add_service,
+    add_yes,
+)
 
 ORGANIZATION = "sandbox"
 """The organization that is there from the start."""
 
 
-class Noun(NamedTuple):
-    """One noun of the command, to which verbs are added."""
-
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser]
-    parents: list[argparse.ArgumentParser]
-
-    def verb(self, name: str, help: str, act: str, *aliases: str) -> argparse.ArgumentParser:
-        """Add a verb; `act` is the function of `labext.cli_jobs_acts` that does it."""
-        parser = self.verbs.add_parser(
-            name, aliases=aliases, parents=self.parents, help=help, description=f"{help}."
-        )
-        parser.set_defaults(run=partial(_run, act))
-        return parser
-
-
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(verbs: Verbs) -> None:
     """Add `jobs` with its nouns to the verbs of `labext sandbox`."""
-    jobs = verbs.add_parser(
+    nouns = add_service(
+        verbs,
         "jobs",
-        help="administer the local job service: accounts, keys, budgets, limits, …",
-        description="Administer the local job service, whether it runs or not; changes hold at "
-        "once.",
+        "administer the local job service: accounts, keys, budgets, limits, …",
+        "job service",
     )
-    nouns = jobs.add_subparsers(title="nouns", required=True, metavar="NOUN")
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
-    shared.add_argument("--json", action="store_true", help="as JSON")
-    for name, help, add_verbs in _NOUNS:
-        parser = nouns.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        found = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-        add_verbs(Noun(found, [shared]))
-
-
-def _run(act: str, options: argparse.Namespace) -> None:
-    from labext.sandbox.control import check_system
-
-    check_system()
-    from labext import cli_jobs_acts
-
-    cli_jobs_acts.run(act, options)
+    add_nouns(nouns, (Entry(*each, "labext.cli_jobs_acts") for each in _NOUNS))
 
 
 def _accounts(noun: Noun) -> None:
@@ -69,7 +47,7 @@ def _accounts(noun: Noun) -> None:
     noun.verb("list", "List the accounts", "list_accounts")
     gone = noun.verb("remove", "Remove an account with all that it has", "remove_account")
     _email(gone)
-    _yes(gone)
+    add_yes(gone)
 
 
 def _organizations(noun: Noun) -> None:
@@ -77,7 +55,7 @@ def _organizations(noun: Noun) -> None:
     noun.verb("list", "List the organizations", "list_organizations")
     gone = noun.verb("remove", "Remove an organization with its accounts", "remove_organization")
     gone.add_argument("name")
-    _yes(gone)
+    add_yes(gone)
 
 
 def _keys(noun: Noun) -> None:
@@ -90,15 +68,13 @@ def _keys(noun: Noun) -> None:
     )
     _email(made)
     made.add_argument("--name", help="tells it from the account's others (default: key1, key2, …)")
-    made.add_argument(
-        "--profile", metavar="NAME", help="keep address and key under this name, for %%jobs connect"
-    )
+    add_profile(made, "jobs", "key")
     listed = noun.verb("list", "List the keys: their names, never themselves", "list_keys")
     listed.add_argument("email", nargs="?", help="of this account alone")
     gone = noun.verb("remove", "End a key", "remove_key")
     _email(gone)
     gone.add_argument("name", help="the key's name")
-    _yes(gone)
+    add_yes(gone)
 
 
 def _budgets(noun: Noun) -> None:
@@ -120,15 +96,6 @@ def _quotas(noun: Noun) -> None:
     _email(noun.verb("remove", "Give an account the quota of a new one", "remove_quota"))
 
 
-def _limits(noun: Noun) -> None:
-    made = noun.verb("set", "Set a limit of the service", "set_limit", "add")
-    made.add_argument("name", help="as in `limits list`")
-    made.add_argument("value", help="a whole number; for bytes also 500MB or 2GiB")
-    noun.verb("list", "List the limits", "list_limits")
-    gone = noun.verb("remove", "Give a limit its default again", "remove_limit")
-    gone.add_argument("name", help="as in `limits list`")
-
-
 def _gates(noun: Noun) -> None:
     made = noun.verb("add", "Let an account set gated parameters", "add_gate")
     gone = noun.verb("remove", "Let an account set them no more", "remove_gate")
@@ -148,7 +115,7 @@ def _pipelines(noun: Noun) -> None:
     gone.add_argument("name")
     for parser in (made, gone):
         _organization(parser)
-    _yes(gone)
+    add_yes(gone)
 
 
 _NOUNS: list[tuple[str, str, Callable[[Noun], None]]] = [
@@ -157,7 +124,7 @@ _NOUNS: list[tuple[str, str, Callable[[Noun], None]]] = [
     ("keys", "what accounts sign in with", _keys),
     ("budgets", "weighted hours that may be used", _budgets),
     ("quotas", "storage of accounts", _quotas),
-    ("limits", "limits of the service", _limits),
+    ("limits", "limits of the service", add_limits),
     ("gates", "permissions to set gated parameters", _gates),
     ("pipelines", "saved pipelines of organizations", _pipelines),
 ]
@@ -171,7 +138,3 @@ def _organization(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--organization", default=ORGANIZATION, metavar="NAME", help="whose (default: %(default)s)"
     )
-
-
-def _yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do it")

@@ -1,4 +1,4 @@
-"""`labext sandbox start|stop|status|reset|jobs`: the sandbox from a shell.
+"""`labext sandbox start|stop|status|reset|jobs|lab`: the sandbox from a shell.
 
 `--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
 """
@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from labext import cli_jobs
+from labext import cli_jobs, cli_lab
 from labext.errors import InputError
 
 
@@ -23,6 +23,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     shared.add_argument("--json", action="store_true", help="as JSON, keys included")
     start = verbs.add_parser("start", parents=[shared], help="start it, unless it runs")
     start.add_argument("--rate", choices=["named", "off"], help="the services' rate limits")
+    start.add_argument(
+        "--sequences",
+        type=_count,
+        metavar="N",
+        help="fill the laboratory platform up to so many, with fragments and mutants of its own",
+    )
     start.set_defaults(run=_start)
     stop = verbs.add_parser("stop", parents=[shared], help="stop it; its data are kept")
     stop.set_defaults(run=_stop)
@@ -32,12 +38,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     reset.add_argument("--yes", action="store_true", help="do it")
     reset.set_defaults(run=_reset)
     cli_jobs.add(verbs)
+    cli_lab.add(verbs)
+
+
+def _count(text: str) -> int:
+    """A whole number from 0."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is below 0")
+    return number
 
 
 def _start(options: argparse.Namespace) -> None:
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(options.data_dir, rate=options.rate)
+    sandbox = Sandbox(options.data_dir, rate=options.rate, sequences=options.sequences)
     status = sandbox.start()
     if options.json:
         _print_json(sandbox.connection())
@@ -81,7 +96,7 @@ def _reset(options: argparse.Namespace) -> None:
     if not options.yes:
         raise InputError(
             f"This would stop the sandbox and delete {sandbox.data_dir} with every job, result, "
-            "uploaded file and key in it.",
+            "sequence, uploaded file and key in it.",
             "Add `--yes` to do it.",
         )
     erased = sandbox.reset()

@@ -1,4 +1,4 @@
-"""How much accounts may use, and what they may set: budgets, quotas, limits and gates."""
+"""How much accounts may use, and what they may set: budgets, quotas and gates."""
 
 from __future__ import annotations
 
@@ -88,23 +88,6 @@ def set_quota(admin: Administration, email: str, size: int | None) -> Record:
             "quota": quota,
             "used": storage_used(session, account.id),
         }
-
-
-def limits(admin: Administration) -> list[Record]:
-    """The service's limits: each with its value, its default and what it is about."""
-    with admin.database.read() as session:
-        return LIMITS.records(session)
-
-
-def set_limit(admin: Administration, name: str, value: int | None) -> Record:
-    """Set one of the service's limits; None for its default.
-
-    Raises:
-        NotFoundError: there is no such limit.
-        InputError: it can't have that value.
-    """
-    with admin.database.write() as session:
-        return LIMITS.set(session, name, value)
 
 
 def gates(admin: Administration) -> list[Record]:

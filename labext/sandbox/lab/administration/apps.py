@@ -32,6 +32,12 @@ def apps(admin: Administration, tenant: str) -> list[Record]:
         return [_record(session, app) for app in session.scalars(mine)]
 
 
+def app(admin: Administration, tenant: str, name: str) -> Record:
+    """One app by its name, identifier or client id; NotFoundError without one."""
+    with admin.database.read() as session:
+        return _record(session, app_of(session, tenant_of(session, tenant), name))
+
+
 def add_app(
     admin: Administration,
     tenant: str,

@@ -1,0 +1,107 @@
+"""What the commands that administer a local service share: nouns with verbs, and how one is run.
+
+The acts, which need the sandbox's packages, are in modules of their own and imported on use.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+class Noun(NamedTuple):
+    """One noun of a command, to which verbs are added.
+
+    Attributes:
+        verbs: where they are added.
+        parents: the options that all of them have.
+        acts: the module that does them, with `ACTS`, an `labext.cli_acts.Acts`.
+    """
+
+    verbs: Verbs
+    parents: list[argparse.ArgumentParser]
+    acts: str
+
+    def verb(self, name: str, help: str, act: str, *aliases: str) -> argparse.ArgumentParser:
+        """Add a verb; `act` is the function of the acts' module that does it."""
+        parser = self.verbs.add_parser(
+            name, aliases=aliases, parents=self.parents, help=help, description=f"{help}."
+        )
+        parser.set_defaults(run=partial(run, self.acts, act))
+        return parser
+
+
+class Entry(NamedTuple):
+    """A noun as a command declares it."""
+
+    name: str
+    help: str
+    add_verbs: Callable[[Noun], None]
+    acts: str
+    parents: Sequence[argparse.ArgumentParser] = ()
+
+
+def add_service(verbs: Verbs, name: str, help: str, service: str) -> Verbs:
+    """Add the command that administers a service; returns where its nouns are added."""
+    parser = verbs.add_parser(
+        name,
+        help=help,
+        description=f"Administer the local {service}, whether it runs or not; changes hold at "
+        "once.",
+    )
+    return parser.add_subparsers(title="nouns", required=True, metavar="NOUN")
+
+
+def add_nouns(nouns: Verbs, entries: Iterable[Entry]) -> None:
+    """Add nouns with their verbs to a command."""
+    for entry in entries:
+        sentence = f"{entry.help[0].upper()}{entry.help[1:]}."
+        parser = nouns.add_parser(entry.name, help=entry.help, description=sentence)
+        found = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
+        entry.add_verbs(Noun(found, [shared(), *entry.parents], entry.acts))
+
+
+def shared() -> argparse.ArgumentParser:
+    """The options that every act has."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def run(module: str, act: str, options: argparse.Namespace) -> None:
+    """Do one act of a module."""
+    from labext.sandbox.control import check_system
+
+    check_system()
+    import_module(module).ACTS.run(act, options)
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """Add what says that something is to be destroyed."""
+    parser.add_argument("--yes", action="store_true", help="do it")
+
+
+def add_profile(parser: argparse.ArgumentParser, service: str, what: str) -> None:
+    """Add what keeps a secret that is made."""
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"keep address and {what} under this name, for %%{service} connect",
+    )
+
+
+def add_limits(noun: Noun) -> None:
+    """Add the verbs of a service's limits."""
+    made = noun.verb("set", "Set a limit of the service", "set_limit", "add")
+    made.add_argument("name", help="as in `limits list`")
+    made.add_argument("value", help="a whole number; for bytes also 500MB or 2GiB")
+    noun.verb("list", "List the limits", "list_limits")
+    gone = noun.verb("remove", "Give a limit its default again", "remove_limit")
+    gone.add_argument("name", help="as in `limits list`")
