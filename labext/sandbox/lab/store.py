@@ -254,9 +254,9 @@ class Sequence(Base):
 
     __tablename__ = "lab_sequences"
     __table_args__ = (
-        # Whatever a page is sorted by is found without a look at the long records.
-        Index("lab_sequences_modified", "folder_id", "archive_reason", "modified", "id"),
-        Index("lab_sequences_created", "folder_id", "archive_reason", "created", "id"),
+        # What a page is sorted by, and the name, are found without a look at the long rows.
+        Index("lab_sequences_modified", "folder_id", "archive_reason", "modified", "id", "folded"),
+        Index("lab_sequences_created", "folder_id", "archive_reason", "created", "id", "folded"),
         Index("lab_sequences_folded", "folder_id", "archive_reason", "folded", "id"),
     )
 
