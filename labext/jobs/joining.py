@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 SUFFIX = ".input"
 """Added to an input column whose name the job frame has too."""
 
+_BEHIND = 2  # Name and JobName, which every frame of a batch's jobs begins with
 
-def names_and_rows(rows: pd.DataFrame, name_column: str) -> tuple[list[str], pd.DataFrame]:
-    """Return the jobs' names out of the input's rows, and the rows' other columns.
+
+def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
+    """Return the names in a column of the input's rows, as they are there.
 
     Raises:
         InputError: `rows` has no such column, or a name twice.
@@ -33,8 +35,12 @@ def names_and_rows(rows: pd.DataFrame, name_column: str) -> tuple[list[str], pd.
         raise InputError(
             f'The rows hold the name "{twice}" more than once.', "Give each row a name of its own."
         )
-    others = [n for n, column in enumerate(columns) if column != name_column]
-    return named, rows.iloc[:, others]
+    return named
+
+
+def without(rows: pd.DataFrame, name_column: str) -> pd.DataFrame:
+    """Return the rows' other columns."""
+    return rows.iloc[:, [n for n, name in enumerate(rows.columns) if str(name) != name_column]]
 
 
 def join(
@@ -43,6 +49,7 @@ def join(
     order: Sequence[str],
     rows: pd.DataFrame | None,
     *,
+    name_column: str | None = None,
     missing: bool = True,
 ) -> pd.DataFrame:
     """Return the jobs in the order of their input, with the input's rows beside them.
@@ -52,6 +59,7 @@ def join(
         key: the column of `jobs` that holds the names.
         order: the names, in the input's order.
         rows: the input's row for each name; None to have the order alone.
+        name_column: the column of `rows` with the original names, if it is among them.
         missing: whether a name without a job stays, its job columns empty.
 
     Returns:
@@ -69,17 +77,25 @@ def join(
         ordered[key] = ordered[key].astype(jobs[key].dtype)
     if rows is None:
         return ordered
-    return beside(ordered, take(rows, [n for _, n in wanted]))
+    return beside(ordered, take(rows, [n for _, n in wanted]), name_column)
 
 
-def beside(jobs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows' columns to the right of the jobs', row by row."""
+def beside(jobs: pd.DataFrame, rows: pd.DataFrame, name_column: str | None = None) -> pd.DataFrame:
+    """Return the rows' columns to the right of the jobs', row by row.
+
+    Original names, in the column `name_column` of `rows`, stand behind the jobs'.
+    """
     import pandas as pd
 
-    taken = set(jobs.columns)
-    renamed = [f"{name}{SUFFIX}" if name in taken else str(name) for name in rows.columns]
+    taken, given = set(jobs.columns), list(map(str, rows.columns))
+    renamed = [f"{name}{SUFFIX}" if name in taken else name for name in given]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
-    return pd.concat([jobs.reset_index(drop=True), right], axis=1)
+    both = pd.concat([jobs.reset_index(drop=True), right], axis=1)
+    if name_column not in given:
+        return both
+    order = list(range(both.shape[1]))
+    order.insert(_BEHIND, order.pop(jobs.shape[1] + given.index(name_column)))
+    return both.iloc[:, order]
 
 
 def take(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labext.errors import InputError, NotFoundError
-from labext.jobs import names, rows
+from labext.jobs import adapting, joining, names, rows
 from labext.jobs.batch.folding import Folded
 from labext.jobs.batch.parts import Parts
-from labext.jobs.batch.plan import Plan
+from labext.jobs.batch.plan import Plan, room
 from labext.jobs.identity import difference, stored_settings
 from labext.jobs.rows import Page, Row
 from labext.jobs.service import Service, circle
@@ -67,11 +67,13 @@ class Input(NamedTuple):
         key: the column of the jobs' table that holds the names.
         names: of the jobs, in the input's order.
         rows: the input's row for each, where there are rows.
+        name_column: the column of `rows` with the original names, where some were adapted.
     """
 
     key: str
     names: list[str]
     rows: pd.DataFrame | None
+    name_column: str | None = None
 
 
 @dataclass
@@ -122,7 +124,6 @@ class Lister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs import joining
         from labext.jobs.rowviews import JobRows
 
         table = self.table(query, scores=scores)
@@ -130,7 +131,14 @@ class Lister:
         given = self.inputs(table, query, input_rows, name_column)
         if given is not None:
             whole = query.limit is None and not query.start_key
-            table = joining.join(table, given.key, given.names, given.rows, missing=whole)
+            table = joining.join(
+                table,
+                given.key,
+                given.names,
+                given.rows,
+                name_column=given.name_column,
+                missing=whole,
+            )
         made = JobRows(table)
         made.attrs = attrs
         return made
@@ -161,8 +169,6 @@ class Lister:
         Raises:
             InputError: rows are given, and not which of their columns holds the names.
         """
-        from labext.jobs import joining
-
         key = "JobName" if query.batch is None else "Name"
         local = query.batch is not None and query.email is None
         entry = self._parts.entry(str(query.batch)) if local else None
@@ -174,13 +180,14 @@ class Lister:
                     "It is not said which column of the rows holds the jobs' names.",
                     "Give it: `--name-column NAME`, or name_column=….",
                 )
-            return Input(key, *joining.names_and_rows(input_rows, column))
+            known = plan.originals if plan is not None and _is_of(table, plan) else {}
+            if query.batch is None:  # a single job's name is never adapted
+                named = joining.original_names(input_rows, column)
+                return Input(key, named, joining.without(input_rows, column))
+            return _given(input_rows, column, query.batch, known, set(table[key]))
         if plan is None or not _is_of(table, plan):
             return None
-        beside = plan.rows
-        if beside is not None and plan.name_column is not None:
-            beside = beside.drop(columns=plan.name_column)
-        return Input(key, list(plan.jobs), beside)
+        return Input(key, list(plan.jobs), plan.beside, plan.name_column)
 
     def _batch(self, query: Query) -> _Listed:
         """Read the jobs of a batch; of a split one part by part."""
@@ -260,6 +267,27 @@ class Lister:
         if row is not None and not rows.is_parent(row):
             raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
         return row
+
+
+def _given(
+    rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], there: set[str]
+) -> Input:
+    """Return what a batch's jobs were made of by rows that the user gives.
+
+    Args:
+        rows: the rows.
+        name_column: their column with the names, as they were before some were adapted.
+        batch: whose jobs they are.
+        known: the journal's original names, by the jobs' own.
+        there: the jobs' own names.
+    """
+    originals = joining.original_names(rows, name_column)
+    jobs = {original: job for job, original in known.items()}
+    space = room(batch, len(originals))
+    own = [jobs.get(name) or adapting.found(name, there, space) for name in originals]
+    if own == originals:
+        return Input("Name", own, joining.without(rows, name_column))
+    return Input("Name", own, rows, name_column)
 
 
 def _is_of(table: pd.DataFrame, plan: Plan) -> bool:

@@ -91,6 +91,8 @@ def batch(
     if check:
         checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
         output.say(f"{asked.name} is valid with {wording.count(len(checked), 'job')}; {_NOT_SENT}.")
+        if adapted := checked.attrs.get("adapted"):
+            output.say(adapted)
         return checked
     with jobs_resume.interruptible(jobs, asked.name):
         done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)

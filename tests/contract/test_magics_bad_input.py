@@ -18,8 +18,8 @@ SETUP = """
 import pandas as pd
 frame = pd.DataFrame({"name": ["a", "b"], "bases": ["ACGUACGU", "GGGGAAAACCCC"]})
 hole = frame.assign(bases=["ACGU", None])
+blank = frame.assign(bases=["ACGU", ""])
 twice = frame.assign(name="a")
-spaced = frame.assign(name=["a b", "c"])
 none = frame.iloc[:0]
 long = "x" * 101
 almost = "x" * 99
@@ -55,7 +55,9 @@ LINES = [
     (f"{BATCH} --from {{{{}}}}", "columns"),
     ("%jobs batch bad --type rna_fold --from {{}}", "no jobs"),
     (f"{BATCH} --from twice", "more than once"),
-    (f"{BATCH} --from spaced", "a space in it"),
+    ("%%jobs batch bad --type rna_fold\n- {name: a b, settings: {sequence: ACGU}}",
+     "a space in it"),
+    (f"{BATCH} --from blank", "has an empty cell (row"),
     (f"{BATCH} --from hole", "has an empty cell (row"),
     (f"{BATCH.replace('bases', 'bses')} --from frame", 'did you mean "bases"'),
     (f"{BATCH.replace('column name', 'column nmae')} --from frame", 'did you mean "name"'),

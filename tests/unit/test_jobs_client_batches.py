@@ -105,10 +105,27 @@ def test_missing_cells_are_named_by_column_and_row(missing: Any) -> None:
 def test_rows_and_names_that_do_not_fit() -> None:
     with pytest.raises(InputError, match="no rows"):
         read(FRAME.head(0))
-    with pytest.raises(InputError, match="more than once: a"):
-        read(FRAME.assign(name="a"))
-    with pytest.raises(InputError, match='"x y" has a space'):
-        read(FRAME.assign(name=["x y", "z"]))
+    with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
+        read(FRAME.assign(name="a", id=["seq_1", "seq_2"]))
+    assert raised.value.next_step.endswith("`--name-column bases`."), "the first that tells apart"
+    with pytest.raises(InputError, match="2 names more than once: a b, c.") as raised:
+        read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
+    assert raised.value.next_step == "Give each job a name of its own."
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_a_text_without_a_letter_is_an_empty_cell_where_the_tool_needs_one(empty: str) -> None:
+    frame = FRAME.assign(bases=["AC", empty], t=["37", empty])
+    with pytest.raises(InputError, match='olumn "bases" has an empty cell .row 1') as raised:
+        read(frame, mapping={"sequence": "bases", "temperature": "t"})
+    code = raised.value.next_step.removesuffix(".").partition(": ")[2]
+    assert eval(code, {"frame": frame})["name"].tolist() == ["a"]
+    assert eval(code, {"frame": frame.assign(bases=[None, "G"])})["name"].tolist() == ["b"]
+    assert (
+        read(frame, mapping={"sequence": "name", "temperature": "t"})["b"]["temperature"] == empty
+    )
+    with pytest.raises(InputError, match='olumn "name" has an empty cell .row 0'):
+        read(FRAME.assign(name=[empty, "b"]))
 
 
 def test_other_forms_of_jobs() -> None:

@@ -17,7 +17,7 @@ from labext.errors import InputError, NotReadyError, StorageError
 from labext.jobs.batch.journal import Journal
 from labext.jobs.batch.plan import Limits, Plan
 from labext.jobs.batch.sendlog import Event
-from labext.jobs.joining import join, names_and_rows
+from labext.jobs.joining import join, original_names, without
 
 ADDRESS = "http://127.0.0.1:1/api"
 JOBS = {f"j{n}": {"sequence": "A" * n, "t": n / 3} for n in range(150)}
@@ -220,7 +220,7 @@ TABLE = pd.DataFrame({"Name": ["b", "a", "x"], "score": [2, 1, 9], "t": [np.nan,
 
 def test_jobs_stand_beside_their_input() -> None:
     rows = pd.DataFrame({"name": ["a", "b", "c"], "score": [10, 20, 30], "bases": ["A", "B", "C"]})
-    order, others = names_and_rows(rows, "name")
+    order, others = original_names(rows, "name"), without(rows, "name")
     joined = join(TABLE, "Name", order, others)
     assert joined.columns.tolist() == ["Name", "score", "t", "score.input", "bases"]
     assert joined["Name"].tolist() == ["a", "b", "c", "x"]
@@ -236,9 +236,9 @@ def test_jobs_stand_beside_their_input() -> None:
 
 def test_rows_that_do_not_name_their_jobs() -> None:
     with pytest.raises(InputError, match="no column"):
-        names_and_rows(TABLE, "name")
+        original_names(TABLE, "name")
     with pytest.raises(InputError, match="more than once"):
-        names_and_rows(pd.DataFrame({"n": ["a", "a"]}), "n")
+        original_names(pd.DataFrame({"n": ["a", "a"]}), "n")
 
 
 def test_a_part_is_ours_only_if_its_name_was_free_and_it_was_then_sent(journal: Journal) -> None:

@@ -113,6 +113,13 @@ def test_a_real_plasmid(tmp_path):
     assert {label.split()[0] for label in labels} >= {"EcoRI", "HindIII", "TaqI"}
 
 
+def test_small_and_ambiguous_letters(tmp_path):
+    score, _, pieces = digest(tmp_path, "ttgaattcRYSWKMBDHVNGAANTC", "EcoRI")
+    assert pieces == ["TTG", "AATTCRYSWKMBDHVNGAANTC"]
+    assert score["cuts"] == 1
+    assert "'U' at 3" in TOOL.check({"sequence": "ACU", "enzymes": "EcoRI"})
+
+
 def test_a_map_with_more_cuts_than_room_counts_them(tmp_path):
     score, _, _ = digest(tmp_path, "GATC" * 400, "DpnII")
     assert f"{score['cuts']} cuts" in (tmp_path / "map.svg").read_text()
@@ -165,11 +172,11 @@ def test_names_are_taken_in_any_case_and_once(tmp_path):
     [
         (
             {"sequence": "GAXTTCZ", "enzymes": "EcoRI"},
-            "sequence: 'X' at 3, 'Z' at 7 are no DNA bases (the letters are ACGTN).",
+            "sequence: 'X' at 3, 'Z' at 7 are no DNA bases (the letters are ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GA XTTC", "enzymes": "EcoRI"},
-            "sequence: 'X' at 3 is no DNA base (the letters are ACGTN).",
+            "sequence: 'X' at 3 is no DNA base (the letters are ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GAATTC", "enzymes": "EcoR1"},

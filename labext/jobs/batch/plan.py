@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST = 100
 """The most jobs in a batch of the service."""
 
+_LEAST = 20  # characters of a job's name that tell anything
+
 Settings = dict[str, Any]
 
 
@@ -97,12 +99,27 @@ class Plan:
     name_column: str | None = None
 
     @cached_property
+    def originals(self) -> dict[str, str]:
+        """The names that were adapted, as the input has them, by the jobs' own names."""
+        if self.rows is None or self.name_column is None:
+            return {}
+        given = map(str, self.rows[self.name_column])
+        return {job: name for job, name in zip(self.jobs, given, strict=False) if job != name}
+
+    @property
+    def beside(self) -> pd.DataFrame | None:
+        """The input's rows without the jobs' names, unless some of these were adapted."""
+        if self.rows is None or self.name_column is None or self.originals:
+            return self.rows
+        return self.rows.drop(columns=self.name_column)
+
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The batches of the service that this one is sent as."""
         listed = list(self.jobs)
         if len(listed) <= MOST:
             return (Part(self.name, tuple(listed), self.limits.budget),)
-        count = math.ceil(len(listed) / MOST)
+        count = _part_count(len(listed))
         cut = [tuple(listed[start : start + MOST]) for start in range(0, len(listed), MOST)]
         return tuple(
             Part(names.part(self.name, number, count), jobs, self._share(len(jobs)))
@@ -135,6 +152,22 @@ class Plan:
     def _share(self, jobs: int) -> float | None:
         budget = self.limits.budget
         return None if budget is None else budget * jobs / len(self.jobs)
+
+
+def room(batch: str, jobs: int) -> int:
+    """Return how long a job's own name may be, so that `<batch or part>-<job>` keeps the rule.
+
+    Of a batch whose name leaves next to nothing it is the rule's own bound: what is too long then
+    is the batch's name.
+    """
+    count = _part_count(jobs)
+    longest = batch if count == 1 else names.part(batch, count, count)
+    left = names.LONGEST - len(longest) - 1
+    return left if left >= _LEAST else names.LONGEST
+
+
+def _part_count(jobs: int) -> int:
+    return max(1, math.ceil(jobs / MOST))
 
 
 def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:

@@ -9,7 +9,7 @@ from labext.errors import InputError
 from labext.jobs import names
 from labext.jobs.batch import tables
 from labext.jobs.batch.parts import refuse_part_name
-from labext.jobs.batch.plan import Limits, Plan, named_settings
+from labext.jobs.batch.plan import Limits, Plan, named_settings, room
 from labext.jobs.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def make_plan(
             name_column=name_column,
             mapping=mapping,
             constants=constants,
+            room=room(name, len(frame)),
         )
     elif name_column is not None or mapping is not None:
         raise InputError("Columns are named, but the jobs are no frame.", "Leave the columns out.")

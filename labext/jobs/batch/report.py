@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from labext import wording
-from labext.jobs import joining
+from labext.jobs import adapting, joining
 from labext.jobs.batch.plan import Part, Plan
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ class BatchSubmission:
         count: how many jobs it has.
         created: whether anything was sent.
         message: what happened, in a sentence or two.
-        frame: a row a job: Name, JobName (as the service knows it), Part, and the input's columns.
+        frame: a row a job: Name, JobName (as the service knows it), Part, and the input's columns;
+            where names were adapted the original ones stand behind JobName.
         sent: the parts that were sent now.
         gone: parts that the service had from here and has no more; `resume` sends none again.
     """
@@ -70,6 +71,8 @@ def report(plan: Plan, found: Findings, *, resumed: bool) -> BatchSubmission:
             f"{_named(found.gone)} {were} sent and {were} deleted since: {_jobs(found.gone)}. "
             f"{them} not sent again; the same `%jobs batch` line would."
         )
+    if words := adapting.told(plan.originals):
+        said.append(words)
     if resumed and found.stopped:
         were = "has" if len(found.stopped) == 1 else "have"
         said.append(f"{_named(found.stopped)} {were} been stopped.")
@@ -86,17 +89,22 @@ def report(plan: Plan, found: Findings, *, resumed: bool) -> BatchSubmission:
 
 
 def overview(plan: Plan) -> pd.DataFrame:
-    """Return a row a job of a plan: Name, JobName, Part, and the input's columns."""
+    """Return a row a job of a plan: Name, JobName, Part, and the input's columns.
+
+    Where names were adapted the original ones stand behind JobName, and `.attrs["adapted"]` says
+    so in a sentence.
+    """
     import pandas as pd
 
     from labext.jobs.rowviews import JobRows
 
     records = [(job, f"{part.name}-{job}", part.name) for part in plan.parts for job in part.jobs]
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
-    if plan.rows is None:
+    if plan.beside is None:
         return JobRows(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
-    others = plan.rows if plan.name_column is None else plan.rows.drop(columns=plan.name_column)
-    return JobRows(joining.beside(frame, others))
+    made = JobRows(joining.beside(frame, plan.beside, plan.name_column))
+    made.attrs["adapted"] = adapting.told(plan.originals)
+    return made
 
 
 def _submitted(plan: Plan, found: Findings) -> str:

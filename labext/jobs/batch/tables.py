@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
 from labext.errors import InputError
 from labext.jobs import names
+from labext.jobs.adapting import adapted
 from labext.jobs.schema import Tool
 
 if TYPE_CHECKING:
@@ -21,20 +23,23 @@ def named_settings(
     name_column: str | None,
     mapping: Mapping[str, str] | None,
     constants: Mapping[str, Any],
+    room: int = names.LONGEST,
 ) -> dict[str, dict[str, Any]]:
     """Return settings by job name, in the frame's order.
 
     Args:
         frame: a row a job.
         tool: the tool, for what its parameters are called.
-        name_column: holds the jobs' names; without it they are numbered.
+        name_column: holds the jobs' names, which are adapted (`labext.jobs.adapting`); without it
+            they are numbered.
         mapping: for each setting the column that holds it; without it every other column must be
             a setting's name.
         constants: settings that all jobs share.
+        room: how long a job's name may be.
 
     Raises:
         InputError: no rows; a column that is not there, is there twice or is no setting; a cell
-            that is missing; names that break the rule.
+            that is missing, or empty where the tool needs something; a name that is there twice.
     """
     if not len(frame):
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
@@ -50,13 +55,19 @@ def named_settings(
         raise InputError(
             f"{', '.join(both)} is given both for all jobs and by a column.", "Give one of them."
         )
-    needed = [*([] if name_column is None else [name_column]), *mapping.values()]
-    _check_cells(frame, columns, needed)
-    job_names = (
-        names.numbered(len(frame))
-        if name_column is None
-        else [_text(value) for value in _values(frame, columns, name_column)]
-    )
+    named = [] if name_column is None else [name_column]
+    filled = [
+        mapping[name]
+        for name, known in tool.parameters.items()
+        if known.required and name in mapping
+    ]
+    _check_cells(frame, columns, [*named, *mapping.values()], {*named, *filled})
+    if name_column is None:
+        job_names = names.numbered(len(frame))
+    else:
+        originals = [_text(value) for value in _values(frame, columns, name_column)]
+        _check_repeats(frame, columns, name_column, originals)
+        job_names = adapted(originals, room)
     names.check_jobs(job_names, (), "the batch")
     by_setting = {name: _values(frame, columns, column) for name, column in mapping.items()}
     return {
@@ -94,10 +105,18 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
         )
 
 
-def _check_cells(frame: pd.DataFrame, columns: list[str], needed: list[str]) -> None:
-    faults, empty = [], 0
+def _check_cells(
+    frame: pd.DataFrame, columns: list[str], needed: list[str], filled: set[str]
+) -> None:
+    """Refuse cells without a value, and in the columns of `filled` also texts without a letter."""
+    faults, empty, blank = [], 0, set[str]()
     for column in dict.fromkeys(needed):
-        missing = frame.iloc[:, columns.index(column)].isna().to_numpy()
+        values = frame.iloc[:, columns.index(column)]
+        missing = values.isna().to_numpy()
+        if column in filled:
+            blanks = values.astype(object).map(_is_blank).to_numpy(dtype=bool)
+            blank |= {column} if blanks.any() else set()
+            missing = missing | blanks
         if missing.any():
             labels = [str(label) for label in frame.index[missing]]
             cells = "an empty cell" if len(labels) == 1 else f"{len(labels):,} empty cells"
@@ -109,8 +128,50 @@ def _check_cells(frame: pd.DataFrame, columns: list[str], needed: list[str]) -> 
         fill = "Fill it, or leave the row out" if empty == 1 else "Fill them, or leave the rows out"
         raise InputError(
             f"{said[0].upper()}{said[1:]}.",
-            f"{fill}: frame.dropna(subset={needed!r}).",
+            f"{fill}: {_without(needed, blank)}.",
         )
+
+
+def _is_blank(cell: Any) -> bool:
+    return isinstance(cell, str) and not cell.strip()
+
+
+def _without(needed: list[str], blank: set[str]) -> str:
+    """Return the code that leaves out the rows with an empty cell."""
+    if not blank:
+        return f"frame.dropna(subset={needed!r})"
+    filled = [f'(frame["{column}"].str.strip() != "")' for column in sorted(blank)]
+    return f"frame[{' & '.join(filled)}].dropna(subset={needed!r})"
+
+
+def _check_repeats(
+    frame: pd.DataFrame, columns: list[str], name_column: str, originals: list[str]
+) -> None:
+    twice = [name for name, times in Counter(originals).items() if times > 1]
+    if not twice:
+        return
+    other = next(
+        (
+            column
+            for n, column in enumerate(columns)
+            if column != name_column and _tells_apart(frame.iloc[:, n])
+        ),
+        None,
+    )
+    else_by = "" if other is None else f", or name them by another column: `--name-column {other}`"
+    raise InputError(
+        f'Column "{name_column}" has {wording.count(len(twice), "name")} more than once: '
+        f"{wording.listed(twice, 3)}.",
+        f"Give each job a name of its own{else_by}.",
+    )
+
+
+def _tells_apart(column: pd.Series[Any]) -> bool:
+    """Say whether a column has a short text of its own for each row."""
+    cells = column.tolist()
+    return all(isinstance(c, str) and 0 < len(c) <= names.LONGEST for c in cells) and (
+        len(set(cells)) == len(cells)
+    )
 
 
 def _values(frame: pd.DataFrame, columns: list[str], column: str) -> list[Any]:

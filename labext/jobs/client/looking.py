@@ -56,7 +56,8 @@ class Looking(Base):
             scores: spread Score into columns `score.<metric>`.
             rows: the input's rows, to be put beside the jobs; of a batch that was sent from this
                 machine the journal has them.
-            name_column: the column of `rows` with the jobs' names.
+            name_column: the column of `rows` with the jobs' names, as they were before some were
+                adapted; then that column stands behind JobName.
 
         Raises:
             NotFoundError: the batch is not there; a near name is told.

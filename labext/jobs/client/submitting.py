@@ -105,7 +105,9 @@ class Submitting(Base):
             jobs: a DataFrame, a row a job; or a mapping of job names to settings; or the service's
                 own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
             settings: settings that all jobs share.
-            name_column: the frame's column with the jobs' names; without it they are numbered.
+            name_column: the frame's column with the jobs' names; without it they are numbered. A
+                name there that breaks the job name's rule is adapted: other characters become
+                `-`, and it is cut where it is too long.
             mapping: for each setting the frame's column that holds it; without it all other
                 columns must be called as settings are.
             max_runtime_seconds: the time limit of each job.
@@ -172,7 +174,8 @@ class Submitting(Base):
         Of each shape of settings the service is asked about one job.
 
         Returns:
-            A row a job: Name, JobName (as the service would know it), Part, the input's columns.
+            A row a job: Name, JobName (as the service would know it), Part, the input's columns;
+            where names were adapted the original ones behind JobName.
 
         Raises:
             InputError, ConflictError: as for `submit_batch`.

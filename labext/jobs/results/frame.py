@@ -64,7 +64,9 @@ def frame(
     if beside is None:
         made = joining.beside(made, _settings(jobs))
     if given is not None:
-        made = joining.join(made, given.key, given.names, beside, missing=parent)
+        made = joining.join(
+            made, given.key, given.names, beside, name_column=given.name_column, missing=parent
+        )
         missing = made["JobName"].isna()
         made["Structures"] = _objects(
             [[] if gone else cell for gone, cell in zip(missing, made["Structures"], strict=True)]

@@ -6,6 +6,7 @@ from labext.sandbox.jobs.tool import Settings, ToolError
 from labext.sandbox.jobs.tools import _values
 
 DNA = "ACGT"
+IUPAC = "ACGTRYSWKMBDHVN"
 PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
 
 

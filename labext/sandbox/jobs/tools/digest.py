@@ -35,7 +35,7 @@ class _Cut:
 def _read(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     sequence = _letters.sequence(
-        values, "sequence", _letters.DNA + "N", "DNA base", shortest=2, longest=LONGEST
+        values, "sequence", _letters.IUPAC, "DNA base", shortest=2, longest=LONGEST
     )
     enzymes = _enzymes.enzymes(values, "enzymes", MOST_ENZYMES)
     for enzyme in enzymes:
@@ -50,8 +50,8 @@ TOOL = Tool(
     description=(
         "Cuts linear or circular DNA with one or more restriction enzymes and gives the "
         "fragments with their overhangs as FASTA and CSV, and a map as SVG. Every site is cut, "
-        "also where two overlap; a site with an N in it is not. A fragment over the origin of a "
-        "circle starts at a higher base than it ends."
+        "also where two overlap; a site with an ambiguous base in it is not. A fragment over the "
+        "origin of a circle starts at a higher base than it ends."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1093/nar/gku1046",
@@ -60,7 +60,10 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
-            description=f"DNA (A, C, G, T, N), 2 to {LONGEST:,} bases; blanks are left out.",
+            description=(
+                f"DNA, ambiguous bases too (N, R, Y, …), 2 to {LONGEST:,} bases; blanks are "
+                "left out."
+            ),
         ),
         Parameter(
             "enzymes",
