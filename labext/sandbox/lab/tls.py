@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 import os
+import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
 
 import trustme
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from labext.sandbox.service import Certificate
@@ -27,6 +29,8 @@ browsers take none that is good for more than 825 days; the authority has no end
 
 LEFT = timedelta(days=200)
 """A certificate with less before it is renewed at the next start: more than a term."""
+
+_DAMAGED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +78,10 @@ def _read(path: Path) -> trustme.CA | None:
         content = path.read_bytes()
         key = load_pem_private_key(content, None)
         found = x509.load_pem_x509_certificate(content)
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    if key.public_key() != found.public_key():
+        found.verify_directly_issued_by(found)
+        if key.public_key() != found.public_key():
+            return None
+    except (FileNotFoundError, *_DAMAGED):
         return None
     return trustme.CA.from_pem(content, content)
 
@@ -84,15 +89,13 @@ def _read(path: Path) -> trustme.CA | None:
 def _is_good(path: Path, authority: trustme.CA) -> bool:
     """Whether a file has a key with a certificate of this authority, for a while yet."""
     try:
-        content = path.read_bytes()
-        found = x509.load_pem_x509_certificate(content)
-        key = load_pem_private_key(content, None)
+        # what a host will do with it: it sees that they belong together
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
+        found = x509.load_pem_x509_certificate(path.read_bytes())
         found.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.cert_pem.bytes()))
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, a new one is made
+    except (OSError, *_DAMAGED):
         return False
-    now = datetime.now(UTC)
-    lasts = found.not_valid_before_utc <= now <= found.not_valid_after_utc - LEFT
-    return lasts and key.public_key() == found.public_key()
+    return found.not_valid_before_utc <= datetime.now(UTC) <= found.not_valid_after_utc - LEFT
 
 
 def _holds(path: Path, content: bytes) -> bool:

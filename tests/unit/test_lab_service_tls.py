@@ -1,0 +1,153 @@
+"""The platform's certificate: made once, taken by who trusts the authority, mended when damaged."""
+
+from __future__ import annotations
+
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import trustme
+from cryptography import x509
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.lab import tls
+from labext.sandbox.service import Certificate
+
+
+def hands_shake(found: Certificate, bundle: Path, name: str = "localhost") -> bool:
+    """Whether a client that trusts the bundle alone takes the certificate for this name."""
+    server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_side.load_cert_chain(found.chain, found.key)
+    one, other = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = server_side.wrap_bio(one, other, server_side=True)
+    client = ssl.create_default_context(cafile=bundle).wrap_bio(other, one, server_hostname=name)
+    done = set[ssl.SSLObject]()
+    for _ in range(4):
+        for side in (client, server):
+            try:
+                side.do_handshake()
+                done.add(side)
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLCertVerificationError:
+                return False
+    return len(done) == 2
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Path:
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    return folder
+
+
+def shown(found: Certificate) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(found.chain.read_bytes())
+
+
+def test_who_trusts_the_authority_takes_the_certificate(tmp_path: Path, secrets: Path) -> None:
+    found = tls.certificate(tmp_path, secrets)
+    for name in ("localhost", "127.0.0.1", "::1"):
+        assert hands_shake(found, tls.bundle(tmp_path), name)
+    assert not hands_shake(found, tls.bundle(tmp_path), "labext.example")
+    other = tmp_path / "other.pem"
+    trustme.CA().cert_pem.write_to_path(other)
+    assert not hands_shake(found, other)
+
+
+def test_what_is_there_and_good_is_left_as_it_is(tmp_path: Path, secrets: Path) -> None:
+    tls.certificate(tmp_path, secrets)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    tls.certificate(tmp_path, secrets)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_keys_are_their_owners_alone_and_the_bundle_is_readable(
+    tmp_path: Path, secrets: Path
+) -> None:
+    found = tls.certificate(tmp_path, secrets)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in secrets.iterdir()}
+    assert set(modes.values()) == {0o600}
+    assert found.key.name in modes
+    assert tls.bundle(tmp_path).stat().st_mode & 0o777 == 0o644
+    assert b"PRIVATE" not in tls.bundle(tmp_path).read_bytes()
+
+
+def test_a_clock_that_is_a_year_wrong_does_no_harm(tmp_path: Path, secrets: Path) -> None:
+    made = shown(tls.certificate(tmp_path, secrets))
+    now, year = datetime.now(UTC), timedelta(days=365)
+    assert made.not_valid_before_utc < now - year
+    assert made.not_valid_after_utc > now + year
+    # Apple's and Chrome's bound for certificates of one's own authorities
+    assert made.not_valid_after_utc - made.not_valid_before_utc < timedelta(days=825)
+
+
+def test_a_certificate_that_ends_within_a_term_is_renewed(
+    tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(tls, "VALID", timedelta(days=150))
+        old = shown(tls.certificate(tmp_path, secrets))
+    authority = tls.bundle(tmp_path).read_bytes()
+    found = tls.certificate(tmp_path, secrets)
+    assert shown(found).not_valid_after_utc > old.not_valid_after_utc
+    assert tls.bundle(tmp_path).read_bytes() == authority
+    assert hands_shake(found, tls.bundle(tmp_path))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----", b"\xff" * 40])
+def test_a_bundle_that_is_lost_or_changed_is_written_again(
+    tmp_path: Path, secrets: Path, content: bytes | None
+) -> None:
+    found = tls.certificate(tmp_path, secrets)
+    bundle = tls.bundle(tmp_path)
+    before = bundle.read_bytes()
+    if content is None:
+        bundle.unlink()
+    else:
+        bundle.write_bytes(content)
+    tls.certificate(tmp_path, secrets)
+    assert bundle.read_bytes() == before
+    assert hands_shake(found, bundle)
+
+
+def test_a_certificate_of_another_authority_is_replaced(tmp_path: Path, secrets: Path) -> None:
+    tls.certificate(tmp_path, secrets)
+    foreign = trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem
+    foreign.write_to_path(secrets / "lab_tls.pem")
+    assert hands_shake(tls.certificate(tmp_path, secrets), tls.bundle(tmp_path))
+
+
+def test_an_authority_with_the_key_of_another_is_replaced(tmp_path: Path, secrets: Path) -> None:
+    one, other = trustme.CA(), trustme.CA()
+    (secrets / "lab_ca.pem").write_bytes(one.cert_pem.bytes() + other.private_key_pem.bytes())
+    assert hands_shake(tls.certificate(tmp_path, secrets), tls.bundle(tmp_path))
+
+
+@given(file=st.sampled_from(["lab_ca.pem", "lab_tls.pem"]), data=st.data())
+def test_whatever_is_damaged_the_platform_has_a_certificate_that_is_taken(
+    tmp_path_factory: pytest.TempPathFactory, file: str, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    tls.certificate(folder, folder)
+    content = bytearray((folder / file).read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    match data.draw(st.sampled_from(["cut", "changed", "doubled"])):
+        case "cut":
+            del content[place:]
+        case "changed":
+            content[place] = data.draw(st.integers(0, 255))
+        case "doubled":
+            content += content[:place]
+    (folder / file).write_bytes(content)
+    assert hands_shake(tls.certificate(folder, folder), tls.bundle(folder))
+
+
+def test_many_at_once_have_one_authority(tmp_path: Path, secrets: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: tls.certificate(tmp_path, secrets), range(16)))
+    assert hands_shake(found[0], tls.bundle(tmp_path))
+    assert {path.name for path in secrets.iterdir()} == {"lab_ca.pem", "lab_tls.pem"}
