@@ -161,14 +161,14 @@ def visible_folders(session: Session, caller: Caller) -> frozenset[str]:
     return visible_places(session, caller).folders
 
 
-def check_places(places: Places, folder_id: str | None, project_id: str | None) -> None:
-    """A folder or project that is asked for must be visible.
+def check_places(places: Places, folder_id: str, project_id: str) -> None:
+    """A folder or project that is asked for must be visible; a blank one is asked for by nobody.
 
     What is hidden and what isn't there are refused alike: nobody learns what exists.
     """
-    if folder_id is not None and folder_id not in places.folders:
+    if folder_id.strip() and folder_id not in places.folders:
         raise denied("folderId: there is no such folder, or you have no access to it.")
-    if project_id is not None and project_id not in places.projects:
+    if project_id.strip() and project_id not in places.projects:
         raise denied("projectId: there is no such project, or you have no access to it.")
 
 

@@ -75,6 +75,8 @@ def _form(headers: Headers, content: bytes) -> Mapping[str, str]:
     """The fields of the form, each once; those without a value are as good as missing."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise _invalid(f"The content type must be {FORM}.")
+    if len(content) > LARGEST_FORM:
+        raise _invalid(f"The form has more than {LARGEST_FORM:,} bytes.")
     try:
         fields = parse_qsl(content.decode(), errors="strict", max_num_fields=20)
     except ValueError:

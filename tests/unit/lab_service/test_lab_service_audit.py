@@ -1,0 +1,325 @@
+"""Every call is logged with who made it (contract, Access control rules; Authentication 1.3, 2.7),
+and counted (Limits)."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import func, select
+
+from labext.sandbox import database as database_module
+from labext.sandbox.lab import allowance
+from labext.sandbox.lab.store import AuditEntry, Limit
+from labext.sandbox.web import Allowance, FloodGuard
+
+
+def _told(entry) -> tuple:
+    return entry.status, entry.user, entry.app, entry.credential
+
+
+def test_an_entry_says_all_that_the_call_was(world, kit):
+    key = world.user("ann@x.y")
+    before = datetime.now(UTC)
+    world.campus.get("users/me", kit.basic(key), query="x=1", address="192.0.2.7")
+    (entry,) = world.log(1)
+    assert _told(entry) == (200, "ann@x.y", None, "key first")
+    assert (entry.method, entry.path, entry.address) == ("GET", "/api/v2/users/me", "192.0.2.7")
+    assert entry.reason is None
+    assert before <= datetime.fromisoformat(entry.time) <= datetime.now(UTC)
+    with world.database.read() as session:
+        assert entry.tenant_id == world.tenant_id(session)
+
+
+def test_the_acting_identity_is_told_of_every_kind(world, kit):
+    secret = world.app("app")
+    world.user("bob@x.y")
+    world.user("late@x.y", suspended=True)
+    bearer = f"Bearer {world.token(secret)}"
+    deleted = world.secret("app", "gone", deleted=True)
+    calls = [
+        ((bearer,), {}, (404, None, "app", "secret first")),
+        ((bearer,), {"on_behalf_of": "bob@x.y"}, (200, "bob@x.y", "app", "secret first")),
+        ((bearer,), {"on_behalf_of": "late@x.y"}, (403, "late@x.y", "app", "secret first")),
+        ((bearer,), {"on_behalf_of": "nobody@x.y"}, (403, None, "app", "secret first")),
+        ((kit.id_token("bob@x.y"),), {}, (200, "bob@x.y", None, "ID token")),
+        ((kit.id_token("late@x.y"),), {}, (403, "late@x.y", None, "ID token")),
+        (
+            (kit.basic(world.key("bob@x.y", "old", deleted=True)),),
+            {},
+            (401, "bob@x.y", None, "key old"),
+        ),
+        (
+            (f"Bearer {world.token(secret, seconds=-2)}",),
+            {},
+            (401, None, "app", "secret first"),
+        ),
+        ((f"Bearer {world.token(deleted)}",), {}, (401, None, "app", "secret gone")),
+        ((kit.basic("sk_unknown"),), {}, (401, None, None, None)),
+        ((), {}, (401, None, None, None)),
+    ]
+    for authorization, more, expected in calls:
+        world.campus.get("users/me", *authorization, **more)
+        (entry,) = world.log(1)
+        assert _told(entry) == expected
+        assert (entry.reason is None) == (entry.status == 200)
+
+
+def test_the_token_endpoint_tells_the_app_if_its_credentials_are_its_own(world):
+    secret = world.app("asks")
+    gone = world.secret("asks", "gone", deleted=True)
+    world.campus.token(client_id="id-asks", client_secret=secret)
+    world.campus.token(client_id="id-asks", client_secret=gone)
+    world.campus.token(client_id="id-asks", client_secret="wrong")
+    world.campus.token(client_id="id-asks")
+    world.clinic.token(client_id="id-asks", client_secret=secret)
+    assert [_told(entry) for entry in world.log(5)] == [
+        (200, None, "asks", "secret first"),
+        (401, None, "asks", "secret gone"),
+        (401, None, None, None),
+        (400, None, None, None),
+        (401, None, None, None),
+    ]
+    assert {entry.path for entry in world.log(5)} == {"/api/v2/token"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allow"),
+    [
+        ("GET", "/", 404, None),
+        ("GET", "/api/v2/dna-sequences/", 404, None),
+        ("GET", "/api/v2/dna-sequences/seq_x", 404, None),
+        ("DELETE", "/api/v3/users/me", 404, None),
+        ("GET", "/openapi.json", 404, None),
+        ("GET", "/docs", 404, None),
+        ("POST", "/api/v2/users/me", 405, "GET"),
+        ("HEAD", "/api/v2/users/me", 405, "GET"),
+        ("OPTIONS", "/api/v2/dna-sequences", 405, "GET"),
+        ("BREW", "/api/v2/dna-sequences", 405, "GET"),
+    ],
+)
+def test_unknown_addresses_and_methods_are_calls_like_others(
+    world, kit, method, path, status, allow
+):
+    key = world.user(f"{method}{path}@x.y".replace("/", "."))
+    told = world.campus.ask(method, path, kit.basic(key))
+    assert (told.status, told.headers.get("allow")) == (status, allow)
+    assert told.json()["error"]["type"] == "invalid_request_error"
+    (entry,) = world.log(1)
+    assert (entry.method, entry.path, entry.status, entry.user) == (
+        method,
+        path,
+        status,
+        f"{method}{path}@x.y".replace("/", "."),
+    )
+    assert world.campus.ask(method, path).status == 401
+    (entry,) = world.log(1)
+    assert (entry.path, entry.status, entry.user) == (path, 401, None)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS"])
+def test_a_wrong_method_on_the_token_endpoint_needs_no_credentials(world, method):
+    told = world.campus.ask(method, "/api/v2/token")
+    assert (told.status, told.headers["allow"]) == (405, "POST")
+    (entry,) = world.log(1)
+    assert (entry.method, entry.status) == (method, 405)
+
+
+def test_nothing_secret_is_logged(world, kit):
+    key = world.user("quiet@x.y")
+    secret = world.app("quiet")
+    token = world.token(secret)
+    for value in (key, secret, token):
+        world.campus.get("users/me", f"Bearer {value}")
+        world.campus.get("users/me", kit.basic(value), query=f"api_key={value}")
+        world.campus.get("users/me", kit.basic("x", value), on_behalf_of=value)
+        world.campus.token(client_id=value, client_secret=value)
+        world.campus.token(kit.basic(value, value))
+    columns = [column for column in AuditEntry.__table__.columns if column.name != "id"]
+    with world.database.read() as session:
+        text = str(session.execute(select(*columns)).all())
+    for value in (key, secret, token):
+        assert value not in text
+
+
+def test_a_path_is_logged_in_one_line_and_bounded(world, kit):
+    key = world.user("lines@x.y")
+    world.campus.ask("GET", "/api/v2/a\nb\0ü " + "x" * 5000, kit.basic(key))
+    (entry,) = world.log(1)
+    assert entry.path.startswith("/api/v2/a%0Ab%00%C3%BC%20xxx")
+    assert len(entry.path) == 500
+
+
+def test_a_failure_is_told_without_details_and_logged(world, kit, monkeypatch, caplog):
+    from labext.sandbox.lab import access
+
+    key = world.user("unlucky@x.y")
+
+    def fail(*_):
+        raise RuntimeError("a detail")
+
+    monkeypatch.setattr(access, "check_address", fail)
+    with caplog.at_level(logging.ERROR):
+        told = world.campus.get("users/me", kit.basic(key))
+    assert told.status == 500
+    assert "a detail" not in told.content.decode()
+    assert "a detail" in caplog.text
+    (entry,) = world.log(1)
+    assert (entry.status, entry.user) == (500, "unlucky@x.y")
+
+
+def test_what_cannot_be_logged_is_not_answered(world, kit, monkeypatch):
+    from sqlalchemy.exc import OperationalError
+
+    key = world.user("unlogged@x.y")
+
+    def full(*_, **__):
+        raise OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    monkeypatch.setattr(database_module.Database, "write", full)
+    told = world.campus.get("users/me", kit.basic(key))
+    assert (told.status, told.json()["error"]["type"]) == (500, "invalid_request_error")
+    assert b"unlogged@x.y" not in told.content
+
+
+def test_calls_at_once_are_all_logged(world, kit):
+    key = world.user("many@x.y")
+    threads = [
+        threading.Thread(target=lambda: world.campus.get("users/me", kit.basic(key)))
+        for _ in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with world.database.read() as session:
+        mine = select(func.count()).where(AuditEntry.user == "many@x.y")
+        assert session.scalar(mine) == 12
+
+
+class Clock:
+    """Stands still until it is moved."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def paced(make_world, monkeypatch):
+    """A platform that allows five calls in ten seconds, and its clock."""
+    from labext.sandbox.lab import app
+
+    clock = Clock()
+    monkeypatch.setattr(app, "FloodGuard", lambda limit: FloodGuard(limit, clock=clock))
+    world = make_world("named")
+    with world.database.write() as session:
+        session.add(Limit(name="rate_requests", value=5))
+    return world, clock
+
+
+def _left(told) -> tuple[int, ...]:
+    assert "retry-after" not in told.headers
+    return tuple(int(told.headers[f"x-rate-limit-{name}"]) for name in LIMITS)
+
+
+LIMITS = ("limit", "remaining", "reset")
+
+
+def test_the_window_slides_and_every_counted_answer_tells_it(paced, kit):
+    world, clock = paced
+    value = kit.basic(world.user("ann@x.y"))
+    seen = []
+    for seconds in (0, 2.5, 2.5, 4, 0):
+        clock.now += seconds
+        seen.append(_left(world.campus.get("users/me", value)))
+    assert seen == [(5, 4, 10), (5, 3, 8), (5, 2, 5), (5, 1, 1), (5, 0, 1)]
+    refused = world.campus.get("users/me", value)
+    assert (refused.status, _left(refused)) == (429, (5, 0, 1))
+    assert refused.json()["error"]["message"] == "More than 5 requests in 10 seconds."
+    (entry,) = world.log(1)
+    assert _told(entry) == (429, "ann@x.y", None, "key first")
+    clock.now += 0.999
+    assert world.campus.get("users/me", value).status == 429
+    clock.now += 0.001  # the oldest call is ten seconds old
+    assert _left(world.campus.get("users/me", value)) == (5, 0, 3)
+    assert world.campus.get("users/me", value).status == 429
+
+
+def test_what_counts_and_what_does_not(paced, kit):
+    world, _ = paced
+    key = world.user("late@x.y", suspended=True)
+    bearer = f"Bearer {world.token(world.app('bare'))}"
+    for _ in range(7):  # never: who asks is not known
+        told = world.campus.get("users/me", kit.basic("sk_unknown"))
+        assert told.status == 401
+        assert not [name for name in told.headers if name.startswith("x-rate")]
+    counted = [
+        (kit.basic(key), "GET", "/api/v2/users/me", 403),
+        (kit.basic(key), "GET", "/nowhere", 403),
+        (bearer, "GET", "/api/v2/users/me", 404),
+        (bearer, "GET", "/nowhere", 404),
+        (bearer, "HEAD", "/api/v2/users/me", 405),
+        (bearer, "GET", "/api/v2/dna-sequences", 403),
+    ]
+    seen = []
+    for value, method, path, status in counted:
+        told = world.campus.ask(method, path, value)
+        assert told.status == status
+        seen.append(_left(told)[1])
+    assert seen == [4, 3, 4, 3, 2, 1]
+    for _ in range(7):
+        told = world.campus.token(client_id="id-bare", client_secret="cs_bare_first")
+        assert told.status == 200
+        assert "x-rate-limit-limit" not in told.headers
+    assert _left(world.campus.get("users/me", bearer))[1] == 0
+
+
+def test_a_user_has_one_allowance_and_an_app_another(paced, kit):
+    world, _ = paced
+    keys = [world.user("ann@x.y"), world.key("ann@x.y", "second")]
+    tokens = [world.token(world.app("app")), world.token(world.secret("app", "second"))]
+    anns = [kit.basic(keys[0]), kit.basic(keys[1]), kit.id_token("ann@x.y")]
+    assert [_left(world.campus.get("users/me", each))[1] for each in anns] == [4, 3, 2]
+    apps = [f"Bearer {each}" for each in tokens]
+    assert [_left(world.campus.get("users/me", each))[1] for each in apps] == [4, 3]
+    # For a user the app spends its own.
+    told = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
+    assert (told.status, _left(told)[1]) == (200, 2)
+    assert _left(world.campus.get("users/me", anns[0]))[1] == 1
+
+
+def test_another_limit_holds_from_the_next_call_on(paced, kit):
+    world, clock = paced
+    value = kit.basic(world.user("ann@x.y"))
+    assert _left(world.campus.get("users/me", value)) == (5, 4, 10)
+    with world.database.write() as session:
+        session.merge(Limit(name="rate_requests", value=60))
+        session.merge(Limit(name="rate_seconds", value=30))
+    clock.now += 4
+    assert _left(world.campus.get("users/me", value)) == (60, 58, 26)
+
+
+def test_no_limit_where_the_sandbox_keeps_none(world, kit):
+    value = kit.basic(world.user("free@x.y"))
+    for _ in range(130):
+        told = world.campus.get("users/me", value)
+        assert told.status == 200
+    assert not [name for name in told.headers if name.startswith("x-rate")]
+
+
+def test_the_contracts_limit_is_a_hundred_in_ten_seconds(make_world, kit):
+    world = make_world("named")
+    value = kit.basic(world.user("ann@x.y"))
+    told = world.campus.get("users/me", value)
+    assert _left(told) == (100, 99, 10)
+
+
+@pytest.mark.parametrize("reset", [0.0001, 1.0, 1.0001, 9.9999, 10.0])
+def test_reset_is_whole_seconds_rounded_up(reset):
+    told = allowance.headers(Allowance(True, 100, 3, reset))
+    assert told["x-rate-limit-reset"] == str(math.ceil(reset))

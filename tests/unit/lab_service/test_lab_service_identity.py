@@ -1,0 +1,271 @@
+"""What signs in and what does not (contract, Authentication and Errors)."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from labext.sandbox.keys import key_hash
+from labext.sandbox.lab.store import ApiKey, App, IpRange, Organization, Secret, Tenant, User, now
+
+
+@pytest.fixture(scope="module")
+def ann(world):
+    """A user's key."""
+    return world.user("ann@x.y")
+
+
+def test_a_key_is_the_username_of_basic_with_an_empty_password(world, kit, ann):
+    told = world.campus.get("users/me", kit.basic(ann))
+    assert told.status == 200
+    assert told.headers["content-type"] == "application/json"
+    assert told.json() == {
+        "id": "ent_ann@x.y",
+        "handle": "ann",
+        "name": "Ann",
+        "email": "ann@x.y",
+    }
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "",
+        " ",
+        "Basic",
+        "Bearer",
+        "Bearer ",
+        "Basic {key}",  # not in base64
+        "Basic {bare}",  # no colon
+        "Basic {with_password}",
+        "Basic {blank_padded}",
+        "Basic {upper}",
+        "Basic Og==",  # ":"
+        "Basic /w==",  # no text
+        "Basic ÿ",
+        "Bearer {key}",
+        "Digest {good}",
+        "{good}",
+        "{key}",
+        "Basic {good} x",
+        "Bearer a.b.c",
+        "Bearer a.b",
+    ],
+)
+def test_anything_else_is_401_and_says_how_to_sign_in(world, ann, authorization):
+    # What looks like an ID token: at the tenant without a provider.
+    door = world.clinic if authorization == "Bearer a.b.c" else world.campus
+    value = authorization.format(
+        key=ann,
+        good=_encoded(f"{ann}:"),
+        bare=_encoded(ann),
+        with_password=_encoded(f"{ann}:x"),
+        blank_padded=_encoded(f" {ann}:"),
+        upper=_encoded(f"{ann.upper()}:"),
+    )
+    told = door.get("users/me", value)
+    assert told.status == 401
+    assert told.headers["www-authenticate"] == 'Basic realm="lab", Bearer realm="lab"'
+    error = told.json()["error"]
+    assert set(error) == {"type", "message", "userMessage"}
+    assert error["type"] == "invalid_request_error"
+    assert ann not in told.content.decode()
+
+
+def test_no_header_and_two_of_them_are_401(world, kit, ann):
+    assert world.campus.get("users/me").status == 401
+    assert world.campus.get("users/me", kit.basic(ann), kit.basic(ann)).status == 401
+
+
+def test_the_scheme_may_be_written_in_any_case(world, kit, ann):
+    for scheme in ("basic", "BASIC", "bAsIc"):
+        value = kit.basic(ann).replace("Basic", scheme)
+        assert world.campus.get("users/me", value).status == 200
+
+
+@settings(max_examples=50)
+@given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\0"), max_size=60))
+def test_no_header_signs_in_by_chance_or_makes_it_fail(world, value):
+    assert world.campus.get("users/me", value).status == 401
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=40), st.booleans())
+def test_no_key_signs_in_by_chance_or_makes_it_fail(world, key, colon):
+    value = base64.b64encode(key + (b":" if colon else b"")).decode()
+    assert world.campus.get("users/me", f"Basic {value}").status == 401
+
+
+def test_a_key_is_rotated_with_an_overlap(world, kit):
+    old = world.user("rot@x.y")
+    new = world.key("rot@x.y", "second")
+    for key in (old, new):
+        assert world.campus.get("users/me", kit.basic(key)).status == 200
+    with world.database.write() as session:
+        session.execute(update(ApiKey).where(ApiKey.name == "first").values(deleted=now()))
+    assert world.campus.get("users/me", kit.basic(old)).status == 401
+    assert world.campus.get("users/me", kit.basic(new)).status == 200
+    with world.database.write() as session:
+        session.execute(update(ApiKey).values(deleted=None))
+
+
+def test_a_users_suspension_can_be_lifted(world, kit):
+    key = world.user("sus@x.y", suspended=True)
+    assert world.campus.get("users/me", kit.basic(key)).status == 403
+    assert world.campus.get("users/me", kit.id_token("sus@x.y")).status == 403
+    with world.database.write() as session:
+        session.execute(update(User).where(User.email == "sus@x.y").values(suspended=False))
+    assert world.campus.get("users/me", kit.basic(key)).status == 200
+
+
+def test_an_id_token_is_its_emails_user(world, kit, ann):
+    assert world.campus.get("users/me", kit.id_token("ann@x.y")).json()["email"] == "ann@x.y"
+    assert world.campus.get("users/me", kit.id_token("Ann@X.y")).json()["email"] == "ann@x.y"
+    for email in ("nobody@x.y", "", " ann@x.y", "ann@x.y\n", "ann@x.y@x.y", "%"):
+        told = world.campus.get("users/me", kit.id_token(email))
+        assert (told.status, told.json()["error"]["message"]) == (
+            401,
+            "No user has the email address of this ID token.",
+        )
+
+
+def test_one_address_at_two_tenants_is_two_users(world, kit):
+    here = world.user("two@x.y")
+    with world.database.write() as session:
+        there = User(
+            id="ent_two_there",
+            tenant_id=world.tenant_id(session, "clinic"),
+            handle="two",
+            name="Two There",
+            email="two@x.y",
+        )
+        session.add(there)
+        session.flush()
+        session.add(
+            ApiKey(user_id=there.id, name="first", hash=key_hash("sk_there"), created=now())
+        )
+    assert world.campus.get("users/me", kit.basic(here)).json()["id"] == "ent_two@x.y"
+    assert world.clinic.get("users/me", kit.basic("sk_there")).json()["id"] == "ent_two_there"
+    assert world.clinic.get("users/me", kit.basic(here)).status == 401
+    assert world.campus.get("users/me", kit.basic("sk_there")).status == 401
+    # The identity provider speaks for the tenant that trusts it, and for no other.
+    assert world.campus.get("users/me", kit.id_token("two@x.y")).json()["id"] == "ent_two@x.y"
+    assert world.clinic.get("users/me", kit.id_token("two@x.y")).status == 401
+
+
+def test_an_account_can_lose_its_provider(world, kit, ann):
+    with world.database.write() as session:
+        campus = session.scalars(select(Tenant).where(Tenant.name == "campus")).one()
+        url, campus.configuration_url = campus.configuration_url, None
+    try:
+        assert world.campus.get("users/me", kit.id_token("ann@x.y")).status == 401
+        assert world.campus.get("users/me", kit.basic(ann)).status == 200
+    finally:
+        with world.database.write() as session:
+            session.execute(
+                update(Tenant).where(Tenant.name == "campus").values(configuration_url=url)
+            )
+
+
+def test_an_app_is_no_user_unless_it_acts_for_one(world, ann):
+    bearer = f"Bearer {world.token(world.app('me'))}"
+    told = world.campus.get("users/me", bearer)
+    assert (told.status, told.json()["error"]["message"]) == (404, "An app is no user.")
+    for email in ("ann@x.y", "ANN@x.y"):
+        told = world.campus.get("users/me", bearer, on_behalf_of=email)
+        assert told.json()["email"] == "ann@x.y"
+    for email in ("", "nobody@x.y", "ann@x.y, ann@x.y"):
+        assert world.campus.get("users/me", bearer, on_behalf_of=email).status == 403
+    twice = [("on-behalf-of", "ann@x.y")] * 2
+    assert world.campus.get("users/me", bearer, headers=twice).status == 403
+
+
+def test_a_user_acts_for_nobody(world, kit, ann):
+    world.user("bob@x.y")
+    for value in (kit.basic(ann), kit.id_token("ann@x.y")):
+        for email in ("bob@x.y", "ann@x.y", ""):
+            assert world.campus.get("users/me", value, on_behalf_of=email).status == 403
+
+
+def test_an_archived_apps_tokens_work_again_once_it_is_unarchived(world):
+    bearer = f"Bearer {world.token(world.app('arch', organization_id=_organization(world)))}"
+    statuses = []
+    for archived in (False, True, False):
+        with world.database.write() as session:
+            session.execute(update(App).where(App.name == "arch").values(archived=archived))
+        statuses.append(world.campus.get("dna-sequences", bearer).status)
+    assert statuses == [200, 403, 200]
+
+
+def test_an_organization_without_a_project_is_a_grant_that_shows_nothing(world):
+    bearer = f"Bearer {world.token(world.app('bare', organization_id=_organization(world)))}"
+    told = world.campus.get("dna-sequences", bearer)
+    assert (told.status, told.json()) == (200, {"dnaSequences": [], "nextToken": ""})
+
+
+def test_a_deleted_secrets_tokens_end_and_its_successors_go_on(world):
+    old = world.app("turn", organization_id=_organization(world))
+    tokens = [world.token(old), world.token(world.secret("turn", "second"))]
+    statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
+    assert statuses == [200, 200]
+    with world.database.write() as session:
+        session.execute(
+            update(Secret)
+            .where(Secret.app_id == "app_turn", Secret.name == "first")
+            .values(deleted=now())
+        )
+    statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
+    assert statuses == [401, 200]
+
+
+@pytest.fixture(scope="module")
+def fenced(make_world):
+    """A platform whose `campus` is open to some addresses alone."""
+    world = make_world()
+    with world.database.write() as session:
+        for network in ("192.0.2.0/24", "2001:db8::/32"):
+            session.add(IpRange(tenant_id=world.tenant_id(session), network=network))
+    world.user("ann@x.y")
+    world.user("cleo@x.y", tenant="clinic")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("192.0.2.1", 200),
+        ("192.0.2.255", 200),
+        ("::ffff:192.0.2.7", 200),  # the same address in IPv6's writing
+        ("2001:db8::1", 200),
+        ("192.0.3.1", 403),
+        ("2001:db9::1", 403),
+        ("::c000:207", 403),
+        ("testclient", 403),
+        (None, 403),
+    ],
+)
+def test_addresses_within_the_ranges_may_ask(fenced, kit, address, status):
+    ann, cleo = kit.basic("sk_ann@x.y_first"), kit.basic("sk_cleo@x.y_first")
+    assert fenced.campus.get("users/me", ann, address=address).status == status
+    assert fenced.campus.get("users/me", kit.basic("wrong"), address=address).status == 401
+    assert fenced.campus.get("users/me", address=address).status == 401
+    # The other account is open to all.
+    assert fenced.clinic.get("users/me", cleo, address=address).status == 200
+
+
+def _organization(world) -> str:
+    """An organization of `campus` with nothing in it."""
+    with world.database.write() as session:
+        if session.get(Organization, "org_bare") is None:
+            session.add(
+                Organization(id="org_bare", tenant_id=world.tenant_id(session), name="bare")
+            )
+    return "org_bare"

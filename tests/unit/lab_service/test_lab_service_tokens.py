@@ -1,0 +1,242 @@
+"""The token endpoint (contract, Authentication 2; RFC 6749, 4.4 and 5.2)."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select, update
+
+from labext.sandbox.keys import key_hash
+from labext.sandbox.lab.store import App, IpRange, Limit, Secret, Token, now
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture(scope="module")
+def secret(world):
+    """The secret of an app that may do nothing: a token it gets all the same."""
+    return world.app("app")
+
+
+def _refusal(told, status: int, error: str) -> str:
+    """The sentence of a refusal."""
+    body = told.json()
+    assert (told.status, body["error"]) == (status, error), body
+    assert set(body) == {"error", "error_description"}
+    assert ("www-authenticate" in told.headers) == (status == 401)
+    return body["error_description"]
+
+
+def _held(told) -> str:
+    """The access token of an answer as the contract has it."""
+    assert told.status == 200
+    body = told.json()
+    assert set(body) == {"access_token", "token_type", "expires_in"}
+    assert body["token_type"] == "Bearer"
+    assert body["expires_in"] == 900
+    assert told.headers["cache-control"] == "no-store"
+    return body["access_token"]
+
+
+def test_all_three_fields_in_the_form_or_basic_with_the_grant_type_alone(world, kit, secret):
+    by_form = _held(world.campus.token(client_id="id-app", client_secret=secret))
+    by_basic = _held(world.campus.token(kit.basic("id-app", secret)))
+    named = _held(world.campus.token(kit.basic("id-app", secret), client_id="id-app"))
+    escaped = kit.basic(quote("id-app", safe="").replace("-", "%2D"), secret.replace("_", "%5F"))
+    assert len({by_form, by_basic, named, _held(world.campus.token(escaped))}) == 4
+    for token in (by_form, by_basic):
+        # 404: it is an app's.
+        assert world.campus.get("users/me", f"Bearer {token}").status == 404
+        assert world.campus.get("users/me", f"bearer {token}").status == 404
+        assert world.clinic.get("users/me", f"Bearer {token}").status == 401
+
+
+def test_only_hashes_are_kept(world, secret):
+    token = _held(world.campus.token(client_id="id-app", client_secret=secret))
+    assert len(token) >= 43, "256 bits"
+    with world.database.read() as session:
+        assert session.scalars(select(Token).where(Token.hash == key_hash(token))).one()
+    path = Path(world.database.engine.url.database)
+    kept = b"".join(path.with_name(path.name + end).read_bytes() for end in ("", "-wal"))
+    assert key_hash(token).encode() in kept
+    assert token.encode() not in kept
+
+
+def test_a_token_ends_after_its_seconds(world, secret):
+    token = _held(world.campus.token(client_id="id-app", client_secret=secret))
+    with world.database.read() as session:
+        expires = session.scalars(select(Token.expires).where(Token.hash == key_hash(token))).one()
+    assert time.time() + 890 < expires < time.time() + 910
+    ended = [world.token(secret, seconds=seconds) for seconds in (-0.001, -1, 5)]
+    statuses = [world.campus.get("users/me", f"Bearer {each}").status for each in ended]
+    assert statuses == [401, 401, 404]
+
+
+def test_the_limit_says_how_long_it_lives(make_world):
+    world = make_world()
+    secret = world.app("app")
+    with world.database.write() as session:
+        session.add(Limit(name="token_seconds", value=7))
+    told = world.campus.token(client_id="id-app", client_secret=secret)
+    assert told.json()["expires_in"] == 7
+    with world.database.read() as session:
+        assert session.scalars(select(Token.expires)).one() < time.time() + 7
+
+
+def test_tokens_that_have_long_expired_are_swept(world, secret):
+    long_ago, lately = world.token(secret, seconds=-4000), world.token(secret, seconds=-600)
+    _held(world.campus.token(client_id="id-app", client_secret=secret))
+    with world.database.read() as session:
+        kept = set(session.scalars(select(Token.hash)))
+    assert key_hash(long_ago) not in kept
+    assert key_hash(lately) in kept, "the log can still tell whose it was"
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [
+        ({"grant_type": ""}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": "authorization_code", "code": "x"}, "unsupported_grant_type"),
+        ({"grant_type": "CLIENT_CREDENTIALS"}, "unsupported_grant_type"),
+        ({"grant_type": "client_credentials "}, "unsupported_grant_type"),
+        ({"client_id": ""}, "invalid_request"),
+        ({"client_secret": ""}, "invalid_request"),
+    ],
+)
+def test_a_form_that_asks_for_something_else(world, secret, form, error):
+    whole = {"client_id": "id-app", "client_secret": secret} | form
+    _refusal(world.campus.token(**whole), 400, error)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (None, "{form}"),
+        ("application/json", '{{"grant_type":"client_credentials"}}'),
+        ("multipart/form-data; boundary=x", "{form}"),
+        ("text/plain", "{form}"),
+        ("", "{form}"),
+        (FORM, ""),
+        (FORM, "{form}&grant_type=client_credentials"),
+        (FORM, "{form}&client_id=id-app"),
+        (FORM, "{form}&client_secret=x"),
+        (FORM, "{form}&x=%ff"),
+        (FORM, "{form}" + "&x=1" * 30),
+        (FORM, "{form}&x=" + "x" * 20_000),
+        (FORM, "x" * 20_000 + "&{form}"),
+    ],
+)
+def test_a_body_that_is_no_such_form(world, secret, content_type, body):
+    form = f"grant_type=client_credentials&client_id=id-app&client_secret={secret}"
+    headers = [] if content_type is None else [("content-type", content_type)]
+    told = world.campus.ask(
+        "POST", "/api/v2/token", headers=headers, body=body.format(form=form).encode()
+    )
+    _refusal(told, 400, "invalid_request")
+
+
+@pytest.mark.parametrize("content_type", [FORM, FORM.upper(), f"{FORM}; charset=utf-8"])
+def test_the_content_type_may_have_a_charset_and_an_unknown_field_is_let_be(
+    world, secret, content_type
+):
+    form = f"grant_type=client_credentials&scope=all&client_id=id-app&client_secret={secret}"
+    told = world.campus.ask(
+        "POST", "/api/v2/token", headers=[("content-type", content_type)], body=form.encode()
+    )
+    _held(told)
+
+
+def test_credentials_that_are_not_an_apps(world, kit, secret):
+    other = world.app("other")
+    deleted = world.secret("app", "deleted", deleted=True)
+    ann = world.user("tok@x.y")
+    wrong = [
+        ("id-app", "x"),
+        ("id-app", other),
+        ("id-app", secret.upper()),
+        ("id-app", f" {secret}"),
+        ("id-app", deleted),
+        ("id-other", secret),
+        ("app", secret),
+        ("\0", secret),
+        (ann, ann),
+    ]
+    for client_id, client_secret in wrong:
+        told = world.campus.token(client_id=client_id, client_secret=client_secret)
+        _refusal(told, 401, "invalid_client")
+        _refusal(world.campus.token(kit.basic(client_id, client_secret)), 401, "invalid_client")
+    told = world.clinic.token(client_id="id-app", client_secret=secret)
+    _refusal(told, 401, "invalid_client")
+
+
+def test_a_header_that_is_no_basic(world, kit, secret):
+    whole = {"client_id": "id-app", "client_secret": secret}
+    bearer = _held(world.campus.token(**whole))
+    for value in (f"Bearer {bearer}", "Basic", "Basic x", "Basic eA==", "Digest x"):
+        _refusal(world.campus.token(value), 401, "invalid_client")
+        _refusal(world.campus.token(value, **whole), 401, "invalid_client")
+    good = kit.basic("id-app", secret)
+    _refusal(world.campus.token(good, good), 401, "invalid_client")
+
+
+def test_two_ways_at_once(world, kit, secret):
+    good = kit.basic("id-app", secret)
+    _refusal(world.campus.token(good, client_secret=secret), 400, "invalid_request")
+    _refusal(world.campus.token(good, client_id="id-other"), 400, "invalid_request")
+
+
+def test_an_archived_app_gets_no_token_until_it_is_unarchived(world, secret):
+    whole = {"client_id": "id-app", "client_secret": secret}
+    with world.database.write() as session:
+        session.execute(update(App).where(App.name == "app").values(archived=True))
+    _refusal(world.campus.token(**whole), 400, "unauthorized_client")
+    _refusal(world.campus.token(**whole | {"client_secret": "x"}), 401, "invalid_client")
+    with world.database.write() as session:
+        session.execute(update(App).where(App.name == "app").values(archived=False))
+    _held(world.campus.token(**whole))
+
+
+def test_secrets_are_rotated_with_an_overlap(world):
+    old = world.app("rotated")
+    new = world.secret("rotated", "second")
+    for secret in (old, new):
+        _held(world.campus.token(client_id="id-rotated", client_secret=secret))
+    with world.database.write() as session:
+        session.execute(update(Secret).where(Secret.hash == key_hash(old)).values(deleted=now()))
+    told = world.campus.token(client_id="id-rotated", client_secret=old)
+    assert "deleted" in _refusal(told, 401, "invalid_client")
+    _held(world.campus.token(client_id="id-rotated", client_secret=new))
+
+
+def test_an_address_outside_the_ranges_gets_no_token(make_world):
+    world = make_world()
+    whole = {"client_id": "id-app", "client_secret": world.app("app")}
+    with world.database.write() as session:
+        session.add(IpRange(tenant_id=world.tenant_id(session), network="192.0.2.0/24"))
+    _held(world.campus.token(**whole, address="192.0.2.1"))
+    told = world.campus.token(**whole, address="192.0.3.1")
+    _refusal(told, 403, "access_denied")
+    told = world.campus.token(**whole | {"client_secret": "x"}, address="192.0.3.1")
+    _refusal(told, 401, "invalid_client")
+    with world.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Token)) == 1
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
+def test_no_request_gets_a_token_by_chance_or_makes_it_fail(world, secret, body, header):
+    told = world.campus.ask(
+        "POST",
+        "/api/v2/token",
+        *([] if header is None else [header]),
+        headers=[("content-type", FORM)],
+        body=b"grant_type=client_credentials&" + body,
+    )
+    assert told.status in (400, 401)
+    assert told.json()["error"] in ("invalid_request", "invalid_client", "unsupported_grant_type")
