@@ -145,9 +145,9 @@ def _saved_pipelines(jobs: JobsClient) -> list[str]:
 
 
 def _sequence_columns() -> list[str]:
-    from labext.lab import records
+    from labext.lab.fields import KINDS
 
-    return list(records.COLUMNS)
+    return list(KINDS)
 
 
 def _after_comma(words: Sequence[str], typed: str) -> list[str]:

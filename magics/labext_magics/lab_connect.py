@@ -10,6 +10,7 @@ from labext_magics import kinds
 from labext_magics.connecting import SignIn
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
+from labext_magics.lab_look import described
 from labext_magics.methods import Method
 from labext_magics.options import CA_BUNDLE, KEEP, SAVE, WHERE
 
@@ -69,7 +70,7 @@ def _accepts(target: Connection) -> str:
 
     if target.secrets:
         with LabClient.reached(target) as client:
-            return str(client.whoami())
+            return described(client.whoami())
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
         client.whoami()  # says that nobody is there, or asks who it is
     raise SignInError(f"The platform at {target.base_url} has to know who asks.", "Sign in.")

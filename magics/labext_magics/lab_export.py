@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +15,14 @@ from labext_magics.rows import frame_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_SUFFIXES = {
-    "fasta": (".fasta", ".fa", ".fas", ".fna", ".ffn"),
-    "genbank": (".gb", ".gbk", ".genbank"),
-}
+    from labext.lab.files import Format
 
-_NEEDED = {"fasta": ("name", "bases"), "genbank": ("name", "bases", "annotations", "isCircular")}
-"""What a file of each format says of a sequence."""
+_SHOWN = ("annotations", "isCircular")
+"""What a GenBank file shows besides the name and the bases."""
 
 
 def export(
-    call: Call, *, name: list[str], from_: Any, format: str | None, to: Path, force: bool
+    call: Call, *, name: list[str], from_: Any, format: Format | None, to: Path, force: bool
 ) -> None:
     """Write sequences of the platform, or of a frame, to a file, and say where they are."""
     from labext.lab import files
@@ -36,44 +32,37 @@ def export(
             "`%lab export` takes the names of sequences, or `--from` a frame of them.",
             f"Example: `{EXPORT.examples[0]}`.",
         )
-    form = format or _by_suffix(to)
     if from_ is None:
-        records = [call.lab.sequence(each) for each in name]
+        records: Any = [call.lab.sequence(each) for each in dict.fromkeys(name)]
     else:
-        records = _of_frame(frame_of(from_), form)
-    output.say(files.write(records, to, form, force=force))
-
-
-def _by_suffix(to: Path) -> str:
-    for form, suffixes in _SUFFIXES.items():
-        if to.suffix.lower() in suffixes:
-            return form
-    raise InputError(
-        f"{to} does not say which format it is to have.",
-        "Add `--format fasta` or `--format genbank`.",
+        records = frame_of(from_)
+    before = _stamp(to)
+    written = files.write(records, to, format=format, force=force)
+    if from_ is not None and (format or files.SUFFIXES.get(to.suffix.lower())) == "genbank":
+        _tell_missing(records)
+    many = wording.count(len(records), "sequence")
+    same = before is not None and _stamp(written) == before
+    output.say(
+        f"{written} holds the same {many} already." if same else f"Wrote {many} to {written}."
     )
 
 
-def _of_frame(frame: pd.DataFrame, form: str) -> list[Mapping[str, Any]]:
-    """Return a record for each row; InputError where the frame lacks what the file has to say."""
-    missing = [column for column in _NEEDED[form] if column not in frame.columns]
+def _tell_missing(frame: pd.DataFrame) -> None:
+    missing = [column for column in _SHOWN if column not in frame.columns]
     if missing:
-        raise InputError(
-            f"The frame has no column {wording.listed(missing)}, which a {form} file needs.",
-            "List the sequences with these columns: `%lab sequences` without `--columns` has all.",
+        output.say(
+            f"The frame has no column {wording.listed(missing)}: the file says nothing of that. "
+            "`%lab sequences` without `--columns` has all."
         )
-    if frame.empty:
-        raise InputError("The frame has no rows.", "List some sequences first.")
-    return [
-        {str(key): value for key, value in row.items() if not _is_empty(value)}
-        for row in frame.to_dict("records")
-    ]
 
 
-def _is_empty(value: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is replaced; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 EXPORT = Command(
@@ -83,7 +72,9 @@ EXPORT = Command(
     [Parameter("NAME", kinds.SEQUENCE, "a sequence, by its name or its id", many=True)],
     [
         Parameter("from", kinds.VARIABLE, "the sequences: a frame, as `%lab sequences` gives it"),
-        Parameter("format", kinds.choice(*_SUFFIXES), "the file's format; else its suffix says it"),
+        Parameter(
+            "format", kinds.choice("fasta", "genbank"), "the file's format; else its suffix says it"
+        ),
         Parameter("to", kinds.PATH, "the file", required=True),
         Parameter("force", None, "replace a file that holds something else"),
     ],

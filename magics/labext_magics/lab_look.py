@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from labext.errors import SignInError
+from labext.errors import AccessError, SignInError
 from labext_magics import output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command
@@ -13,6 +13,18 @@ from labext_magics.options import OUT
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.lab import LabClient
+    from labext.lab.identity import Identity
+
+_BY = {"key": "API key", "oidc": "ID token"}
+"""An app says itself how it signed in."""
+
+
+def described(who: Identity) -> str:
+    """Return who somebody is to the platform, and how they signed in."""
+    way = _BY.get(who.method or "")
+    return f"{who}, by {way}" if way else str(who)
+
 
 def whoami(call: Call) -> pd.DataFrame:
     """Say who the tenant takes the caller for, and return it as a row."""
@@ -20,7 +32,7 @@ def whoami(call: Call) -> pd.DataFrame:
 
     found, lab = call.session.connected("lab")
     who = lab.whoami()
-    output.say(f"{who}, at {found.base_url}.")
+    output.say(f"{described(who)}, at {found.base_url}")
     row = {
         "name": who.name,
         "email": who.email,
@@ -32,27 +44,38 @@ def whoami(call: Call) -> pd.DataFrame:
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return which tenant is in use, as whom, and what is left of the limit: never a secret."""
+    """Return which tenant is in use, as whom, and what is left of the limit: never a secret.
+
+    A tenant that refuses the caller still answers; one that doesn't is an error.
+    """
     import pandas as pd
 
-    from labext import config
+    from labext.config import connection
 
-    found = config.connection("lab")
+    found = connection("lab")
     rows = {
         "profile": found.profile or "none (environment, or connected by address)",
         "address": found.base_url,
-        **_answer(call),
     }
+    try:
+        rows |= _told(call.lab)
+    except (SignInError, AccessError) as error:
+        rows["answers"] = f"no entry: {error.what} {error.next_step}"
     return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="lab"))
 
 
-def _answer(call: Call) -> dict[str, str]:
-    """Return what the tenant says; one that takes nobody still answers."""
-    try:
-        who = call.lab.whoami()
-    except SignInError as error:
-        return {"signed in as": f"nobody: {error.what} {error.next_step}"}
-    return {"signed in as": str(who)}
+def _told(lab: LabClient) -> dict[str, str]:
+    """Return what the tenant tells of the caller."""
+    who, standing = lab.whoami(), lab.standing()
+    rows = {"answers": "yes, and accepts the caller", "signed in as": described(who)}
+    if (seconds := lab.token_expires_in) is not None:
+        rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    if (rate := standing.rate) is not None:
+        of = "" if rate.limit is None else f" of {rate.limit:,}"
+        rows["requests left"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
+    if standing.sequences is not None:
+        rows["sequences"] = f"{standing.sequences:,}"
+    return rows
 
 
 COMMANDS = (

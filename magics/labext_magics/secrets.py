@@ -52,5 +52,5 @@ def refusal(what: str, service: str) -> InputError:
         f"This line has {what} on it, and a line is kept in the notebook and in the history: "
         "it was not used.",
         f"Delete the line, renew the key if it was a real one, and run `%{service} connect` "
-        f"without it: it takes the key from {' or '.join(names)} or the keyring, or asks for it.",
+        f"without it: it takes the key from {', '.join(names)} or the keyring, or asks for it.",
     )
