@@ -7,37 +7,52 @@ client that is beneath them. Names load when they are first used, so that an imp
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from labext.errors import LabextError
     from labext.jobs import JobsClient
+    from labext.lab import LabClient
     from labext.transport import Rate
 
-__all__ = ["JobsClient", "LabextError", "Rate", "connect"]
+__all__ = ["JobsClient", "LabClient", "LabextError", "Rate", "connect"]
 
 _HOMES = {
     "JobsClient": "labext.jobs",
+    "LabClient": "labext.lab",
     "LabextError": "labext.errors",
     "Rate": "labext.transport",
 }
 
 
-def connect(service: Literal["jobs"], profile: str | None = None) -> JobsClient:
+@overload
+def connect(service: Literal["jobs"], profile: str | None = None) -> JobsClient: ...
+@overload
+def connect(service: Literal["lab"], profile: str | None = None) -> LabClient: ...
+def connect(service: Literal["lab", "jobs"], profile: str | None = None) -> LabClient | JobsClient:
     """Return a client for a service, from a profile, the environment or the sandbox.
 
     Raises:
         SetupError: nothing says where the service is.
+        SignInError: nothing says how to sign in to the lab platform.
     """
     from labext.config import connection
     from labext.errors import InputError
-    from labext.jobs import JobsClient
 
-    if service != "jobs":
-        raise InputError(f"There is no client for {service!r}.", 'Use `labext.connect("jobs")`.')
-    return JobsClient.reached(connection(service, profile))
+    if service == "lab":
+        from labext.lab import LabClient
+
+        return LabClient.reached(connection(service, profile))
+    if service == "jobs":
+        from labext.jobs import JobsClient
+
+        return JobsClient.reached(connection(service, profile))
+    raise InputError(
+        f"There is no client for {service!r}.",
+        'Use `labext.connect("lab")` or `labext.connect("jobs")`.',
+    )
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

@@ -24,8 +24,8 @@ class Column(NamedTuple):
 
     `text` is a string; `time` a UTC timestamp in microseconds; `number` a float; `integer` and
     `boolean` may be missing; `category` is a state or another word of few; `json` is what a string
-    of JSON says, or the value itself where it came parsed; `value` is what came parsed, strings
-    included, kept as it is.
+    of JSON says, or the value itself where it came parsed; `value` is what came parsed, kept as it
+    is: its texts are tame already (`labext.steering.tamed`).
     """
 
     name: str

@@ -35,7 +35,7 @@ def steers(text: str) -> bool:
             return True
     elif _STEERING.search(text):
         return True
-    return _ESCAPED.search(text) is not None
+    return "\\" in text and _ESCAPED.search(text) is not None  # the first is far cheaper
 
 
 def tamed(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json as stdlib_json
 from collections.abc import Mapping
 from typing import Any
@@ -108,9 +109,23 @@ def parse(content: bytes) -> Any:
         ValueError: it is no JSON.
     """
     try:
-        return orjson.loads(content)
+        return _read(content)
     except ValueError:
         try:
             return stdlib_json.loads(content)
         except RecursionError:
             raise ValueError("nested too deeply") from None
+
+
+def _read(content: bytes) -> Any:
+    """Read JSON without a search for garbage in between, which takes twice as long as the reading.
+
+    Nothing that is being read can be garbage yet, and no other thread runs meanwhile.
+    """
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        return orjson.loads(content)
+    finally:
+        if searching:
+            gc.enable()

@@ -175,12 +175,3 @@ def test_a_value_that_came_parsed_stays_what_it_is(cell: Any) -> None:
     table = frame([{"v": cell}], [Column("v", "value")])
     assert table["v"].dtype == object
     assert table["v"].tolist() == [cell]
-
-
-def test_a_value_steers_no_terminal_however_deep_it_is_hidden() -> None:
-    deep: Any = "a"
-    for _ in range(2000):
-        deep = [deep]
-    rows: list[dict[str, Any]] = [{"v": {"k\x1b": ["x\x1b[2J", "\u202egnp"]}}, {"v": deep}]
-    for table in (frame(rows[:1], [Column("v", "value")]), frame(rows, [Column("v", "value")])):
-        assert table["v"].iloc[0] == {"k\ufffd": ["x\ufffd[2J", "\ufffdgnp"]}

@@ -1,0 +1,192 @@
+"""The lab platform as a user of Python sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from requests.auth import AuthBase
+
+from labext.config import Connection
+from labext.lab import lookup
+from labext.lab.address import api_of, tenant_of
+from labext.lab.auth import ClientCredentials
+from labext.lab.auth.choosing import chosen
+from labext.lab.columns import Columns
+from labext.lab.failures import explainer
+from labext.lab.filters import Filters
+from labext.lab.identity import Identity, identity
+from labext.lab.listing import Lister
+from labext.lab.paging import Record
+from labext.lab.standing import Standing, standing
+from labext.transport import Rate, Transport
+from labext.transport.sharing import shared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class LabClient:
+    """A client for one tenant of the lab platform, with one way to sign in.
+
+    Every method asks the platform when it is called, and raises a `LabextError` that says what
+    happened and what to do. Clients of one identity in a process share its allowance.
+
+    Args:
+        base_url: the tenant's address, with or without `/api/v2`; HTTPS alone.
+        auth: `ApiKey`, `ClientCredentials`, `IdToken`, or another of `requests`; None for none.
+        rate: the limit to keep until the platform names its own; None for no pacing.
+        verify: True, or the path of a CA bundle.
+
+    Raises:
+        InputError: the address is none, or not HTTPS: nothing is sent then.
+        SetupError: the CA bundle is not there.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        auth: AuthBase | None = None,
+        *,
+        rate: Rate | None = Rate(100, 10),  # noqa: B008 - immutable
+        verify: bool | str = True,
+    ) -> None:
+        self.base_url = tenant_of(base_url)
+        if isinstance(auth, ClientCredentials):
+            auth.at(self.base_url, verify)
+        self._method: str | None = None if auth is None else getattr(auth, "method", "other")
+        self._client_id: str | None = getattr(auth, "client_id", None)
+        self._auth = auth
+        who = "nobody" if auth is None else getattr(auth, "identity", f"auth {id(auth)}")
+        self._transport = Transport(
+            api_of(self.base_url),
+            auth=auth,
+            rate=rate,
+            pacer=shared(self.base_url, who, rate),
+            verify=verify,
+            explain=explainer(self._method),
+            service="lab platform",
+        )
+        self._lister = Lister(self._transport)
+
+    @classmethod
+    def reached(cls, connection: Connection) -> Self:
+        """Return a client for the tenant that a profile, the environment or the sandbox names.
+
+        It signs in by the connection's `method` (`key`, `oauth`, `oidc`); without one by the first
+        of API key, client ID and secret, and ID token that is there.
+
+        Raises:
+            SignInError: there is nothing to sign in with.
+        """
+        verify = connection.options.get("ca_bundle", True)
+        return cls(connection.base_url, chosen(connection), verify=verify)
+
+    def __repr__(self) -> str:
+        return f"LabClient({self.base_url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        self._transport.close()
+
+    def whoami(self) -> Identity:
+        """Return who the platform takes the caller for; its `known` is False where it doesn't say.
+
+        Raises:
+            SignInError: it does not know the caller.
+        """
+        return identity(self._transport, self._method, self._client_id)
+
+    def standing(self) -> Standing:
+        """Return how many sequences the caller may see, and what is left of the limit.
+
+        Raises:
+            AccessError: the caller may not list.
+        """
+        return standing(self._transport)
+
+    @property
+    def token_expires_in(self) -> float | None:
+        """Seconds until the token in use expires; None without one, or where nobody has told."""
+        seconds: float | None = getattr(self._auth, "expires_in", None)
+        return seconds
+
+    def sequences(
+        self,
+        limit: int | None = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        spread: bool = False,
+        **filters: Any,
+    ) -> pd.DataFrame:
+        """Return the sequences that the caller may see as a typed DataFrame, a row each.
+
+        Columns: id, name, length, isCircular, bases, createdAt, modifiedAt (UTC), folderId,
+        creator, schema, aliases, annotations, fields, customFields, and further ones, all of them
+        also in an empty list. What holds other things (dictionaries, lists) is kept as it came.
+
+        Args:
+            limit: rows wanted in all; None for every one.
+            columns: those wanted, in their order; also one within a field: `fields.Volume`,
+                `creator.name`. Only these fields are asked for.
+            spread: in place of `fields`, `customFields`, `creator` and `schema` a column for each
+                thing in them.
+            filters: only sequences with all of these.
+
+                - ids, names, creator_ids: any of several values, as texts or as one with commas.
+                - name, name_includes: also an alias or the registry ID; letters in any case.
+                - bases: exactly these, on either strand; of a circle wherever it is opened.
+                - folder_id, project_id, schema_id, archive_reason.
+                - created_at, modified_at: `"> 2024-01-01"`, `"> 2024-01-01 AND < 2024-07-01"`, a
+                  date or time since which, or a pair of them.
+                - min_length, max_length (bases), circular: applied here, not by the platform.
+                - sort: `createdAt`, `modifiedAt` or `name`, with `:asc` or `:desc` after it. Of
+                  more than a hundred ids or names it holds within each hundred.
+
+        Raises:
+            InputError: a filter or a column that there isn't; a near one is told.
+            AccessError: the caller may not list, or not there.
+            ServiceError: the list makes no sense, or does not end.
+        """
+        from labext.lab.records import frame
+        from labext.lab.rowviews import SequenceRows
+
+        sifted = Filters(filters)
+        wanted = Columns(columns, sifted.reads)
+        table = frame(self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread)
+        wanted.check_within(len(table))
+        return SequenceRows(table)
+
+    def iter_sequences(
+        self,
+        limit: int | None = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        **filters: Any,
+    ) -> Iterator[Record]:
+        """Yield records as the platform gives them, page by page; arguments as for `sequences`."""
+        sifted = Filters(filters)
+        pages = self._lister.pages(limit, Columns(columns, sifted.reads), sifted)
+        return (record for page in pages for record in page)
+
+    def sequence(self, name: str) -> Record:
+        """Return one sequence's record as the platform gives it.
+
+        Args:
+            name: its name or its ID; else an alias, or its registry ID.
+
+        Raises:
+            NotFoundError: none that the caller may see is called so; a near name is told.
+            ConflictError: several are; their IDs are told.
+        """
+        return lookup.one(self._lister, name)
+
+    def names(self, limit: int | None = 1000) -> list[str]:
+        """Return the names of the sequences that were changed last, each once."""
+        return lookup.names(self._lister, limit)

@@ -1,0 +1,106 @@
+"""Lists in pages: every form in which a page may come, and paging that ends.
+
+Real services answer `{"dnaSequences": […], "nextToken": "…"}`, the token empty on the last page
+(real services, lab). The contract shows no shape, so a bare array is read too, and an object that
+holds one list of records under another key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from labext.errors import ServiceError
+
+Record = dict[str, Any]
+
+_KEY = "dnaSequences"
+
+_FRUITLESS = 100
+"""Pages on end that bring no new record, after which a list counts as one without end."""
+
+
+class Page(NamedTuple):
+    """A page's records, and the token of the next one.
+
+    Attributes:
+        records: as they came.
+        token: empty at the end of the list.
+        told: the answer has a place for the token, empty or not.
+    """
+
+    records: list[Record]
+    token: str
+    told: bool
+
+
+def page(answer: Any) -> Page:
+    """Return the page out of an answer.
+
+    Raises:
+        ServiceError: it holds no list of records, or several.
+    """
+    fields = answer if isinstance(answer, dict) else {"": answer}
+    lists = [name for name, value in fields.items() if _is_list(value)]
+    if _KEY in lists:
+        lists = [_KEY]
+    elif len(lists) > 1:
+        lists = [name for name in lists if fields[name]] or lists[:1]
+    if len(lists) != 1:
+        raise ServiceError("The lab platform's list of sequences makes no sense.")
+    token = fields.get("nextToken")
+    if isinstance(token, dict | list | float):
+        raise ServiceError("The lab platform's list of sequences tells no way to its next page.")
+    # 0 may be a token; only what is empty or missing ends a list
+    end = token is None or token is False or token == ""
+    return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def pages(ask: Callable[[str], Page], seen: set[str]) -> Iterator[list[Record]]:
+    """Yield the records of each page, those that came before left out.
+
+    A record that is changed while the list is read moves in it, and may come a second time.
+
+    Args:
+        ask: returns the page of a token; the first one's is empty.
+        seen: the IDs of records that came before; those that come are added.
+
+    Raises:
+        ServiceError: the list does not end: the same token comes twice, or page after page has
+            nothing new.
+    """
+    token, tokens, fruitless = "", {""}, 0
+    while True:
+        found = ask(token)
+        new = [record for record in found.records if _is_new(record, seen)]
+        fruitless = 0 if new else fruitless + 1
+        if found.token and (found.token in tokens or fruitless == _FRUITLESS):
+            raise ServiceError(
+                "The lab platform's list of sequences goes round in a circle.",
+                "Give a limit, or tell whoever runs the platform.",
+            )
+        yield new
+        token = found.token
+        if not token:
+            return
+        tokens.add(token)
+
+
+def name_of(record: Record) -> str | None:
+    """Return the ID by which a record is known again, if it has one."""
+    name = record.get("id")
+    return name if isinstance(name, str) and name else None
+
+
+def _is_new(record: Record, seen: set[str]) -> bool:
+    name = name_of(record)
+    if name is None:
+        return True
+    if name in seen:
+        return False
+    seen.add(name)
+    return True
