@@ -10,6 +10,7 @@ import hashlib
 import json
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 from jwt.exceptions import InvalidKeyError
 
-from labext.sandbox.folder import Lock, read_json, write_json
+from labext.sandbox.folder import Lock, write_json
 
 ALGORITHM = "RS256"
 
@@ -56,12 +57,17 @@ def rotate(secrets: Path) -> list[SigningKey]:
 
 
 def _read(secrets: Path) -> list[SigningKey]:
-    kept = read_json(_file(secrets)).get("keys", [])
     try:
-        found = [RSAAlgorithm.from_jwk(each) for each in kept]
-    except (InvalidKeyError, TypeError, ValueError):
-        return []  # damaged: new ones take their place
-    return [SigningKey(_kid(key), key) for key in found if isinstance(key, rsa.RSAPrivateKey)]
+        return list(_parsed(_file(secrets).read_bytes()))
+    except (FileNotFoundError, InvalidKeyError, KeyError, TypeError, ValueError):
+        return []  # damaged, if it is there: new ones take their place
+
+
+@lru_cache(maxsize=4)
+def _parsed(content: bytes) -> tuple[SigningKey, ...]:
+    """The keys in a file's content; reading one takes as long as signing with it."""
+    found = [RSAAlgorithm.from_jwk(each) for each in json.loads(content)["keys"]]
+    return tuple(SigningKey(_kid(key), key) for key in found if isinstance(key, rsa.RSAPrivateKey))
 
 
 def _added(secrets: Path, *, unless_there: bool) -> list[SigningKey]:

@@ -19,6 +19,8 @@ LONGEST = 16_384
 
 REQUIRED = ("iss", "sub", "aud", "exp", "iat")
 
+_NOT_UNDERSTOOD = "The ID token is no JSON web token that is understood here."
+
 _FAULTS: list[tuple[type[jwt.PyJWTError], str]] = [
     (jwt.ExpiredSignatureError, "The ID token has expired."),
     (jwt.ImmatureSignatureError, "The ID token is not valid yet."),
@@ -98,16 +100,15 @@ class Verifier:
 
 
 def _header(token: str) -> dict[str, Any]:
+    """What a token says of itself; one with extensions that must be understood is refused."""
     try:
         if len(token) > LONGEST:
             raise ValueError
         header = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, ValueError, RecursionError):
-        raise Unverified("The ID token is no JSON web token.") from None
-    if not isinstance(header.get("kid", ""), str):
-        raise Unverified("The ID token is no JSON web token.")
-    if "crit" in header:
-        raise Unverified("The ID token asks for extensions that are not known here.")
+        raise Unverified(_NOT_UNDERSTOOD) from None
+    if not isinstance(header.get("kid", ""), str) or "crit" in header:
+        raise Unverified(_NOT_UNDERSTOOD)
     return header
 
 

@@ -1,0 +1,141 @@
+"""A provider on loopback, over HTTPS, whose documents and tokens a test makes as it likes."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from labext.sandbox.lab import tls
+from labext.sandbox.lab.oidc import keys
+from labext.sandbox.lab.oidc.documents import WELL_KNOWN
+from labext.sandbox.lab.oidc.verifying import Verifier
+
+AUDIENCE = "the-tenant"
+
+
+class FakeProvider:
+    """Attributes:
+    documents: what stands at each path; bytes as they are, a number as a status.
+    asked: the paths that were asked for.
+    """
+
+    def __init__(self, origin: str, folder: Path) -> None:
+        self.origin, self.folder = origin, folder
+        self.asked: list[str] = []
+        self.documents: dict[str, Any] = {}
+        self.publish()
+
+    @property
+    def configuration_url(self) -> str:
+        return self.origin + WELL_KNOWN
+
+    @property
+    def key(self) -> keys.SigningKey:
+        return keys.signing_keys(self.folder)[0]
+
+    def publish(self, **changed: Any) -> None:
+        """Publish the keys as they are now, and the configuration with changes."""
+        self.documents[WELL_KNOWN] = {
+            "issuer": self.origin,
+            "jwks_uri": f"{self.origin}/jwks",
+            "id_token_signing_alg_values_supported": ["RS256"],
+        } | changed
+        found = keys.signing_keys(self.folder)
+        self.documents["/jwks"] = {"keys": [key.published for key in found]}
+
+    def claims(self, **changed: Any) -> dict[str, Any]:
+        """Claims that hold, with changes; None leaves one out."""
+        now = int(time.time())
+        found = {
+            "iss": self.origin,
+            "sub": "1",
+            "aud": AUDIENCE,
+            "iat": now,
+            "exp": now + 600,
+            "email": "student@sandbox.local",
+        } | changed
+        return {name: value for name, value in found.items() if value is not None}
+
+    def token(self, **changed: Any) -> str:
+        """A token of its newest key."""
+        return jwt.encode(
+            self.claims(**changed), self.key.private, "RS256", headers={"kid": self.key.kid}
+        )
+
+
+class Handler(BaseHTTPRequestHandler):
+    provider: FakeProvider
+
+    def do_GET(self) -> None:
+        self.provider.asked.append(self.path)
+        found = self.provider.documents.get(self.path, 404)
+        status = found if isinstance(found, int) else 200
+        body = found if isinstance(found, bytes) else json.dumps(found).encode()
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeProvider, Path]]:
+    folder = tmp_path_factory.mktemp("provider")
+    certificate = tls.certificate(folder, folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.chain)
+    handler = type("Served", (Handler,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    handler.provider = FakeProvider(f"https://localhost:{server.server_port}", folder)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield handler.provider, tls.bundle(folder)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def provider(served: tuple[FakeProvider, Path]) -> FakeProvider:
+    found = served[0]
+    found.publish()
+    found.documents = {path: found.documents[path] for path in (WELL_KNOWN, "/jwks")}
+    found.asked.clear()
+    return found
+
+
+@pytest.fixture
+def bundle(served: tuple[FakeProvider, Path]) -> Path:
+    return served[1]
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def verifier(provider: FakeProvider, bundle: Path, clock: Callable[[], float]) -> Verifier:
+    return Verifier(provider.configuration_url, AUDIENCE, bundle, clock)
