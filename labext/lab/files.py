@@ -1,0 +1,160 @@
+"""Sequences to FASTA and GenBank files, and back, exactly.
+
+A record that was written comes back as it was, annotations and all, as long as no other program
+changed the file; what one changed counts (`labext.lab.keeping`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from labext.errors import ConflictError, InputError, NotFoundError
+from labext.lab import fasta, writable
+from labext.lab.keeping import Fields
+from labext.storage import make_folder, write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Format = Literal["fasta", "genbank"]
+
+SUFFIXES: Mapping[str, Format] = {
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".fna": "fasta",
+    ".gb": "genbank",
+    ".gbk": "genbank",
+    ".genbank": "genbank",
+}
+"""What a file's name says of its format."""
+
+
+def write(
+    records: pd.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]],
+    path: str | PathLike[str],
+    *,
+    format: Format | None = None,
+    force: bool = False,
+    plain: bool = False,
+) -> Path:
+    """Write sequences to a file, which is there whole, or as it was.
+
+    One that holds the same already is kept as it is.
+
+    Args:
+        records: a frame with the columns `name` and `bases`, a record, or several.
+        path: where; folders that are missing are made.
+        format: `fasta` or `genbank`; None goes by the end of the path.
+        force: whether a file that holds something else is replaced.
+        plain: FASTA with nothing but the names and the bases.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConflictError: the file holds something else, or two sequences have one name.
+        InputError: there is nothing to write, a column is missing, or a row has no bases.
+        SetupError: GenBank, and Biopython is not installed.
+        StorageError: the file can't be written.
+    """
+    target = Path(path).expanduser()
+    kind = _format(target, format)
+    rows = writable.rows(records)
+    text = _genbank(rows) if kind == "genbank" else _fasta(rows, plain)
+    if _holds(target, text.encode()):
+        return target  # a notebook runs twice
+    if target.exists() and not force:
+        raise ConflictError(
+            f"{target} is there already, and holds something else.",
+            "Replace it with --force (force=True).",
+        )
+    make_folder(target.parent)
+    write_whole(target, text.encode())
+    return target
+
+
+def read(path: str | PathLike[str]) -> list[Fields]:
+    """Read the sequences of a FASTA or GenBank file, whatever it is called.
+
+    Returns:
+        Records: those that were written, as they were; of others `id, name, bases, length,
+        isCircular, annotations`, and `description` where there is one.
+
+    Raises:
+        NotFoundError: the file is not there.
+        InputError: it holds no sequences.
+        SetupError: GenBank, and Biopython is not installed.
+    """
+    source = Path(path).expanduser()
+    text = _text(source)
+    begins = text.lstrip()[:5]
+    if begins.startswith(">"):
+        found = list(fasta.entries(text))
+    elif begins == "LOCUS":
+        found = _genbank_entries(text, source)
+    else:
+        found = []
+    if not found:
+        raise InputError(
+            f"{source} holds no sequences.", "Name a FASTA file (`>…`) or a GenBank file (`LOCUS`)."
+        )
+    return found
+
+
+def _holds(target: Path, content: bytes) -> bool:
+    try:
+        return target.stat().st_size == len(content) and target.read_bytes() == content
+    except OSError:  # it isn't there, or is no file
+        return False
+
+
+def _format(target: Path, named: Format | None) -> Format:
+    if named is not None:
+        if named not in get_args(Format):
+            raise InputError(f"There is no format '{named}'.", "Use fasta or genbank.")
+        return named
+    if target.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"{target.name} does not say its format.",
+            "Name it: --format fasta or --format genbank.",
+        )
+    return SUFFIXES[target.suffix.lower()]
+
+
+def _fasta(rows: Sequence[Fields], plain: bool) -> str:
+    names = writable.words(rows, lambda _: fasta.LONGEST_NAME)
+    return "".join(
+        fasta.entry(row, name, plain=plain) for row, name in zip(rows, names, strict=True)
+    )
+
+
+def _genbank(rows: Sequence[Fields]) -> str:
+    from labext.lab import genbank
+
+    return genbank.written(rows, writable.words(rows, genbank.longest_name))
+
+
+def _genbank_entries(text: str, source: Path) -> list[Fields]:
+    from labext.lab import genbank
+
+    try:
+        return genbank.entries(text)
+    except ValueError as failure:
+        why = str(failure)
+    raise InputError(f"{source} can't be read as GenBank ({why}).", "Check the file.")
+
+
+def _text(source: Path) -> str:
+    try:
+        held = source.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"{source} is not there.", "Check the path.") from None
+    except OSError as failure:
+        raise InputError(f"{source} can't be read ({failure.strerror}).", "Check it.") from None
+    try:
+        return held.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return held.decode("latin-1")

@@ -1,0 +1,180 @@
+"""Records of the platform as Biopython's `SeqRecord`, and back, exactly.
+
+    from labext.lab.seqrecords import from_seqrecord, to_seqrecord
+    plasmid = to_seqrecord(lab.sequence("pBAD30"))
+    SeqIO.write(plasmid, "pBAD30.gb", "genbank")
+
+What a `SeqRecord` and a GenBank file have a place for stands there: the bases, the circle, an
+identifier, a name, features. The rest of the record is kept in the comment, and comes back.
+Needs Biopython, which the extra `lab` brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from labext.errors import InputError, SetupError
+from labext.extras import install_line
+from labext.lab import keeping
+from labext.lab.keeping import Fields
+
+try:
+    from Bio.Seq import Seq
+    from Bio.SeqRecord import SeqRecord
+
+    from labext.lab import features
+except ImportError as failure:
+    if (failure.name or "").partition(".")[0] != "Bio":
+        raise
+    raise SetupError(
+        "GenBank files and SeqRecords need Biopython, which is not installed.",
+        f"Install it: {install_line('lab')}",
+    ) from None
+
+_KEPT = "labext:"
+"""How a line of the comment begins that holds what is kept."""
+
+_LINE = 56
+_LONGEST_ID = 40
+_LONGEST_LINE = 26
+"""A GenBank file's first line has room for the name and the length, so many characters together."""
+
+_MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+_UNKNOWN = ("", ".", "<unknown id>", "<unknown name>", "<unknown description>")
+
+
+def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRecord:
+    """Return a record of the platform as a `SeqRecord`, which GenBank can hold.
+
+    Args:
+        record: at least with `bases`.
+        name: in place of the one made of the record's, as one short word.
+
+    Raises:
+        InputError: it has no bases.
+    """
+    bases = record.get("bases")
+    title = str(record.get("name") or record.get("id") or "sequence")
+    if not isinstance(bases, str) or not bases:
+        raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
+    circular = record.get("isCircular") is True
+    word = name or keeping.token(title, longest_name(record))
+    made = SeqRecord(
+        Seq(bases),
+        id=keeping.token(str(record.get("id") or title), _LONGEST_ID),
+        name=word,
+        description=_description(record, title, word),
+        features=[
+            features.to_feature(each, len(bases), circular=circular) for each in _marks(record)
+        ],
+        annotations={
+            "molecule_type": "DNA",
+            "topology": "circular" if circular else "linear",
+            "data_file_division": "SYN",
+            "date": _day(record.get("modifiedAt")),
+        },
+    )
+    kept: Fields = keeping.keep(_shown(made), _apart(record))
+    if bases != bases.upper():
+        kept["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
+    if kept:
+        lines = keeping.pieces(keeping.written(kept), _LINE)
+        made.annotations["comment"] = "\n".join(_KEPT + each for each in lines)
+    return made
+
+
+def longest_name(record: Mapping[str, Any]) -> int:
+    """Return how long a name the first line of a GenBank file has room for."""
+    return _LONGEST_LINE - len(str(len(record["bases"])))
+
+
+def from_seqrecord(made: SeqRecord) -> Fields:
+    """Return a `SeqRecord` as a record: exactly the one that it was made of, if it was.
+
+    Of another's it has `id, name, description, bases, length, isCircular, annotations`.
+    """
+    bases = str(made.seq)
+    kept = _kept(made)
+    runs = kept.pop("bases", None)
+    fields = keeping.restored(_shown(made), kept)
+    if "bases" in fields:
+        fields["bases"] = _cased(bases, runs) if bases == bases.upper() else bases
+    if fields.get("annotations") == len(made.features):
+        circular = _is_circular(made)
+        fields["annotations"] = [
+            features.to_annotation(each, len(bases), circular=circular)
+            for each in made.features
+            if each.location is not None
+        ]
+    return fields
+
+
+def _shown(made: SeqRecord) -> Fields:
+    """Return what a file shows of it; of the bases and the annotations how many there are."""
+    shown = {
+        "id": made.id if made.id not in _UNKNOWN else made.name,
+        "name": made.name if made.name not in _UNKNOWN else made.id,
+        "bases": len(made),
+        "length": len(made),
+        "isCircular": _is_circular(made),
+        "annotations": len(made.features),
+    }
+    if made.description not in _UNKNOWN:
+        shown["description"] = made.description
+    return shown
+
+
+def _apart(record: Mapping[str, Any]) -> Fields:
+    """Return the record with the bases and annotations only counted."""
+    apart = dict(record) | {"bases": len(record["bases"])}
+    if isinstance(record.get("annotations"), list) and len(_marks(record)) == len(
+        record["annotations"]
+    ):
+        apart["annotations"] = len(record["annotations"])
+    return apart
+
+
+def _marks(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    marks = record.get("annotations")
+    return [each for each in marks if isinstance(each, Mapping)] if isinstance(marks, list) else []
+
+
+def _kept(made: SeqRecord) -> Fields:
+    lines = str(made.annotations.get("comment", "")).splitlines()
+    text = "".join(line.removeprefix(_KEPT) for line in lines if line.startswith(_KEPT))
+    kept = keeping.read(text)
+    return kept if isinstance(kept, dict) else {}
+
+
+def _cased(bases: str, runs: Any) -> str:
+    """Return the bases with lower case where it was: runs of upper and lower ones, in turn."""
+    lengths = runs if isinstance(runs, list) and all(type(each) is int for each in runs) else []
+    if sum(lengths) != len(bases) + 1:
+        return bases
+    text, cased, lower = "A" + bases, [], False
+    for length in lengths:
+        cased.append(text[:length].lower() if lower else text[:length])
+        text, lower = text[length:], not lower
+    return "".join(cased)[1:]
+
+
+def _is_circular(made: SeqRecord) -> bool:
+    return bool(made.annotations.get("topology") == "circular")
+
+
+def _description(record: Mapping[str, Any], title: str, word: str) -> str:
+    given = record.get("description")
+    if isinstance(given, str) and given:
+        return keeping.line(given).rstrip(". ")
+    return keeping.line(title).rstrip(". ") if title != word else ""
+
+
+def _day(moment: Any) -> str:
+    try:
+        day = datetime.fromisoformat(str(moment)[:10])
+    except ValueError:
+        day = datetime(1980, 1, 1)
+    return f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}"
