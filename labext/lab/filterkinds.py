@@ -96,8 +96,8 @@ def _name(name: str, value: Any) -> Filter:
 def _names(name: str, value: Any) -> Filter:
     wanted = _texts(name, value)
     folded = {each.casefold() for each in wanted}
-    # Of names with a comma within the platform would make two.
-    sent = () if any("," in each for each in wanted) else wanted
+    # Of a name with a comma or a quote within the platform would make others.
+    sent = () if any({",", '"'}.intersection(each) for each in wanted) else wanted
     return Filter(
         lambda record: _is_called(record, folded.__contains__), _CALLED, {}, sent, "names.anyOf"
     )

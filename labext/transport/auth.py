@@ -11,6 +11,18 @@ from labext.errors import InputError
 from labext.redaction import keep_secret
 
 
+class Fetched(requests.auth.AuthBase):
+    """Signs with something that has to be fetched first: before a request's turn, not within it."""
+
+    def ready(self) -> None:
+        """Have what signs the next request.
+
+        Raises:
+            LabextError: it can't be had.
+        """
+        raise NotImplementedError
+
+
 class ApiKeyHeader(requests.auth.AuthBase):
     """A key in a header of its own, `x-api-key` (job service contract, Authentication rule 1)."""
 

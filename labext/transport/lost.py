@@ -77,7 +77,8 @@ def _tls(failure: Exception, place: str, service: str) -> Lost:
         why = first_words(refused.verify_message or "certificate refused")
         error: LabextError = SetupError(
             f"The certificate of the {service} at {place} is not trusted ({why}).",
-            "Give the service's CA bundle as ca_bundle, or correct the address.",
+            "Give the service's CA bundle (`--ca-bundle FILE`, or a profile's ca_bundle), or "
+            "correct the address.",
         )
         return Lost(Stage.NEVER, why, error)
     broken = _find(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)

@@ -13,6 +13,7 @@ from requests.auth import AuthBase
 
 from labext.errors import LabextError
 from labext.redaction import logger
+from labext.transport.auth import Fetched
 from labext.transport.call import Call, Params, new_call
 from labext.transport.download import OnBytes, fetch
 from labext.transport.exchange import exchange
@@ -210,6 +211,8 @@ class Transport:
     def _response(self, call: Call, timeout: Timeout, *, away: bool = False) -> requests.Response:
         """Send once; return the answer's beginning, or raise what its loss means."""
         session = self._sessions.mine(fresh=call.op.repeat is Repeat.UNSENT)
+        if isinstance(self._auth, Fetched):
+            self._auth.ready()
         with call.opened() as stream, self._pacer.turn(self._terms.patience) as turn:
             began = self._terms.clock()
             request = call.request(self._auth, stream)

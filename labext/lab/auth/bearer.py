@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
 from typing import Any
 
 from requests import PreparedRequest, Response
-from requests.auth import AuthBase
 
 from labext.errors import InputError
+from labext.transport.auth import Fetched
 from labext.transport.session import origin
 
 _PREFIX = "Bearer "
 _READS = frozenset({"GET", "HEAD"})
 
 
-class RenewedBearer(AuthBase, ABC):
+class RenewedBearer(Fetched):
     """Signs requests with a token; one that was refused is replaced, and the request sent again.
 
     Once only, and only a read to the service that the token is for: not what a redirect led

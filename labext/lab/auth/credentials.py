@@ -106,7 +106,7 @@ class ClientCredentials(RenewedBearer):
                 self._verify = verify
 
     def ready(self) -> None:
-        """Have a token, so that a request need not wait for it in its turn."""
+        """Have a token."""
         with self._lock:
             self._token(self._tenant)
 

@@ -60,7 +60,7 @@ class IdToken(RenewedBearer):
         return left if self._value and left != float("inf") else None
 
     def ready(self) -> None:
-        """Have a token, so that a request need not wait for it in its turn."""
+        """Have a token."""
         with self._lock:
             self._token("")
 
