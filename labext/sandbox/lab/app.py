@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from labext.sandbox.lab import access, faults, listing, oidc, query, seed, tls, tokens
+from labext.sandbox.lab import access, faults, forms, listing, oidc, query, seed, tls, tokens
 from labext.sandbox.lab.access import Caller
 from labext.sandbox.lab.calls import Answer, Call, Tenancy, logged, served
 from labext.sandbox.lab.doors import DOORS, PROVIDER, TENANTS
@@ -91,7 +91,7 @@ async def _content(request: Request) -> bytes:
     content = b""
     try:
         async for part in request.stream():
-            content += part[: tokens.LARGEST_FORM + 1 - len(content)]
+            content += part[: forms.LARGEST + 1 - len(content)]
     except ClientDisconnect:
         return b""  # nobody hears the answer
     return content

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import unquote_plus
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -18,17 +18,13 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import access
+from labext.sandbox.lab import access, forms
 from labext.sandbox.lab.access import Caller
 from labext.sandbox.lab.calls import Answer, Call
 from labext.sandbox.lab.faults import TokenRefused
 from labext.sandbox.lab.identity import basic_pair
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.store import App, Secret, Token
-
-FORM = "application/x-www-form-urlencoded"
-LARGEST_FORM = 16 << 10
-"""Bytes of the request's body."""
 
 KEPT_SECONDS = 3600.0
 """How long an expired token is kept, so that the log can tell whose it was."""
@@ -72,18 +68,10 @@ def issue(call: Call, content: bytes) -> Answer:
 
 
 def _form(headers: Headers, content: bytes) -> Mapping[str, str]:
-    """The fields of the form, each once; those without a value are as good as missing."""
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise _invalid(f"The content type must be {FORM}.")
-    if len(content) > LARGEST_FORM:
-        raise _invalid(f"The form has more than {LARGEST_FORM:,} bytes.")
     try:
-        fields = parse_qsl(content.decode(), errors="strict", max_num_fields=20)
-    except ValueError:
-        raise _invalid("The form can't be read.") from None
-    if len(dict(fields)) < len(fields):
-        raise _invalid("A field is there more than once.")
-    return dict(fields)
+        return forms.of_form(headers.get("content-type", ""), content)
+    except ValueError as error:
+        raise _invalid(str(error)) from None
 
 
 def _credentials(authorizations: list[str], form: Mapping[str, str]) -> Credentials:
