@@ -1,0 +1,220 @@
+"""What a filter means: what is sent, and which records pass it here."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.lab.filters import NAMES, Filters
+from labext.lab.matching import same_bases
+
+PLASMID = {
+    "id": "seq_1",
+    "name": "pBAD30",
+    "aliases": ["Arabinose vector"],
+    "entityRegistryId": "PL001",
+    "bases": "AACCGT",
+    "isCircular": True,
+    "length": 6,
+    "createdAt": "2024-03-01T12:00:00.500+00:00",
+    "modifiedAt": "2024-03-05T00:00:00Z",
+    "folderId": "lib_1",
+    "schema": {"id": "ts_1", "name": "Plasmid"},
+    "creator": {"id": "ent_1", "name": "A", "handle": "a"},
+    "archiveRecord": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("ids", "seq_1", "seq_2"),
+        ("ids", ["seq_2", "seq_1"], ["seq_2"]),
+        ("ids", pd.Series(["seq_1", "seq_1"]), pd.Series(["seq_3"])),
+        ("name", "pbad30", "pBAD3"),
+        ("name", "arabinose VECTOR", "arabinose"),
+        ("name", "PL001", "PL00"),
+        ("name_includes", "bad", "bda"),
+        ("name_includes", "VECT", "vector arab"),
+        ("names", "x, PBAD30", "x,y"),
+        ("names", ["PL001"], ["PL0"]),
+        ("bases", "aaccgt", "AACCG"),
+        ("bases", "ACGGTT", "ACGGTA"),  # the reverse complement
+        ("bases", "CGTAAC", "CGTACA"),  # opened elsewhere
+        ("folder_id", "lib_1", "lib_2"),
+        ("schema_id", "ts_1", "ts_2"),
+        ("creator_ids", ["ent_1", "ent_2"], ["ent_2"]),
+        ("created_at", "> 2024-03-01", "> 2024-03-02"),
+        ("created_at", "> 2024-03-01 AND < 2024-03-02", "> 2024-01-01 AND <2024-03-01"),
+        ("created_at", ">2024-03-01T13:00:00+02:00", ">= 2024-03-01T13:00:00+00:00"),
+        ("created_at", date(2024, 3, 1), date(2024, 3, 2)),
+        ("created_at", (None, date(2024, 3, 2)), (None, date(2024, 3, 1))),
+        ("created_at", ("2024-03-01", "2024-03-02"), ("2024-03-02", "2024-03-03")),
+        ("created_at", datetime(2024, 3, 1, 12, tzinfo=UTC), datetime(2024, 3, 1, 13)),
+        ("created_at", pd.Timestamp("2024-03-01"), pd.Timestamp("2024-03-01T13:00Z")),
+        ("modified_at", "<= 2024-03-05", "< 2024-03-05"),
+        ("archive_reason", "NOT_ARCHIVED", "ANY_ARCHIVED"),
+        ("archive_reason", "ANY_ARCHIVED_OR_NOT_ARCHIVED", "Retired"),
+        ("min_length", 6, 7),
+        ("max_length", np.int64(6), np.int64(5)),
+        ("circular", True, False),
+    ],
+)
+def test_a_filter_lets_pass_what_it_means(name: str, right: Any, wrong: Any) -> None:
+    assert Filters({name: right}).passes(PLASMID)
+    assert not Filters({name: wrong}).passes(PLASMID)
+    assert Filters({name: None}).passes({})
+
+
+def test_an_archived_sequence_is_told_by_its_reason() -> None:
+    archived = {**PLASMID, "archiveRecord": {"reason": "Retired"}}
+    for reason, passes in [("Retired", True), ("Made in error", False), ("ANY_ARCHIVED", True)]:
+        assert Filters({"archive_reason": reason}).passes(archived) is passes
+
+
+def test_every_filter_has_to_let_pass() -> None:
+    both = Filters({"name": "pBAD30", "min_length": 7})
+    assert not both.passes(PLASMID)
+    assert both.passes({**PLASMID, "length": 8})
+
+
+def test_what_a_record_does_not_tell_was_the_platform_s_to_check() -> None:
+    sent = {
+        "ids": "seq_9", "name": "x", "name_includes": "x", "names": "x", "bases": "A",
+        "folder_id": "x", "project_id": "x", "schema_id": "x", "creator_ids": "x",
+        "created_at": "> 2024-01-01", "archive_reason": "Retired",
+    }  # fmt: skip
+    assert Filters(sent).passes({})
+    for name, value in {"min_length": 1, "max_length": 9, "circular": False}.items():
+        assert not Filters({name: value}).passes({})
+    assert Filters({"min_length": 3}).passes({"bases": "AAA"})
+    assert not Filters({"folder_id": "lib_1"}).passes({"folderId": None})
+    assert not Filters({"schema_id": "ts_1"}).passes({"schema": None})
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        ({}, {}),
+        ({"name": " pBAD30 "}, {"name": "pBAD30"}),
+        ({"name_includes": "pla", "sort": "name:asc"}, {"nameIncludes": "pla", "sort": "name:asc"}),
+        ({"names": ["a", "b", "a"]}, {"names.anyOf": "a,b"}),
+        ({"ids": "seq_1, seq_2", "names": "a"}, {"ids": "seq_1,seq_2", "names.anyOf": "a"}),
+        ({"project_id": "src_1", "min_length": 5, "circular": True}, {"projectId": "src_1"}),
+        ({"created_at": ">2024-01-01"}, {"createdAt": "> 2024-01-01"}),
+        (
+            {"modified_at": (date(2024, 1, 1), datetime(2024, 2, 1, tzinfo=UTC))},
+            {"modifiedAt": "> 2024-01-01 AND < 2024-02-01T00:00:00+00:00"},
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_sent(given: dict[str, Any], query: dict[str, str]) -> None:
+    assert list(Filters(given).queries()) == [query]
+
+
+def test_more_than_a_hundred_values_are_asked_for_in_several_questions() -> None:
+    ids = [f"seq_{n}" for n in range(250)]
+    filters = Filters({"ids": ids, "names": ["a", "b"], "sort": "name"})
+    queries = list(filters.queries())
+    assert [len(query["ids"].split(",")) for query in queries] == [100, 100, 50]
+    assert all(query["names.anyOf"] == "a,b" and query["sort"] == "name" for query in queries)
+    assert not filters.local
+    both = Filters({"ids": ids, "names": [f"n{n}" for n in range(101)]})
+    assert both.local  # one of the two is applied here
+    assert all(set(query) == {"ids"} for query in both.queries())
+
+
+@pytest.mark.parametrize("name", ["one, two", 'three "o" four'])
+def test_a_name_that_no_list_can_hold_is_looked_for_here(name: str) -> None:
+    filters = Filters({"names": [name, "five"]})
+    assert list(filters.queries()) == [{}]
+    assert filters.local
+    assert filters.passes({"name": name})
+    assert not filters.passes({"name": name.partition(",")[0][:3]})
+
+
+def test_bases_too_long_for_an_address_are_looked_for_here() -> None:
+    filters = Filters({"bases": "ACGT" * 2000})
+    assert list(filters.queries()) == [{}]
+    assert filters.local
+    assert filters.passes({"bases": "acgt" * 2000})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"nameIncludes": "x"}, 'did you mean "name_includes"'),
+        ({"min_lenght": 3}, 'did you mean "min_length"'),
+        ({"sort": "modified"}, 'did you mean "modifiedAt"'),
+        ({"sort": "name:up"}, "can't be sorted"),
+        ({"created_at": "yesterday"}, "no range of time"),
+        ({"created_at": "= 2024-01-01"}, "no range of time"),
+        ({"created_at": 5}, "no range of time"),
+        ({"created_at": (None, None)}, "no bound"),
+        ({"name": ""}, "no text"),
+        ({"name": 5}, "no text"),
+        ({"ids": 5}, "no list of texts"),
+        ({"ids": []}, "no values"),
+        ({"ids": ["a", None]}, "no text"),
+        ({"names": "a,,b"}, "no text"),
+        ({"min_length": -1}, "no length"),
+        ({"max_length": True}, "no length"),
+        ({"min_length": "5"}, "no length"),
+        ({"min_length": 5, "max_length": 4}, "that long"),
+        ({"circular": "yes"}, "neither True nor False"),
+    ],
+)
+def test_what_can_not_be_is_told(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        Filters(given)
+    assert caught.value.next_step
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.floats() | st.dates()
+RECORDS = st.dictionaries(
+    st.sampled_from([*PLASMID, "x"]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+        max_leaves=4,
+    ),
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), VALUES | st.lists(VALUES) | st.tuples(VALUES, VALUES)),
+    RECORDS,
+)
+def test_any_value_makes_a_filter_or_is_refused(given: dict[str, Any], record: Any) -> None:
+    try:
+        filters = Filters(given)
+    except InputError:
+        return
+    assert filters.passes(record) in (True, False)
+    for query in filters.queries():
+        assert all(isinstance(value, str) and value for value in query.values())
+
+
+@given(st.text("ACGTRYKMBVDHSWN", min_size=1, max_size=30), st.integers(0, 40), st.booleans())
+def test_a_circle_is_the_same_wherever_it_is_opened(bases: str, at: int, other: bool) -> None:
+    at %= len(bases)
+    turned = bases[at:] + bases[:at]
+    if other:
+        turned = turned.translate(str.maketrans("ACGTRYKMBVDHSWN", "TGCAYRMKVBHDSWN"))[::-1]
+    assert same_bases(turned.lower(), bases, circular=True)
+    assert same_bases(turned, bases, circular=False) or at
+
+
+def test_a_time_zone_counts() -> None:
+    east = timezone(timedelta(hours=5))
+    since = Filters({"created_at": datetime(2024, 3, 1, 17, tzinfo=east)})
+    assert since.passes({"createdAt": "2024-03-01T12:00:01Z"})
+    assert not since.passes({"createdAt": "2024-03-01T11:59:59Z"})
+    assert not since.passes({"createdAt": "soon"})

@@ -1,0 +1,122 @@
+"""Pages in every form, and lists that end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import ServiceError
+from labext.lab.paging import Page, page, pages
+
+A, B = {"id": "seq_1"}, {"id": "seq_2"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "records", "token"),
+    [
+        ({"dnaSequences": [A, B], "nextToken": "t"}, [A, B], "t"),
+        ({"dnaSequences": [A], "nextToken": ""}, [A], ""),
+        ({"dnaSequences": [A], "nextToken": None}, [A], ""),
+        ({"dnaSequences": [A]}, [A], ""),
+        ({"dnaSequences": [], "nextToken": ""}, [], ""),
+        ({"dnaSequences": [A], "others": [B], "nextToken": 7}, [A], "7"),
+        ({"dnaSequences": [A], "nextToken": 0}, [A], "0"),
+        ({"results": [A], "warnings": ["w"], "nextToken": "t"}, [A], "t"),
+        ({"results": [A], "errors": []}, [A], ""),
+        ({"results": [], "errors": []}, [], ""),
+        ([A, B], [A, B], ""),
+        ([], [], ""),
+    ],
+)
+def test_a_page_in_every_form(answer: Any, records: list[Any], token: str) -> None:
+    found = page(answer)
+    assert (found.records, found.token) == (records, token)
+    assert found.told is ("nextToken" in answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None, "text", 5, {}, {"message": "hello"}, [1], {"a": [A], "b": [B]},
+        {"dnaSequences": {"a": 1}}, {"dnaSequences": [A], "nextToken": {"at": 1}},
+    ],
+)  # fmt: skip
+def test_what_is_no_page_is_told(answer: Any) -> None:
+    with pytest.raises(ServiceError, match="list of sequences"):
+        page(answer)
+
+
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.sampled_from(["dnaSequences", "nextToken", "id", "x"]), inner)
+    ),
+    max_leaves=10,
+)
+
+
+@given(JSON)
+def test_any_answer_is_a_page_or_refused(answer: Any) -> None:
+    try:
+        found = page(answer)
+    except ServiceError:
+        return
+    assert all(isinstance(record, dict) for record in found.records)
+    assert isinstance(found.token, str)
+
+
+def asked(*answers: Page) -> tuple[list[str], Any]:
+    tokens: list[str] = []
+
+    def ask(token: str) -> Page:
+        tokens.append(token)
+        return answers[min(len(tokens), len(answers)) - 1]
+
+    return tokens, ask
+
+
+def test_a_list_goes_on_to_its_end_and_no_record_comes_twice() -> None:
+    tokens, ask = asked(
+        Page([A], "1", True), Page([A, B], "2", True), Page([], "3", True), Page([{}], "", True)
+    )
+    assert list(pages(ask, set())) == [[A], [B], [], [{}]]
+    assert tokens == ["", "1", "2", "3"]
+
+
+def test_no_page_is_asked_for_before_it_is_wanted() -> None:
+    tokens, ask = asked(Page([A], "1", True), Page([B], "", True))
+    found = pages(ask, set())
+    assert tokens == []
+    assert next(found) == [A]
+    assert tokens == [""]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [Page([A], "1", True), Page([B], "1", True)],
+        [Page([A], "1", True), Page([B], "2", True), Page([{"id": "seq_3"}], "1", True)],
+    ],
+)
+def test_a_token_that_comes_twice_is_an_error(answers: list[Page]) -> None:
+    _, ask = asked(*answers)
+    found = pages(ask, set())
+    with pytest.raises(ServiceError, match="circle"):
+        list(found)
+
+
+def test_new_tokens_for_ever_with_nothing_new_are_an_error() -> None:
+    count = 0
+
+    def ask(token: str) -> Page:
+        nonlocal count
+        count += 1
+        return Page([A, B], str(count), True)
+
+    with pytest.raises(ServiceError, match="circle"):
+        list(pages(ask, set()))
+    assert count < 200

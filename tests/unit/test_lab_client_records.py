@@ -1,0 +1,171 @@
+"""Columns, frames of sequences, and what is spread out of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.errors import InputError
+from labext.lab.columns import Columns
+from labext.lab.fields import KINDS
+from labext.lab.records import frame
+from labext.lab.rowviews import SequenceRows
+
+RECORD = {
+    "id": "seq_1",
+    "name": "pBAD30",
+    "length": 6,
+    "isCircular": True,
+    "bases": "AACCGT" * 40,
+    "createdAt": "2024-03-01T12:00:00.500+01:00",
+    "modifiedAt": "2024-03-05T00:00:00Z",
+    "folderId": None,
+    "creator": {"id": "ent_1", "name": "Ada", "handle": "ada"},
+    "schema": None,
+    "aliases": ["ara"],
+    "annotations": [{"name": name, "start": 1, "end": 3} for name in ("araC", "bla", "ori", "f1")],
+    "fields": {
+        "Volume": {"value": 3.5, "displayValue": "3.5 µL", "isMulti": False},
+        "Hosts": {"value": ["sfso_1"], "displayValue": "DH5a", "isMulti": True},
+    },
+    "customFields": {"Note": {"value": "old"}},
+    "somethingNew": 5,
+}
+
+
+def test_a_frame_has_real_types_and_keeps_what_holds_others() -> None:
+    table = frame([[RECORD], [{"id": "seq_2", "fields": {}, "creator": {}}]], None)
+    assert list(table.columns) == [*KINDS, "somethingNew"]
+    first, second = table.to_dict("records")
+    assert first["createdAt"] == pd.Timestamp("2024-03-01T11:00:00.5Z")
+    assert first["annotations"] == RECORD["annotations"]
+    assert first["fields"] == RECORD["fields"]
+    assert table["length"].tolist() == [6, pd.NA]
+    assert table["isCircular"].tolist() == [True, pd.NA]
+    assert str(table["createdAt"].dtype) == "datetime64[us, UTC]"
+    assert pd.isna(second["name"])
+    assert second["annotations"] is None
+
+
+def test_an_empty_list_has_the_same_columns_and_types() -> None:
+    empty, full = frame([], None), frame([[RECORD]], None)
+    assert list(empty.columns) == list(KINDS)
+    assert (empty.dtypes == full.dtypes[list(KINDS)]).all()
+    spread = frame([[]], None, spread=True)
+    assert spread.columns[8:13].tolist() == [
+        "creator.id", "creator.name", "creator.handle", "schema.id", "schema.name",
+    ]  # fmt: skip
+    assert not {"fields", "customFields", "creator", "schema"}.intersection(spread.columns)
+
+
+def test_what_is_spread_stands_where_it_was() -> None:
+    bare = {"id": "seq_2", "creator": "somebody", "fields": None, "schema": {"name": "Primer"}}
+    table = frame([[RECORD, bare]], None, spread=True)
+    names = table.columns.tolist()
+    start = names.index("annotations") + 1
+    assert names[start : start + 3] == ["fields.Volume", "fields.Hosts", "customFields.Note"]
+    assert names[-1] == "somethingNew"
+    assert table["creator.name"].tolist()[0] == "Ada"
+    assert table["schema.name"].tolist()[1] == "Primer"
+    assert table["fields.Volume"].tolist()[0] == 3.5
+    assert table["fields.Hosts"].tolist()[0] == ["sfso_1"]
+    assert table["customFields.Note"].tolist()[0] == "old"
+    assert table.drop(columns="id").iloc[1].notna().sum() == 1  # the schema's name
+
+
+def taken(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
+    columns = Columns(chosen)
+    columns.check(records)
+    table = frame([[columns.taken(record) for record in records]], columns.names)
+    columns.check_within(len(records))
+    return table
+
+
+def test_chosen_columns_come_in_their_order() -> None:
+    table = taken(["name", "fields.Volume", "id", "creator.name", "somethingNew"], RECORD)
+    assert table.to_dict("records") == [
+        {
+            "name": "pBAD30",
+            "fields.Volume": 3.5,
+            "id": "seq_1",
+            "creator.name": "Ada",
+            "somethingNew": 5,
+        }
+    ]
+    assert taken("length, name", RECORD).columns.tolist() == ["length", "name"]
+
+
+def test_only_what_is_needed_is_asked_for() -> None:
+    assert Columns(None, ["name"]).fields is None
+    assert Columns(["name", "fields.A", "fields.B"], ["length"]).fields == [
+        "id", "name", "fields", "length",
+    ]  # fmt: skip
+    unheard_of = Columns(["name", "somethingNew"])
+    assert unheard_of.fields is None  # the platform might refuse it
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (["lenght"], 'did you mean "length"'),
+        (["name", "somethingOld"], 'did you mean "somethingNew"'),
+        (["nothing.of.this"], "no column"),
+        ([], "names no columns"),
+        (["name", None], "names no columns"),
+        ("", "names no columns"),
+        (["fields.Mass", "fields.Volume"], "No sequence of this list has fields.Mass"),
+    ],
+)
+def test_a_column_that_is_not_there_is_told(chosen: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        taken(chosen, RECORD, {"id": "seq_2"})
+    assert caught.value.next_step
+
+
+def test_nothing_is_missing_of_a_list_of_nothing() -> None:
+    columns = Columns(["fields.Mass", "name"])
+    columns.check([])
+    columns.check_within(0)
+    with pytest.raises(InputError, match="no column"):
+        Columns(["massOfIt"]).check([])
+
+
+def shown(*records: dict[str, Any]) -> SequenceRows:
+    return SequenceRows(frame([list(records)], None))
+
+
+def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
+    rows = shown(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
+    text, html = repr(rows), rows._repr_html_()
+    assert html is not None
+    assert text.split()[:3] == ["name", "length", "isCircular"]
+    for form in (text, html):
+        assert "AACCGT" * 20 not in form
+        assert "registryId" not in form
+        assert "NaN" not in form
+    assert "4: araC, bla, ori and 1 more" in html
+    assert "Volume: 3.5 µL, Hosts: DH5a" in html
+    assert ">Ada<" in html
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_one_sequence_is_a_list_of_its_fields() -> None:
+    lines = repr(shown(RECORD)).splitlines()
+    assert lines[0].split() == ["name", "pBAD30"]
+    assert any(line.split() == ["creator", "Ada"] for line in lines)
+
+
+def test_odd_cells_are_shown_too() -> None:
+    odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
+    assert "none" in repr(shown({**RECORD, **odd}))
+    assert repr(shown()) == "There are no sequences that you may see."
+
+
+def test_only_the_showing_differs() -> None:
+    rows = shown(RECORD)
+    assert type(rows.head(1)) is pd.DataFrame
+    assert type(copy.copy(rows)) is pd.DataFrame
+    assert rows["bases"].iloc[0] == RECORD["bases"]
