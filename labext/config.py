@@ -138,7 +138,10 @@ def sign_out(service: Service) -> Connection:
         SetupError: nothing says where the service is.
     """
     found = known(service)
-    if service in _used:
+    if service in _used and found.profile in profiles():
+        del _used[service]
+        _chosen[service] = found.profile, found.options
+    elif service in _used:
         _used[service] = replace(found, secrets={})
     _secrets.forget_held(service, found.profile)
     _signed_out.add(service)
