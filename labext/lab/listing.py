@@ -32,7 +32,7 @@ class Lister:
         Raises:
             InputError: the limit is no number, or a column is not there.
         """
-        if limit is not None and (isinstance(limit, bool) or limit < 0):
+        if limit is not None and not (type(limit) is int and limit >= 0):
             raise InputError(f"{limit!r} is no limit.", "Give a number of sequences.")
         return self._pages(limit, columns, filters)
 
@@ -42,12 +42,11 @@ class Lister:
         queries, seen, left, checked = list(filters.queries()), set[str](), limit, False
         whole = limit is None or filters.local or len(queries) > 1
         for query in queries:
+            if left == 0:
+                return
             size = PAGE if whole or limit is None else _size(limit)
-            for found in self._passing(
-                _Asked(self._transport, query, columns, size), filters, seen
-            ):
-                if left == 0:
-                    return
+            asked = _Asked(self._transport, query, columns, size)
+            for found in self._passing(asked, filters, seen):
                 if found and not checked:
                     columns.check(found)
                     checked = True
@@ -55,8 +54,8 @@ class Lister:
                 yield [columns.taken(record) for record in page]
                 if left is not None:
                     left -= len(page)
-                    if left == 0:
-                        return
+                if left == 0:
+                    return
         if not checked:
             columns.check([])
 
