@@ -60,6 +60,8 @@ def form(people: Sequence[User], request: str, client: str, chosen: str | None) 
         f"{escape(user.name)} ({escape(user.email)})</option>"
         for user in people
     )
+    if chosen not in {user.email for user in people}:
+        options = f'<option value="" selected disabled>Choose …</option>{options}'
     content = _FORM.format(people=options, request=escape(request), client=escape(client))
     return HTMLResponse(_PAGE.format(content=content), headers=HEADERS)
 

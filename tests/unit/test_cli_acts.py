@@ -1,0 +1,51 @@
+"""Every verb of `labext sandbox jobs|lab` has its act, and every act its verb."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+
+import pytest
+
+from labext import cli
+from labext.cli_nouns import run
+
+MODULES = (
+    "labext.cli_jobs_acts",
+    "labext.cli_lab_acts",
+    "labext.cli_lab_place_acts",
+    "labext.cli_lab_rule_acts",
+)
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from parsers(inner)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_verbs_and_acts_belong_together(module: str) -> None:
+    runs = [each.get_default("run") for each in parsers(cli.parser())]
+    named = [each.args for each in runs if isinstance(each, partial) and each.func is run]
+    assert {name for name, _ in named} == set(MODULES)
+    assert {act for name, act in named if name == module} == set(import_module(module).ACTS)
+
+
+def test_every_tenant_can_be_named() -> None:
+    from labext.cli_lab import TENANTS
+    from labext.sandbox.lab import doors
+
+    assert tuple(doors.TENANTS) == TENANTS
+
+
+@pytest.mark.parametrize("count", ["-1", "many", "1.5"])
+def test_sequences_are_counted_from_zero(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["sandbox", "start", "--sequences", count])
+    assert ended.value.code == 2
+    assert "--sequences" in capsys.readouterr().err
