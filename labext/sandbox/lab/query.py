@@ -31,6 +31,12 @@ EITHER = "ANY_ARCHIVED_OR_NOT_ARCHIVED"
 SORTS = {"createdAt": "created", "modifiedAt": "modified", "name": "folded"}
 """What the list is sorted by, and the column that it is."""
 
+BOUND = (
+    *("archiveReason", "bases", "createdAt", "creatorIds", "folderId", "ids", "modifiedAt", "name"),
+    *("nameIncludes", "names.anyOf", "projectId", "schemaId", "sort"),
+)
+"""The parameters that have to be the same on every page of a list."""
+
 _RANGE = re.compile(r"(>=|<=|>|<)\s*(.+)")
 
 
@@ -190,6 +196,5 @@ def _bound(text: str, name: str) -> Bound:
 
 
 def _scope(given: Mapping[str, str]) -> str:
-    free = ("nextToken", "pageSize", "returning")
-    asked = sorted((name, value) for name, value in given.items() if name not in free)
+    asked = [given.get(name) for name in BOUND]
     return hashlib.sha256(orjson.dumps(asked)).hexdigest()[:16]

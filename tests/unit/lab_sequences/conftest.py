@@ -1,0 +1,149 @@
+"""A laboratory platform with its seeded sequences, without a server."""
+
+from __future__ import annotations
+
+import shutil
+
+import orjson
+import pytest
+from sqlalchemy import select
+
+from labext.sandbox.database import Database
+from labext.sandbox.lab import listing, query, seed
+from labext.sandbox.lab.doors import CAMPUS, DOORS
+from labext.sandbox.lab.store import Base, Folder, Organization, Project, Tenant
+from labext.sandbox.queue import Queue
+from labext.sandbox.service import Options, Site
+from labext.sandbox.signing import Signer
+
+ORIGIN = "https://localhost:20001"
+
+
+def opened(folder, sequences=None):
+    """The platform in a folder, seeded: one's options and addresses are its own."""
+    (folder / "secrets").mkdir(parents=True, exist_ok=True)
+    database = Database.at(folder / "db")
+    database.create(Base.metadata)
+    site = Site(
+        folder=folder,
+        secrets=folder / "secrets",
+        database=database,
+        queue=Queue(),
+        signer=Signer("key"),
+        origins={door: f"https://localhost:{20001 + place}" for place, door in enumerate(DOORS)},
+        options=Options(sequences=sequences),
+    )
+    seed.seed(site)
+    return site
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("platform") / "lab"
+    opened(folder).database.close()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def copied(template, tmp_path_factory):
+    """Make a platform of one's own: a seeded one, as it is."""
+    sites = []
+
+    def copy():
+        folder = shutil.copytree(template, tmp_path_factory.mktemp("copied") / "lab")
+        sites.append(opened(folder))
+        return sites[-1]
+
+    yield copy
+    for site in sites:
+        site.database.close()
+
+
+@pytest.fixture
+def start(template, tmp_path):
+    """Start the platform again: `start(sequences=200)`; it is the same one each time."""
+    folder = shutil.copytree(template, tmp_path / "lab")
+    sites = []
+
+    def again(**options):
+        sites.append(opened(folder, **options))
+        return sites[-1]
+
+    yield again
+    for site in sites:
+        site.database.close()
+
+
+@pytest.fixture
+def site(start):
+    return start()
+
+
+@pytest.fixture
+def new_platform(tmp_path):
+    """Another sandbox's platform, seeded on its own."""
+    site = opened(tmp_path / "another")
+    yield site
+    site.database.close()
+
+
+class Lists:
+    """Asks a platform for lists as somebody who sees some folders: all of campus by default."""
+
+    def __init__(self, site, names=None):
+        self.site = site
+        with site.database.read() as session:
+            self.tenant = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one()
+            rows = session.execute(
+                select(Folder.name, Folder.id)
+                .join(Project, Project.id == Folder.project_id)
+                .join(Organization, Organization.id == Project.organization_id)
+                .where(Organization.tenant_id == self.tenant.id)
+            ).all()
+        self.folder_ids = dict(rows)
+        self.folders = {self.folder_ids[name] for name in names or self.folder_ids}
+
+    def page(self, given=None, *, tenant_id=None):
+        """A page's records, its `nextToken`, and how many the query finds."""
+        wanted = query.parse(given or {})
+        with self.site.database.read() as session:
+            body, headers = listing.page(
+                session,
+                wanted,
+                self.folders,
+                tenant_id=self.tenant.id if tenant_id is None else tenant_id,
+                origin=ORIGIN,
+                signer=self.site.signer,
+            )
+        answer = orjson.loads(body)
+        assert [*answer] == ["dnaSequences", "nextToken"]
+        return answer["dnaSequences"], answer["nextToken"], int(headers["Result-Count"])
+
+    def pages(self, given=None):
+        """The pages of the whole list."""
+        token = ""
+        while True:
+            records, token, _ = self.page((given or {}) | {"nextToken": token})
+            yield records
+            if token == "":
+                return
+
+    def all(self, given=None):
+        given = {"pageSize": "100"} | (given or {})
+        return [record for page in self.pages(given) for record in page]
+
+
+@pytest.fixture(scope="session")
+def lists_of():
+    return Lists
+
+
+@pytest.fixture(scope="session")
+def lists(copied):
+    """Lists of a platform to which nothing is added; `own_lists` are of one's own platform."""
+    return Lists(copied())
+
+
+@pytest.fixture
+def own_lists(site):
+    return Lists(site)

@@ -1,0 +1,342 @@
+"""The list of sequences: pages, orders, filters, selected fields (real-services.md, lab, List)."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select, update
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.lab import identifiers
+from labext.sandbox.lab.importing import add, insert_rows
+from labext.sandbox.lab.records import FIELDS, Entry, Home, row
+from labext.sandbox.lab.store import Folder, Sequence, User
+
+EVERYTHING = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+
+
+def put(lists, *names, folder="Digests", bases="ACGT"):
+    """File sequences of these names."""
+    with lists.site.database.write() as session:
+        home = session.get_one(Folder, lists.folder_ids[folder])
+        student = session.get_one(User, identifiers.of("ent", "campus", "student"))
+        return add(session, home, [Entry(name, bases) for name in names], student)
+
+
+def refused(lists, given, **options):
+    with pytest.raises(HTTPException) as caught:
+        lists.page(given, **options)
+    assert caught.value.status_code == 400
+    return caught.value.detail
+
+
+SORTS = {
+    "": ("modified", True),
+    "modifiedAt": ("modified", True),
+    "modifiedAt:desc": ("modified", True),
+    "modifiedAt:asc": ("modified", False),
+    "createdAt": ("created", True),
+    "createdAt:asc": ("created", False),
+    "name": ("folded", False),
+    "name:asc": ("folded", False),
+    "name:desc": ("folded", True),
+}
+
+
+@pytest.fixture(scope="module")
+def simultaneous(copied, lists_of):
+    """Lists of a platform where many sequences have one time, and some one name."""
+    site = copied()
+    with site.database.write() as session:
+        same = "2026-03-01T00:00:00.000000+00:00"
+        late = Sequence.folded < "m"
+        session.execute(update(Sequence).where(late).values(modified=same, created=same))
+    return lists_of(site)
+
+
+@pytest.mark.parametrize(("sort", "column", "falling"), [(k, *v) for k, v in SORTS.items()])
+def test_pages_come_in_the_order_that_is_asked_for(simultaneous, sort, column, falling):
+    with simultaneous.site.database.read() as session:
+        rows = session.scalars(
+            select(Sequence).where(
+                Sequence.folder_id.in_(simultaneous.folders), Sequence.archive_reason.is_(None)
+            )
+        ).all()
+    expected = sorted(rows, key=lambda row: (getattr(row, column), row.id), reverse=falling)
+    found = simultaneous.all({"pageSize": "7"} | ({"sort": sort} if sort else {}))
+    assert [record["id"] for record in found] == [row.id for row in expected]
+    assert simultaneous.page()[2] == len(found)
+
+
+def test_without_a_sort_the_latest_comes_first(lists):
+    modified = [record["modifiedAt"] for record in lists.all()]
+    assert modified == sorted(modified, reverse=True)
+    assert lists.page()[0][0]["name"] == "pBAD30"
+
+
+@pytest.mark.parametrize("size", [1, 2, 55, 56, 100])
+def test_every_page_but_the_last_is_full_and_none_is_empty(lists, size):
+    *full, last = lists.pages({"pageSize": str(size)})
+    assert {len(page) for page in full} <= {size}
+    assert 1 <= len(last) <= size
+    assert sum(map(len, full)) + len(last) == lists.page()[2]
+
+
+def test_a_page_has_50_unless_it_is_asked_for(lists):
+    records, token, count = lists.page()
+    assert len(records) == 50
+    assert token
+    assert count == len(lists.all())
+
+
+def test_a_page_of_none_tells_how_many_there_are_and_ends(lists):
+    assert lists.page({"pageSize": "0"}) == ([], "", len(lists.all()))
+
+
+def test_a_list_without_any_has_the_empty_token(lists):
+    assert lists.page({"name": "nobody's"}) == ([], "", 0)
+
+
+def test_sequences_that_are_added_meanwhile_move_no_other(own_lists):
+    before = own_lists.all()
+    found, token, _ = own_lists.page({"pageSize": "30"})
+    for _ in range(20):
+        put(own_lists, "late", "later")
+        if not token:
+            break
+        more, token, _ = own_lists.page({"pageSize": "30", "nextToken": token})
+        found += more
+    assert [record["id"] for record in found] == [record["id"] for record in before]
+
+
+def test_what_is_added_behind_the_page_is_on_the_next(own_lists):
+    asked = {"pageSize": "30", "sort": "modifiedAt:asc"}
+    _, token, _ = own_lists.page(asked)
+    (added,) = put(own_lists, "late")
+    rest = []
+    while token:
+        more, token, _ = own_lists.page(asked | {"nextToken": token})
+        rest += more
+    assert rest[-1]["id"] == added["id"]
+
+
+def test_a_token_is_good_for_its_query_alone(lists):
+    _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
+    for other in ({}, {"sort": "name:desc"}, {"sort": "name", "nameIncludes": "p"}):
+        assert refused(lists, other | {"nextToken": token}).startswith("nextToken")
+    assert refused(lists, {"sort": "name", "nextToken": token}, tenant_id=99).startswith(
+        "nextToken"
+    )
+
+
+def test_a_token_goes_on_with_another_size_and_other_fields(lists):
+    _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
+    asked = {"sort": "name", "nextToken": token}
+    (one,), _, _ = lists.page(asked | {"pageSize": "1", "returning": "dnaSequences.id"})
+    assert one == {"id": lists.all({"sort": "name"})[2]["id"]}
+
+
+def test_a_token_that_was_changed_is_refused(lists):
+    _, token, _ = lists.page({"pageSize": "2"})
+    for wrong in (token[:-1], f"{token}A", token.swapcase(), "x", "."):
+        assert refused(lists, {"nextToken": wrong}).startswith("nextToken")
+
+
+FILTERS = {
+    "the whole name": ({"name": "pbad30"}, lambda r: r["name"] == "pBAD30"),
+    "part of a name": ({"nameIncludes": "PLA"}, lambda r: "pla" in r["name"].lower()),
+    "any of the names": (
+        {"names.anyOf": 'kin, "plasmid pBAD30, cut with EcoRI",BN28A'},
+        lambda r: r["name"] in ("kin", "plasmid pBAD30, cut with EcoRI", "BN28a"),
+    ),
+    "a name of two": ({"name": "P.victoria ITS"}, lambda r: r["name"] == "P.victoria ITS"),
+    "a schema": (
+        {"schemaId": identifiers.of("ts", "campus", "Gene")},
+        lambda r: r["schema"] is not None and r["schema"]["name"] == "Gene",
+    ),
+    "no such schema": ({"schemaId": "ts_nothere1"}, lambda r: False),
+    "a creator": (
+        {"creatorIds": identifiers.of("ent", "campus", "student")},
+        lambda r: r["creator"]["handle"] == "student",
+    ),
+    "two creators": (
+        {"creatorIds": ",".join(identifiers.of("ent", "campus", p) for p in ("student", "guest"))},
+        lambda r: r["creator"]["handle"] == "student",
+    ),
+    "a folder": (
+        {"folderId": identifiers.of("lib", "campus", "Vectors")},
+        lambda r: r["folderId"] == identifiers.of("lib", "campus", "Vectors"),
+    ),
+    "a project": (
+        {"projectId": identifiers.of("src", "campus", "Barcodes")},
+        lambda r: "ITS" in r["name"] or "rpl16" in r["name"],
+    ),
+    "a folder of another project": (
+        {
+            "projectId": identifiers.of("src", "campus", "Barcodes"),
+            "folderId": identifiers.of("lib", "campus", "Vectors"),
+        },
+        lambda r: False,
+    ),
+    "after a day": (
+        {"createdAt": "> 2026-02-02T12:00:00Z"},
+        lambda r: r["createdAt"] > "2026-02-02T12:00:00.000000+00:00",
+    ),
+    "from a time on, in another zone": (
+        {"createdAt": ">=2026-02-02T11:05:00+01:00"},
+        lambda r: r["createdAt"] >= "2026-02-02T10:05:00",
+    ),
+    "until a time": (
+        {"modifiedAt": "<= 2026-03-02T16:23"},
+        lambda r: r["modifiedAt"] <= "2026-03-02T16:23:00.000000+00:00",
+    ),
+    "between two times": (
+        {"modifiedAt": "> 2026-03-02T14:00 AND < 2026-03-02T15:00"},
+        lambda r: "2026-03-02T14:00:00.000000+00:00" < r["modifiedAt"] < "2026-03-02T15:00:00",
+    ),
+    "another day": ({"createdAt": "< 2020-01-01"}, lambda r: False),
+    "in use": ({"archiveReason": "NOT_ARCHIVED"}, lambda r: r["archiveRecord"] is None),
+}
+
+
+EMPTY = {"no such schema", "a folder of another project", "another day"}
+
+
+@pytest.mark.parametrize("about", FILTERS)
+def test_a_filter_finds_what_it_says(lists, about):
+    given, holds = FILTERS[about]
+    expected = [r["id"] for r in lists.all() if holds(r)]
+    assert [r["id"] for r in lists.all(given)] == expected
+    assert lists.page(given)[2] == len(expected)
+    assert (about in EMPTY) == (not expected)
+
+
+def test_bases_are_found_in_either_case_and_only_whole(lists):
+    kin2 = lists.all({"name": "kin2"})[0]
+    for bases in (kin2["bases"].lower(), kin2["bases"].upper()):
+        assert [r["id"] for r in lists.all({"bases": bases})] == [kin2["id"]]
+    assert lists.all({"bases": kin2["bases"][:-1]}) == []
+
+
+def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):
+    some = [record["id"] for record in lists.all()[3:40:9]]
+    assert [r["id"] for r in lists.all({"ids": ", ".join(reversed(some))})] == some
+    detail = refused(lists, {"ids": f"{some[0]},seq_nothere1,no"})
+    assert detail.startswith("ids: ")
+    assert "seq_nothere1, no" in detail
+    assert some[0] not in detail
+    orchid = lists.all({"nameIncludes": "P.exul"})[0]["id"]
+    narrow = lists_of(lists.site, ["Vectors"])
+    assert orchid in refused(narrow, {"ids": orchid})
+
+
+def test_archived_sequences_are_listed_on_request_alone(lists):
+    (archived,) = lists.all({"archiveReason": "ANY_ARCHIVED"})
+    assert archived["archiveRecord"] == {"reason": "Made in error"}
+    assert lists.all({"archiveReason": "Made in error"}) == [archived]
+    assert lists.all({"archiveReason": "Retired"}) == []
+    assert archived not in lists.all()
+    everything = lists.all(EVERYTHING)
+    assert archived in everything
+    assert len(everything) == len(lists.all()) + 1
+    assert lists.all({"ids": archived["id"]}) == []  # it is there, but filtered
+
+
+def test_only_visible_folders_are_listed(lists, lists_of):
+    narrow = lists_of(lists.site, ["Digests", "Cold-regulated genes"])
+    found = narrow.all()
+    assert {record["folderId"] for record in found} == narrow.folders
+    assert narrow.page()[2] == len(found) == 8
+    assert narrow.all({"folderId": lists.folder_ids["Vectors"]}) == []
+    narrow.folders = frozenset()
+    assert narrow.page() == ([], "", 0)
+
+
+def test_letters_that_search_languages_know_are_letters_here(own_lists):
+    put(own_lists, "100% pure", "a_b", "aXb", "a/b", "Ölmühle", "STRASSE", "it's")
+    for part, names in {
+        "0%": ["100% pure"],
+        "a_b": ["a_b"],
+        "A/B": ["a/b"],
+        "öLMÜ": ["Ölmühle"],
+        "straße": ["STRASSE"],
+        "'": ["it's"],
+    }.items():
+        assert [r["name"] for r in own_lists.all({"nameIncludes": part})] == names
+
+
+BAD = {
+    "pageSize": ["", "-1", "101", "1.5", "ten", "٣", "9" * 40],
+    "sort": ["", "length", "name:up", "name:", "name:asc:desc", "modifiedat"],
+    "nextToken": ["x", "a.b"],
+    "ids": ["", " ", ",", "seq_a,,seq_b", '"seq_a', "a\nb"],
+    "names.anyOf": ["", ",", ",".join(f"n{n}" for n in range(101))],
+    "name": ["", "  ", "a\0b"],
+    "nameIncludes": ["", "x" * 300],
+    "bases": [""],
+    "folderId": [""],
+    "projectId": [""],
+    "schemaId": [""],
+    "creatorIds": ["", "a,,b"],
+    "archiveReason": [""],
+    "createdAt": ["", "2024-01-01", "> yesterday", "=> 2024-01-01", "> 2024-13-01", "> "],
+    "modifiedAt": ["> 2024-01-01 AND", "> 2024-01-01 AND 2025-01-01", "> 0001-01-01T00:00+14:00"],
+    "returning": ["", "id", "dnaSequences.nothing", "dnaSequences.", "dnaSequences..id", "x.id"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
+)
+def test_a_value_that_will_not_do_is_named(lists, name, value):
+    assert refused(lists, {name: value}).startswith(name)
+
+
+def test_parameters_that_nobody_knows_are_ignored(lists):
+    assert lists.page({"colour": "red"}) == lists.page()
+
+
+@pytest.mark.parametrize(
+    "text", ["dnaSequences", "dnaSequences.*", "dnaSequences.id,dnaSequences.*"]
+)
+def test_returning_everything(lists, text):
+    assert lists.page({"returning": text}) == lists.page()
+
+
+def test_returning_selects_fields(lists):
+    whole, token, count = lists.page({"returning": "dnaSequences.*"})
+    text = (
+        "dnaSequences.name, nextToken,dnaSequences.creator.handle,dnaSequences.schema.name,"
+        "dnaSequences.annotations.name"
+    )
+    some, same_token, same_count = lists.page({"returning": text})
+    assert (same_token, same_count) == (token, count)
+    for record, selected in zip(whole, some, strict=True):
+        schema = record["schema"] and {"name": record["schema"]["name"]}
+        assert selected == {
+            "name": record["name"],
+            "creator": {"handle": record["creator"]["handle"]},
+            "schema": schema,
+            "annotations": record["annotations"],
+        }
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_can_be_selected_alone(lists, field):
+    whole, _, _ = lists.page({"pageSize": "5"})
+    some, _, _ = lists.page({"pageSize": "5", "returning": f"dnaSequences.{field}"})
+    assert some == [{field: record[field]} for record in whole]
+
+
+def test_addresses_are_the_tenants_and_nothing_else_is_taken_for_one(own_lists):
+    name = "mark \x01 and \\u0001"
+    folder = own_lists.folder_ids["Digests"]
+    with own_lists.site.database.write() as session:
+        student = session.get_one(User, identifiers.of("ent", "campus", "student"))
+        home = Home.of(session, session.get_one(Folder, folder), student)
+        made = row(Entry(name, "ACGT"), home, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00")
+        insert_rows(session, [made])
+    (record,) = own_lists.all({"ids": "seq_odd00000"})
+    assert record["name"] == name
+    assert record["apiURL"] == "https://localhost:20001/api/v2/dna-sequences/seq_odd00000"
+    assert record["webURL"] == f"https://localhost:20001{record['url']}"
+    assert record["url"] == f"/campus/f/{folder}-digests/seq_odd00000-mark-and-u0001/edit"
