@@ -6,11 +6,14 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from labext import cli
 from labext.cli_nouns import run
+from labext.sandbox import Sandbox
+from labext.sandbox.control import SandboxStatus
 
 MODULES = (
     "labext.cli_jobs_acts",
@@ -49,3 +52,19 @@ def test_sequences_are_counted_from_zero(count: str, capsys: pytest.CaptureFixtu
         cli.main(["sandbox", "start", "--sequences", count])
     assert ended.value.code == 2
     assert "--sequences" in capsys.readouterr().err
+
+
+def test_a_sandbox_is_started_with_the_sequences_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = []
+
+    class Started(Sandbox):
+        def start(self) -> SandboxStatus:
+            asked.append(self._options["sequences"])
+            return SandboxStatus("running", self.data_dir)
+
+    monkeypatch.setattr("labext.sandbox.Sandbox", Started)
+    for words in ([], ["--sequences", "0"], ["--sequences", "5000"]):
+        assert cli.main(["sandbox", "start", "--data-dir", str(tmp_path), *words]) == 0
+    assert asked == [None, 0, 5000]

@@ -23,8 +23,9 @@ from sqlalchemy.orm import Session
 from labext.sandbox.folder import secret
 from labext.sandbox.keys import key_hash
 from labext.sandbox.lab import collection, filling, identifiers
-from labext.sandbox.lab.doors import CAMPUS, CLINIC, PROVIDER
+from labext.sandbox.lab.doors import CAMPUS, CLINIC
 from labext.sandbox.lab.importing import insert_rows
+from labext.sandbox.lab.oidc.issuing import AUDIENCE, configuration_url, is_own
 from labext.sandbox.lab.records import Home, row
 from labext.sandbox.lab.store import (
     READ_SEQUENCES,
@@ -45,9 +46,6 @@ from labext.sandbox.lab.store import (
 )
 from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
-
-AUDIENCE = "labext-campus"
-"""What the identity provider's tokens for `campus` are for."""
 
 NOTEBOOK = "notebook"
 """The app that the sandbox hands out."""
@@ -166,7 +164,10 @@ def client(site: Site, tenant: str = CAMPUS, app: str = NOTEBOOK) -> tuple[str, 
 def _make(session: Session, site: Site, plan: Plan) -> None:
     enterprise = plan.tenant == CAMPUS
     tenant = Tenant(
-        name=plan.tenant, enterprise=enterprise, audience=AUDIENCE if enterprise else None
+        name=plan.tenant,
+        enterprise=enterprise,
+        configuration_url=configuration_url(site) if enterprise else None,
+        audience=AUDIENCE if enterprise else None,
     )
     session.add(tenant)
     session.flush()
@@ -284,8 +285,8 @@ def _collected(folder: str, tenant: str) -> Iterator[collection.Filed]:
 def _tell_provider(session: Session, site: Site) -> None:
     """`campus` trusts the sandbox's provider, whose address may have changed since the last start.
 
-    Not where an administrator has given it another audience, and so another provider.
+    Not where an administrator has given it another provider, or none.
     """
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
-    if campus is not None and campus.audience == AUDIENCE:
-        campus.configuration_url = f"{site.origins[PROVIDER]}/.well-known/openid-configuration"
+    if campus is not None and is_own(campus.configuration_url or ""):
+        campus.configuration_url = configuration_url(site)

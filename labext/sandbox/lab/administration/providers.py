@@ -28,13 +28,18 @@ def set_provider(
         admin: whose.
         tenant: the tenant's name.
         url: of the provider's OpenID configuration.
-        audience: whom its tokens are to be for; None for the sandbox's own.
+        audience: whom its tokens are to be for; the sandbox's own provider has one by default.
 
     Raises:
-        InputError: the tenant is no enterprise account, or the address won't do.
+        InputError: the tenant is no enterprise account, the address won't do, or the audience is
+            missing.
     """
     if url is not None:
         _check_url(url)
+        if audience is None and not issuing.is_own(url):
+            raise InputError(
+                "Whom the provider's tokens are for is not said.", "Add `--audience NAME`."
+            )
         audience = checked_name("an audience", audience or issuing.AUDIENCE)
     with admin.database.write() as session:
         found = enterprise(session, tenant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ import jwt
 from sqlalchemy import select
 
 from labext.sandbox.lab.doors import CAMPUS, PROVIDER
+from labext.sandbox.lab.oidc.documents import WELL_KNOWN
 from labext.sandbox.lab.oidc.keys import ALGORITHM, signing_keys
 from labext.sandbox.lab.store import Tenant, User
 from labext.sandbox.service import Site
@@ -28,7 +30,12 @@ def issuer(site: Site) -> str:
 
 def configuration_url(site: Site) -> str:
     """Where a tenant finds all else about the provider (contract, OpenID Connect 2)."""
-    return f"{issuer(site)}/.well-known/openid-configuration"
+    return issuer(site) + WELL_KNOWN
+
+
+def is_own(url: str) -> bool:
+    """Whether a configuration is the sandbox's own, be it at an address of an earlier start."""
+    return re.fullmatch(rf"https://localhost:\d+{re.escape(WELL_KNOWN)}", url) is not None
 
 
 def expected_audience(site: Site) -> str:
