@@ -95,7 +95,8 @@ def _genbank(text: str, file: str) -> Iterator[Entry]:
 
     number = 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it mends in a file, it mends well
+        warnings.simplefilter("ignore")  # what it mends in a file, it mends well: but for this
+        warnings.filterwarnings("error", "Expected sequence length")
         parsed = GenBankScanner().parse_records(io.StringIO(text))
         while True:
             where = f"{file}, record {number + 1}"
@@ -107,7 +108,9 @@ def _genbank(text: str, file: str) -> Iterator[Entry]:
             except InputError:
                 raise
             except Exception as error:  # noqa: BLE001  the parser raises what it meets
-                raise InputError(f"{where}: {error or 'it breaks off'}.", _FORMATS) from None
+                raise InputError(
+                    f"{where}: {str(error).rstrip('.') or 'it breaks off'}.", _FORMATS
+                ) from None
             number += 1
 
 
@@ -118,6 +121,10 @@ def _genbank_entry(record: Any, where: str) -> Entry:
     bases = str(record.seq) if record.seq.defined else ""
     _check_bases(bases, where)
     _check_letters(bases, where)
+    try:
+        marked = marks(record)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}.", "Mend the feature's location.") from None
     accessions = [each for each in about.get("accessions", ()) if each not in ("", ".")]
     told = {
         "Definition": record.description.strip(" ."),
@@ -129,7 +136,7 @@ def _genbank_entry(record: Any, where: str) -> Entry:
         record.name,
         bases,
         circular=about.get("topology") == "circular",
-        marks=marks(record),
+        marks=marked,
         aliases=accessions,
         custom={name: value for name, value in told.items() if value},
     )

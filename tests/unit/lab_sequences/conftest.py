@@ -49,9 +49,9 @@ def copied(template, tmp_path_factory):
     """Make a platform of one's own: a seeded one, as it is."""
     sites = []
 
-    def copy():
+    def copy(**options):
         folder = shutil.copytree(template, tmp_path_factory.mktemp("copied") / "lab")
-        sites.append(opened(folder))
+        sites.append(opened(folder, **options))
         return sites[-1]
 
     yield copy

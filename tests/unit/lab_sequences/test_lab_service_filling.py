@@ -1,0 +1,126 @@
+"""`--sequences N` fills campus up with fragments and point mutants of the real sequences."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from Bio.Seq import Seq
+from sqlalchemy import delete, func, select
+
+from labext.sandbox.lab.filling import FOLDER, LENGTH
+from labext.sandbox.lab.store import Folder, Sequence
+
+EITHER = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+
+
+@pytest.fixture(scope="module")
+def filled(copied, lists_of):
+    """A platform that was filled up to 400."""
+    return lists_of(copied(sequences=400))
+
+
+@pytest.fixture(scope="module")
+def made(filled):
+    return filled.all({"folderId": filled.folder_ids[FOLDER]})
+
+
+def total(lists):
+    return lists.page(EITHER)[2]
+
+
+def test_it_is_filled_up_to_the_number_and_no_further(start, lists_of):
+    for wanted, there in ((None, 113), (120, 120), (120, 120), (114, 120), (131, 131), (0, 131)):
+        assert total(lists_of(start(sequences=wanted))) == there
+
+
+def test_what_is_there_stays_as_it_is(start, lists_of):
+    before = lists_of(start(sequences=130)).all(EITHER)
+    after = lists_of(start(sequences=200)).all(EITHER)
+    known = {record["id"] for record in before}
+    assert [record for record in after if record["id"] in known] == before
+
+
+def test_every_sandbox_has_the_same(made, start, lists_of):
+    lists = lists_of(start(sequences=150))
+    mine = lists.all({"folderId": lists.folder_ids[FOLDER], "sort": "createdAt:asc"})
+    theirs = sorted(made, key=lambda record: record["createdAt"])[: len(mine)]
+    assert mine == theirs
+
+
+def test_places_that_have_become_free_are_filled_first(start, lists_of):
+    lists = lists_of(start(sequences=150))
+    gone = lists.all({"folderId": lists.folder_ids[FOLDER]})[5:9]
+    with lists.site.database.write() as session:
+        ids = [record["id"] for record in gone]
+        session.execute(delete(Sequence).where(Sequence.id.in_(ids)))
+    again = lists_of(start(sequences=150))
+    assert again.all({"ids": ",".join(record["id"] for record in gone)}) == gone
+
+
+def test_without_its_folder_nothing_is_filled(start, lists_of):
+    lists = lists_of(start())
+    with lists.site.database.write() as session:
+        session.delete(session.get_one(Folder, lists.folder_ids[FOLDER]))
+    assert total(lists_of(start(sequences=500))) == 113
+
+
+def test_more_than_one_transaction_fills(monkeypatch, start, lists_of):
+    monkeypatch.setattr("labext.sandbox.lab.filling._AT_ONCE", 7)
+    lists = lists_of(start(sequences=150))
+    assert total(lists) == 150
+    with lists.site.database.read() as session:
+        assert session.scalar(select(func.count(Sequence.id.distinct()))) == 152  # 2 at clinic
+
+
+def test_the_seeded_sequences_lead_the_list(filled):
+    assert filled.page()[0][0]["name"] == "pBAD30"
+    assert not {FOLDER} & {record["folderId"] for record in filled.page()[0]}
+
+
+def mutated(bases, mutations):
+    """A sequence with the substitutions that are written as `A17G`."""
+    for mutation in mutations:
+        before, place, after = re.fullmatch(r"([A-Z])(\d+)([ACGT])", mutation).groups()
+        assert bases[int(place) - 1].upper() == before != after
+        bases = f"{bases[: int(place) - 1]}{after}{bases[int(place) :]}"
+    return bases
+
+
+def test_each_is_a_fragment_of_a_real_one_or_its_mutant(filled, made):
+    sources = {record["id"]: record for record in filled.all()}
+    assert len(made) == 287
+    mutants = 0
+    for record in made:
+        (part,) = record["parts"]
+        source = sources[part["sequenceId"]]
+        assert record["length"] == LENGTH == part["end"]
+        fields = {name: field["value"] for name, field in record["fields"].items()}
+        assert fields["Source"] == source["name"]
+        around = source["bases"] * (1 + source["isCircular"])
+        first = fields["First base"] - 1
+        expected = mutated(around[first : first + LENGTH], fields["Mutations"])
+        assert record["bases"].upper() == expected.upper()
+        assert record["name"].endswith(" ".join([f"from {first + 1}", *fields["Mutations"]]))
+        mutants += bool(fields["Mutations"])
+    assert mutants == 143
+
+
+def test_what_is_marked_on_them_is_true(filled, made):
+    sources = {record["id"]: record for record in filled.all()}
+    marks = 0
+    for record in made:
+        source = sources[record["parts"][0]["sequenceId"]]
+        names = {(mark["type"], mark["name"]) for mark in source["annotations"]}
+        for mark in record["annotations"]:
+            assert (mark["type"], mark["name"]) in names
+            assert 0 <= mark["start"] < mark["end"] <= LENGTH
+            marks += 1
+        for primer in record["primers"]:
+            found = Seq(record["bases"][primer["start"] : primer["end"]])
+            assert primer["bases"] in (str(found), str(found.reverse_complement()))
+        for protein in record["translations"]:
+            read = "".join(record["bases"][r["start"] : r["end"]] for r in protein["regions"])
+            read = Seq(read) if protein["strand"] == 1 else Seq(read).reverse_complement()
+            assert protein["aminoAcids"][1:] == str(read.translate(11))[1:].removesuffix("*")
+    assert marks > 50

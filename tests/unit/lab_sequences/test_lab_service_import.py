@@ -1,0 +1,157 @@
+"""Files of sequences are taken in whole or refused in one line (issue 4, sequences import)."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from Bio import SeqIO
+from Bio.Seq import Seq
+from Bio.SeqFeature import SeqFeature, SimpleLocation
+from Bio.SeqRecord import SeqRecord
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext.sandbox.lab import collection, identifiers, reading
+from labext.sandbox.lab.importing import add
+from labext.sandbox.lab.store import Folder, User
+
+FASTA = ">one first of all\nACGT\nacgtn\n\n>two\nRYKMSWBDHVN\n"
+GENBANK = (collection.DATA / "pBAD30.gb").read_bytes()
+CONTIG = """LOCUS       EMPTY                    100 bp    DNA     linear   UNK 01-JAN-2020
+DEFINITION  No bases.
+CONTIG      join(AB000001.1:1..100)
+//
+"""
+
+
+def genbank(name="part", bases="ACGTACGT", kind="DNA", features=()):
+    """A record as Biopython writes it."""
+    record = SeqRecord(Seq(bases), id="X1", name=name, annotations={"molecule_type": kind})
+    record.features = [SeqFeature(SimpleLocation(a, b, 1), type="CDS") for a, b in features]
+    return record.format("genbank")
+
+
+@pytest.fixture
+def put(own_lists, tmp_path):
+    """Import a file with this content into a folder; returns what is told of it."""
+
+    def imported(content, name="file.txt", folder="Digests"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with own_lists.site.database.write() as session:
+            creator = session.get_one(User, identifiers.of("ent", "campus", "guest"))
+            home = session.get_one(Folder, own_lists.folder_ids[folder])
+            return add(session, home, path, creator)
+
+    return imported
+
+
+def test_a_fasta_file_is_imported(own_lists, put):
+    told = put(FASTA)
+    assert [{**each, "id": ""} for each in told] == [
+        {"id": "", "name": "one", "length": 9, "isCircular": False},
+        {"id": "", "name": "two", "length": 11, "isCircular": False},
+    ]
+    first, second, *_ = own_lists.all()  # the latest, in the file's order
+    assert [first["id"], second["id"]] == [each["id"] for each in told]
+    assert first["bases"] == "ACGTacgtn"
+    assert first["customFields"] == {"Description": {"value": "first of all"}}
+    assert first["creator"]["handle"] == "guest"
+    assert first["folderId"] == own_lists.folder_ids["Digests"]
+    assert first["schema"] is None
+    assert first["fields"] == {}
+
+
+@pytest.mark.parametrize("name", ["pBAD30.gb", "pBAD30.gb.gz", "no-extension"])
+def test_a_genbank_file_is_imported_gzipped_or_not(own_lists, put, name):
+    (told,) = put(gzip.compress(GENBANK) if name.endswith("gz") else GENBANK, name)
+    seeded, mine = own_lists.all({"name": "pBAD30", "sort": "createdAt:asc"})
+    assert mine["id"] == told["id"] != seeded["id"]  # two of one name are two
+    for field in ("bases", "annotations", "translations", "isCircular"):
+        assert mine[field] == seeded[field]
+
+
+def test_a_file_with_another_system_s_line_ends_and_a_mark_is_the_same(own_lists, put):
+    (told,) = put(b"\xef\xbb\xbf\r\n>one\r\nAC GT\r\nAC\r\n")
+    assert told["length"] == 6
+    assert own_lists.all({"ids": told["id"]})[0]["bases"] == "ACGTAC"
+
+
+BAD = {
+    "nothing": ("", "file.txt is empty."),
+    "blanks": (" \n\n", "file.txt is empty."),
+    "a table": ("name,bases\none,ACGT\n", "file.txt is neither FASTA nor GenBank."),
+    "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text."),
+    "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be read: "),
+    "no archive": (b"\x1f\x8b and no more", "file.txt can't be read: "),
+    "gaps": (">a\nACGT\nAC--GT\n", 'file.txt, line 3: "-" is no base.'),
+    "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is no base.'),
+    "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is no base.'),
+    "a digit": (">a\nAC1GT\n", 'file.txt, line 2: "1" is no base.'),
+    "no bases": (">a\nACGT\n>b\n>c\nACGT\n", "file.txt, line 3: there are no bases."),
+    "no bases at the end": (">a\nACGT\n>b", "file.txt, line 3: there are no bases."),
+    "no name": (">a\nACGT\n> \nACGT\n", "file.txt, line 3: there is no name."),
+    "a long name": (f">{'n' * 256}\nACGT\n", "file.txt, line 1: the name "),
+    "a name that does not show": (">a\x07b\nACGT\n", "file.txt, line 1: the name "),
+    "a record without its bases": (CONTIG, "file.txt, record 1 (EMPTY): there are no bases."),
+    "a GenBank protein": (
+        genbank("good") + genbank("prot", "MKLVEE", "protein"),
+        'file.txt, record 2 (prot): "L" is no base.',
+    ),
+    "a feature outside": (
+        genbank(features=[(2, 50)]),
+        "file.txt, record 1 (part): a feature (CDS) lies outside the sequence of 8 bases.",
+    ),
+    "a record cut off": (GENBANK[:1500], "file.txt, record 1"),
+    "a record cut off in its bases": (GENBANK[:5000], "file.txt, record 1"),
+    "a record with fewer bases than it tells": (
+        genbank(bases="ACGTACGT").replace(" 8 bp", "80 bp"),
+        "file.txt, record 1: Expected sequence length 80, found 8",
+    ),
+    "LOCUS alone": ("LOCUS", "file.txt has no sequence."),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), BAD.values(), ids=[*BAD])
+def test_a_file_that_will_not_do_is_refused_in_a_line_and_nothing_is_added(
+    own_lists, put, content, words
+):
+    before = own_lists.page()
+    with pytest.raises(InputError) as caught:
+        put(content)
+    assert caught.value.what.startswith(words)
+    assert "\n" not in caught.value.what
+    assert caught.value.next_step
+    assert own_lists.page() == before
+
+
+def test_a_file_that_is_not_there_or_no_file_is_refused(tmp_path):
+    for path in (tmp_path / "nothing.fa", tmp_path):
+        with pytest.raises(InputError, match="can't be read"):
+            reading.entries(path)
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 1 << 20)
+    path = tmp_path / "bomb.fa.gz"
+    path.write_bytes(gzip.compress(b">a\n" + b"A" * (8 << 20)))
+    with pytest.raises(InputError, match="larger than 1 MB"):
+        reading.entries(path)
+
+
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20
+).filter(str.isprintable)
+RECORDS = st.lists(
+    st.tuples(NAMES, st.text(reading.LETTERS + reading.LETTERS.lower(), min_size=1)), min_size=1
+)
+
+
+@given(RECORDS)
+def test_whatever_biopython_writes_as_fasta_is_read_back(tmp_path_factory, records):
+    path = tmp_path_factory.mktemp("fasta") / "some.fa"
+    written = [SeqRecord(Seq(bases), id=name, description="") for name, bases in records]
+    SeqIO.write(written, path, "fasta")
+    assert [(each.name, each.bases) for each in reading.entries(path)] == records

@@ -1,0 +1,262 @@
+"""Records are complete, and say what their GenBank files say: Biopython's SeqIO reads them too."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from datetime import datetime
+
+import pytest
+from Bio import SeqIO
+from Bio.Seq import Seq
+
+from labext.sandbox.lab import collection, reading
+from labext.sandbox.lab.fragments import stretch
+from labext.sandbox.lab.records import FIELDS
+
+FILES = ["pBAD30.gb", "pFA6a-kanMX6.gb", "NC_005816.gb", "cor6_6.gb"]
+
+TEXT, NUMBER, FLAG, LIST, OBJECT = str, int, bool, list, dict
+TYPES = {
+    "id": TEXT,
+    "name": TEXT,
+    "bases": TEXT,
+    "length": NUMBER,
+    "isCircular": FLAG,
+    "aliases": LIST,
+    "annotations": LIST,
+    "translations": LIST,
+    "primers": LIST,
+    "parts": LIST,
+    "transcriptions": LIST,
+    "dnaAlignmentIds": LIST,
+    "authors": LIST,
+    "fields": OBJECT,
+    "customFields": OBJECT,
+    "creator": OBJECT,
+    "createdAt": TEXT,
+    "modifiedAt": TEXT,
+    "url": TEXT,
+    "webURL": TEXT,
+    "apiURL": TEXT,
+}
+MAY_BE_NULL = {
+    "folderId": TEXT,
+    "schema": OBJECT,
+    "archiveRecord": OBJECT,
+    "entityRegistryId": TEXT,
+    "registryId": TEXT,
+    "registrationOrigin": OBJECT,
+}
+
+
+@pytest.fixture(scope="module")
+def records(lists):
+    return lists.all({"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"})
+
+
+def parsed(file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [*SeqIO.parse(collection.DATA / file, "genbank")]
+
+
+def pairs(file):
+    """Each record of a file, as the platform and as Biopython's other parser reads it."""
+    return [*zip(reading.entries(collection.DATA / file), parsed(file), strict=True)]
+
+
+def marked(bases, mark):
+    """The bases that a mark is about, as its strand reads them."""
+    start, end = mark["start"], mark["end"]
+    read = bases[start:end] if start < end else bases[start:] + bases[:end]
+    return str(Seq(read).reverse_complement()) if mark["strand"] == -1 else read
+
+
+def test_records_have_every_field_of_the_right_type(records):
+    assert len(records) == 113
+    for record in records:
+        assert {*record} == {*FIELDS} == {*TYPES, *MAY_BE_NULL}
+        for name, kind in TYPES.items():
+            assert type(record[name]) is kind, name
+        for name, kind in MAY_BE_NULL.items():
+            assert record[name] is None or type(record[name]) is kind, name
+
+
+def test_records_are_right_in_themselves(records):
+    assert len({record["id"] for record in records}) == len(records)
+    for record in records:
+        assert re.fullmatch(r"seq_[0-9A-Za-z]{8}", record["id"])
+        assert re.fullmatch(r"lib_[0-9A-Za-z]{8}", record["folderId"])
+        assert re.fullmatch(r"ent_[0-9A-Za-z]{8}", record["creator"]["id"])
+        assert {*record["creator"]} == {"handle", "id", "name"}
+        assert record["length"] == len(record["bases"]) > 0
+        times = [datetime.fromisoformat(record[name]) for name in ("createdAt", "modifiedAt")]
+        assert times == sorted(times)
+        assert {time.utcoffset().total_seconds() for time in times} == {0}
+        for field in record["fields"].values():
+            assert {*field} == {"value", "displayValue", "textValue", "isMulti", "type", "unit"}
+            assert type(field["value"]) is list if field["isMulti"] else True
+        for mark in [*record["annotations"], *record["translations"], *record["primers"]]:
+            assert 0 <= mark["start"] < record["length"]
+            assert 0 < mark["end"] <= record["length"]
+            assert mark["strand"] in (-1, 0, 1)
+            assert mark["start"] < mark["end"] or record["isCircular"]
+            assert re.fullmatch(r"#[0-9A-F]{6}", mark["color"])
+
+
+def test_a_registered_sequence_has_its_number_and_its_fields(records):
+    kanmx6 = next(r for r in records if r["name"] == "plasmid pFA6a-kanMX6")
+    assert kanmx6["entityRegistryId"] == "PLA002"
+    assert re.fullmatch(r"src_[0-9A-Za-z]{8}", kanmx6["registryId"])
+    assert kanmx6["registrationOrigin"]["registeredAt"] == kanmx6["createdAt"]
+    assert kanmx6["schema"]["name"] == "Plasmid"
+    assert re.fullmatch(r"ts_[0-9A-Za-z]{8}", kanmx6["schema"]["id"])
+    assert kanmx6["fields"]["Selection markers"] == {
+        "value": ["kanamycin", "ampicillin"],
+        "displayValue": "kanamycin, ampicillin",
+        "textValue": "kanamycin, ampicillin",
+        "isMulti": True,
+        "type": "text",
+        "unit": None,
+    }
+    assert kanmx6["fields"]["Accession"]["value"] == "Addgene 39296"
+    pbad30 = next(r for r in records if r["name"] == "pBAD30")
+    assert pbad30["fields"]["Organism"] == {
+        "value": None,
+        "displayValue": None,
+        "textValue": None,
+        "isMulti": False,
+        "type": "text",
+        "unit": None,
+    }
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_bases_and_topology_are_the_files(file):
+    for entry, record in pairs(file):
+        assert entry.bases == str(record.seq)
+        assert entry.circular == (record.annotations.get("topology") == "circular")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_annotation_marks_the_bases_of_its_feature(file):
+    for entry, record in pairs(file):
+        features = [feature for feature in record.features if feature.type != "source"]
+        assert [a["type"] for a in entry.marks.annotations] == [f.type for f in features]
+        for annotation, feature in zip(entry.marks.annotations, features, strict=True):
+            spliced = len(feature.location.parts) > 1 and annotation["start"] < annotation["end"]
+            if spliced:  # from the first piece to the last
+                assert annotation["start"] == feature.location.start
+                assert annotation["end"] == feature.location.end
+            elif len(feature.location):
+                assert marked(entry.bases, annotation) == str(feature.extract(record.seq))
+
+
+def test_a_feature_over_the_origin_ends_before_it_starts():
+    ((entry, _),) = pairs("pFA6a-kanMX6.gb")
+    sp6 = next(a for a in entry.marks.annotations if a["name"] == "SP6 promoter")
+    assert (sp6["start"], sp6["end"], sp6["strand"]) == (3921, 2, 1)
+    assert marked(entry.bases, sp6).upper() == "ATTTAGGTGACACTATAGA"
+    assert sp6["notes"] == "promoter for bacteriophage SP6 RNA polymerase"
+
+
+def test_a_site_between_two_bases_marks_both():
+    ((entry, _),) = pairs("NC_005816.gb")
+    between = [a for a in entry.marks.annotations if (a["start"], a["end"]) == (5932, 5934)]
+    assert [a["type"] for a in between] == ["variation", "variation"]
+
+
+def test_names_are_labels_genes_or_products():
+    ((pbad30, _),) = pairs("pBAD30.gb")
+    names = [annotation["name"] for annotation in pbad30.marks.annotations]
+    assert names[:4] == ["P15A_ORI", "araC", "operator O2", "araC promoter"]
+    ((ppcp1, _),) = pairs("NC_005816.gb")
+    named = {(a["type"], a["name"]) for a in ppcp1.marks.annotations}
+    assert {("gene", "pla"), ("CDS", "pla"), ("CDS", "putative transposase")} <= named
+
+
+def test_qualifiers_are_kept_beside_the_annotation():
+    ((ppcp1, _),) = pairs("NC_005816.gb")
+    pla = next(a for a in ppcp1.marks.annotations if (a["type"], a["name"]) == ("CDS", "pla"))
+    assert {"name": "EC_number", "value": "3.4.23.48"} in pla["customFields"]
+    assert pla["notes"].startswith("outer membrane protease")
+    assert {each["name"] for each in pla["customFields"]}.isdisjoint({"note", "translation"})
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_translation_is_what_its_regions_spell(file):
+    tables = {"STANDARD": 1, "BACTERIAL_ARCHAEAL_PLANT_PLASTID": 11}
+    for entry, record in pairs(file):
+        coding = [feature for feature in record.features if feature.type == "CDS"]
+        for mark, feature in zip(entry.marks.translations, coding, strict=True):
+            pieces = "".join(entry.bases[r["start"] : r["end"]] for r in mark["regions"])
+            read = Seq(pieces) if mark["strand"] == 1 else Seq(pieces).reverse_complement()
+            frame = (
+                int(feature.qualifiers["codon_start"][0]) - 1
+                if feature.qualifiers.get("codon_start")
+                else 0
+            )
+            read = read[frame : frame + (len(read) - frame) // 3 * 3]
+            protein = str(read.translate(tables[mark["geneticCode"]])).removesuffix("*")
+            if mark["coerceStartCodonToMethionine"]:
+                assert protein[0] != "M"
+                protein = f"M{protein[1:]}"
+            assert mark["aminoAcids"] == protein
+            assert mark["aminoAcids"] == feature.qualifiers.get("translation", [protein])[0]
+
+
+def test_a_gene_in_pieces_keeps_them():
+    kin2 = reading.entries(collection.DATA / "cor6_6.gb")[1]
+    (translation,) = kin2.marks.translations
+    pieces = [(each["start"], each["end"]) for each in translation["regions"]]
+    assert pieces == [(103, 160), (319, 390), (503, 579)]
+    assert (translation["start"], translation["end"]) == (103, 579)
+
+
+def test_primers_have_their_bases_and_where_they_bind():
+    ((entry, _),) = pairs("pFA6a-kanMX6.gb")
+    primers = {primer["name"]: primer for primer in entry.marks.primers}
+    assert len(primers) == 9
+    for primer in primers.values():
+        assert primer["bases"] == marked(entry.bases, primer)
+        assert primer["overhangLength"] == 0
+    assert primers["SP6"]["bindPosition"] == 0
+    assert primers["Amp-R"]["bindPosition"] == primers["Amp-R"]["end"] - 1
+    assert primers["T7"]["bindPosition"] == primers["T7"]["start"]
+
+
+def test_an_opened_plasmid_has_the_marks_where_they_are_now(records):
+    for name in ("pBAD30", "plasmid pFA6a-kanMX6"):
+        whole = next(r for r in records if r["name"] == name)
+        short = name.removeprefix("plasmid ")
+        cut = next(r for r in records if r["name"] == f"plasmid {short}, cut with EcoRI")
+        assert cut["bases"].upper().startswith("AATTC")
+        assert cut["bases"].upper().endswith("G")
+        assert not cut["isCircular"]
+        assert cut["parts"] == [
+            {"start": 0, "end": whole["length"], "strand": 1, "sequenceId": whole["id"]}
+        ]
+        for kind in ("annotations", "primers"):
+            before = {(m["name"], marked(whole["bases"], m)) for m in whole[kind]}
+            after = {(m["name"], marked(cut["bases"], m)) for m in cut[kind]}
+            assert after <= before
+            assert len(before - after) == (name == "pBAD30" and kind == "annotations")  # the MCS
+
+
+@pytest.mark.parametrize("start", [0, 500, 4500, 9608])
+def test_a_stretch_keeps_what_is_wholly_within_it(start):
+    ((entry, _),) = pairs("NC_005816.gb")
+    bases, marks = stretch(entry, start, 3000)
+    assert bases == (entry.bases * 2)[start : start + 3000]
+    kept = [marked(bases, mark) for mark in marks.annotations]
+    doubled = (entry.bases * 2)[start : start + 3000]
+    inside = [
+        marked(entry.bases, mark)
+        for mark in entry.marks.annotations
+        if (mark["start"] - start) % len(entry.bases) + mark["end"] - mark["start"] <= len(doubled)
+    ]
+    assert kept == inside
+    for mark in marks.translations:
+        pieces = "".join(bases[r["start"] : r["end"]] for r in mark["regions"])
+        assert len(pieces) == 3 * len(mark["aminoAcids"]) + 3  # and the stop

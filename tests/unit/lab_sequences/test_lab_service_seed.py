@@ -1,0 +1,154 @@
+"""What a platform has from the start: made once, the same everywhere, and to each his part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import delete, select
+
+from labext.sandbox.keys import key_hash
+from labext.sandbox.lab import access, reading, seed
+from labext.sandbox.lab.access import Caller
+from labext.sandbox.lab.doors import CAMPUS, CLINIC, PROVIDER
+from labext.sandbox.lab.store import ApiKey, App, Base, Folder, Grant, Secret, Tenant, User
+
+COURSE = {"Vectors", "Digests", "Fragments and mutants"}
+SEEN = {
+    "student": {*COURSE, "Cold-regulated genes", "Cactus rpl16 introns"},
+    "teacher": {*COURSE, "Cold-regulated genes", "Cactus rpl16 introns", "Orchid ITS regions"},
+    "suspended": COURSE,  # were it not suspended
+    "guest": set(),
+}
+
+
+def campus(session, name=CAMPUS):
+    return session.scalars(select(Tenant).where(Tenant.name == name)).one()
+
+
+def person(session, handle, tenant=CAMPUS):
+    email = f"{handle}@sandbox.local"
+    found = access.user_by_email(session, campus(session, tenant).id, email)
+    assert found is not None
+    return found
+
+
+def names_of(session, caller):
+    ids = access.visible_folders(session, caller)
+    return {*session.scalars(select(Folder.name).where(Folder.id.in_(ids)))}
+
+
+def contents(site):
+    """Every row of every table."""
+    with site.database.read() as session:
+        return {
+            table.name: session.execute(select(table).order_by(*table.primary_key)).all()
+            for table in Base.metadata.sorted_tables
+        }
+
+
+@pytest.mark.parametrize(("handle", "folders"), SEEN.items())
+def test_each_sees_a_part(site, handle, folders):
+    with site.database.read() as session:
+        user = person(session, handle)
+        assert user.suspended == (handle == "suspended")
+        assert names_of(session, Caller(user.tenant_id, user, None, "")) == folders
+
+
+def test_the_app_sees_what_neither_of_them_does(site):
+    with site.database.read() as session:
+        app = session.scalars(select(App).where(App.name == "notebook")).one()
+        assert app.permissions == ["sequences:read"]
+        seen = names_of(session, Caller(app.tenant_id, None, app, ""))
+        assert seen == {*COURSE, "Cactus rpl16 introns", "Orchid ITS regions"}
+
+
+def test_the_clinic_shares_nothing_with_campus(site):
+    with site.database.read() as session:
+        assert not campus(session, CLINIC).enterprise
+        clinician = person(session, "clinician", CLINIC)
+        seen = names_of(session, Caller(clinician.tenant_id, clinician, None, ""))
+        assert seen == {"Reference sequences"}
+        teachers = session.scalars(select(User).where(User.handle == "teacher")).all()
+        assert len({teacher.id for teacher in teachers}) == 2
+
+
+def test_what_the_example_notebook_shows_is_there_for_the_student(site, lists_of):
+    lists = lists_of(site, SEEN["student"])
+    (pbad30,) = lists.all({"name": "pBAD30"})
+    assert (pbad30["name"], pbad30["length"], pbad30["isCircular"]) == ("pBAD30", 4923, True)
+    long = [r for r in lists.all({"nameIncludes": "pla"}) if r["length"] >= 3000]
+    assert len(long) >= 3
+    assert {record["isCircular"] for record in long} == {True, False}
+    assert len(lists.all()) == 18
+
+
+def test_some_sequences_share_a_name(lists):
+    for name in ("P.victoria ITS", "P.glanduliferum ITS"):
+        assert len(lists.all({"name": name})) == 2
+
+
+def test_credentials_are_good_and_no_two_are_alike(site):
+    people = [(plan.tenant, person.handle) for plan in seed.PLANS for person in plan.people]
+    keys = [seed.key(site, *each) for each in people]
+    client_id, client_secret = seed.client(site)
+    assert len({*keys, client_secret}) == len(keys) + 1
+    assert seed.student_key(site) == keys[people.index((CAMPUS, "student"))]
+    with site.database.read() as session:
+        hashes = {*session.scalars(select(ApiKey.hash))}
+        assert hashes == {key_hash(key) for key in keys}
+        app = session.scalars(select(App).where(App.client_id == client_id)).one()
+        secret = session.scalars(select(Secret).where(Secret.app_id == app.id)).one()
+        assert secret.hash == key_hash(client_secret)
+    kept = [path for path in site.secrets.iterdir() if path.name.startswith("lab_")]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+
+
+def test_every_sandbox_has_the_same_sequences_and_places_and_other_keys(
+    site, new_platform, lists_of
+):
+    both = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+    assert lists_of(site).all(both) == lists_of(new_platform).all(both)
+    assert seed.client(site)[0] == seed.client(new_platform)[0]
+    assert seed.client(site)[1] != seed.client(new_platform)[1]
+    assert seed.student_key(site) != seed.student_key(new_platform)
+
+
+def test_a_second_start_changes_nothing_and_reads_no_file(site, monkeypatch):
+    monkeypatch.setattr(reading, "entries", None)
+    before = contents(site)
+    seed.seed(site)
+    assert contents(site) == before
+
+
+def test_what_was_removed_stays_away(site):
+    with site.database.write() as session:
+        session.execute(delete(ApiKey))
+        session.execute(delete(Grant))
+        session.delete(person(session, "guest"))
+        session.delete(session.scalars(select(Folder).where(Folder.name == "Vectors")).one())
+        session.delete(campus(session, CLINIC))
+    before = contents(site)
+    seed.seed(site)
+    assert contents(site) == before
+
+
+def test_campus_knows_its_provider_wherever_that_is_now(site):
+    moved = replace(site, origins={**site.origins, PROVIDER: "https://localhost:29999"})
+    seed.seed(moved)
+    with site.database.read() as session:
+        found = campus(session)
+        assert found.enterprise
+        assert found.audience == seed.AUDIENCE
+        address = "https://localhost:29999/.well-known/openid-configuration"
+        assert found.configuration_url == address
+        assert campus(session, CLINIC).configuration_url is None
+
+
+def test_a_provider_that_an_administrator_has_set_stays(site):
+    with site.database.write() as session:
+        found = campus(session)
+        found.configuration_url, found.audience = "https://idp.example/openid", "another"
+    seed.seed(site)
+    with site.database.read() as session:
+        assert campus(session).configuration_url == "https://idp.example/openid"
