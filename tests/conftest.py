@@ -5,6 +5,7 @@ A sandbox is a detached process with a folder of its own, stopped at the end.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,12 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 NewBox = Callable[..., Sandbox]
 PARTS = Path(__file__).parent / "sandbox_parts"
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of the looks for garbage: the end of a shell has one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
