@@ -27,7 +27,7 @@ _REFUSED = {
     ),
     "oauth": (
         "does not accept the app's token",
-        "Check the app's client ID and secret: `%lab login --method oauth`.",
+        "Check the app in the developer console, then `%lab login --method oauth`.",
     ),
     "oidc": (
         "does not accept the ID token",

@@ -13,7 +13,7 @@ from labext.lab.operations import TOKEN
 from labext.redaction import keep_secret
 from labext.transport import Failure, Transport
 
-_CHECK = "Check the app's client ID and secret: `%lab login --method oauth`."
+_CHECK = "Check both in the developer console, then `%lab login --method oauth`."
 
 
 class Token(NamedTuple):

@@ -114,6 +114,7 @@ def test_a_key_that_the_platform_does_not_know(
             with pytest.raises(SignInError, match=said) as caught:
                 ask()
             assert step in caught.value.next_step
+            assert "•" not in str(caught.value)
             assert "not valid" in str(caught.value)
             assert "wrong-key" not in str(caught.value)
     assert tenant.count("users/me") == 1

@@ -237,6 +237,7 @@ def test_each_refusal_of_a_token_is_explained(
         lab.whoami()
     assert caught.value.status == status
     assert caught.value.next_step
+    assert "•" not in str(caught.value)  # nothing of it is taken for a secret
     assert tenant.count("users/me") == 0
 
 
