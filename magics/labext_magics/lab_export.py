@@ -22,7 +22,14 @@ _SHOWN = ("annotations", "isCircular")
 
 
 def export(
-    call: Call, *, name: list[str], from_: Any, format: Format | None, to: Path, force: bool
+    call: Call,
+    *,
+    name: list[str],
+    from_: Any,
+    format: Format | None,
+    to: Path,
+    plain: bool,
+    force: bool,
 ) -> None:
     """Write sequences of the platform, or of a frame, to a file, and say where they are."""
     from labext.lab import files
@@ -37,7 +44,7 @@ def export(
     else:
         records = frame_of(from_)
     before = _stamp(to)
-    written = files.write(records, to, format=format, force=force)
+    written = files.write(records, to, format=format, plain=plain, force=force)
     if from_ is not None and (format or files.SUFFIXES.get(to.suffix.lower())) == "genbank":
         _tell_missing(records)
     many = wording.count(len(records), "sequence")
@@ -76,9 +83,11 @@ EXPORT = Command(
             "format", kinds.choice("fasta", "genbank"), "the file's format; else its suffix says it"
         ),
         Parameter("to", kinds.PATH, "the file", required=True),
+        Parameter("plain", None, "FASTA with the names and the bases alone"),
         Parameter("force", None, "replace a file that holds something else"),
     ],
-    details="A file that holds the same already is kept.",
+    details="The file holds the whole record, as `labext.lab.files.read` gives it back; a FASTA "
+    "file keeps it behind the name. A file that holds the same already is kept.",
     examples=[
         "%lab export pBAD30 --format genbank --to out/pBAD30.gb",
         "%lab export --from seqs --format fasta --to out/all.fasta",

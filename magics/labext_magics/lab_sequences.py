@@ -74,11 +74,11 @@ def sequences(
     return call.lab.sequences(limit, columns=columns, spread=spread, **given)
 
 
-def show(call: Call, *, name: str) -> SequenceViewer:
+def show(call: Call, *, name: str, enzymes: list[str] | None) -> SequenceViewer:
     """Return the viewer of one sequence, which draws itself where it is shown."""
     import labext_widgets
 
-    return labext_widgets.sequence_viewer(call.lab.sequence(name))
+    return labext_widgets.sequence_viewer(call.lab.sequence(name), enzymes=enzymes)
 
 
 COMMANDS = (
@@ -121,7 +121,12 @@ COMMANDS = (
         "Show a sequence: its map, its annotations and its bases, with search and sites.",
         show,
         [Parameter("NAME", kinds.SEQUENCE, "a sequence, by its name or its id", required=True)],
-        [OUT],
+        [
+            Parameter(
+                "enzymes", kinds.words("A,B,…"), "whose sites it shows; else those that cut once"
+            ),
+            OUT,
+        ],
         examples=["viewer = %lab show pBAD30"],
         details="What is selected in the viewer is `viewer.selection`.",
     ),
