@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import labext_widgets
 from labext.progress import Outcome, Progress
 from labext_widgets import placeholder
 from labext_widgets.messages import drawn
@@ -110,6 +111,7 @@ def test_where_no_widget_can_be_made_the_picture_is_enough(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setitem(sys.modules, "labext_widgets.hub", None)
+    monkeypatch.delattr(labext_widgets, "hub", raising=False)  # another test has imported it
     monkeypatch.setattr(placeholder, "show", lambda html, text, name: shown.append(text))
     monkeypatch.setattr(placeholder, "change", lambda html, text, name: shown.append(text))
     picture = Picture(clock=Clock())

@@ -4,12 +4,14 @@
 import { bounds, cursor, dragged, head } from "./selection.js";
 import { spread } from "./spread.js";
 import { cut, pale, step, svg } from "./svg.js";
+import { digits } from "./words.js";
 
 const THICK = 13;
 const LANE = 17;
 const LANES = 4;
 const GAP = 15;
 const LETTER = 6.4;
+const TICKS = 50; // pixels of radius that numbers and the name take
 const CROWD = 600; // hits from which on they say nothing on a circle
 
 export class Circle {
@@ -34,8 +36,13 @@ export class Circle {
   draw(width, sites) {
     const molecule = this.#molecule;
     const { annotations, length } = molecule;
-    const radius = (this.#radius = Math.min(Math.max(width * 0.24, 64), 150));
-    const letters = Math.floor((width / 2 - radius - 40) / LETTER);
+    const names = [...annotations.map(({ name }) => name), ...sites.map(({ enzyme }) => enzyme)];
+    const longest = Math.max(0, ...names.map((name) => name.length)) * LETTER;
+    const beside = Math.min(longest, width * 0.17) + 40; // what the names take on a side
+    const wide = Math.min(Math.max(width / 2 - beside, 64), 150);
+    const letters = Math.floor((width / 2 - wide - 40) / LETTER);
+    const named = letters >= 3; // where there is no room for names the circle takes it
+    const radius = (this.#radius = named ? wide : Math.min(Math.max(width / 2 - 20, 40), 150));
     const { lanes, count } = molecule.lanes(annotations, LANES);
     this.#free = radius - LANE * Math.max(count - 1, 0) - THICK / 2 - 3;
     const labels = [
@@ -54,7 +61,7 @@ export class Circle {
       })),
     ];
     const most = radius + 50;
-    const sides = [1, -1].map((side) => this.#side(labels, side, most));
+    const sides = [1, -1].map((side) => this.#side(named ? labels : [], side, most));
     const low = Math.min(-radius - 18, ...sides.flatMap((side) => side.map(({ y }) => y - 9)));
     const high = Math.max(radius + 18, ...sides.flatMap((side) => side.map(({ y }) => y + 9)));
     this.#center = [width / 2, -low];
@@ -63,7 +70,7 @@ export class Circle {
     const [x, y] = this.#center;
     this.#still.replaceChildren(
       svg("circle", { cx: x, cy: y, r: radius, class: "labext-axis" }),
-      ...this.#ticks(),
+      ...(this.#free > TICKS ? this.#ticks() : []),
       ...annotations.map((mark, i) => this.#band(mark, i, lanes[i])),
       ...sides.flatMap((side, i) => side.map((label) => this.#label(label, i ? -1 : 1, letters))),
       ...this.#name(),
@@ -109,7 +116,10 @@ export class Circle {
     return [this.#center[0] + radius * Math.sin(angle), this.#center[1] - radius * Math.cos(angle)];
   }
 
-  #spot = (turn, radius) => this.#at(turn, radius).map((each) => each.toFixed(1)).join(" ");
+  #spot = (turn, radius) =>
+    this.#at(turn, radius)
+      .map((each) => each.toFixed(1))
+      .join(" ");
 
   #band(mark, i, lane) {
     const { length } = this.#molecule;
@@ -130,7 +140,12 @@ export class Circle {
       mark.strand < 0 ? `L${this.#spot(begin, middle)}` : "",
       "Z",
     ].join("");
-    const path = { d, class: "labext-band", fill: pale(mark.color), "data-pick": `annotation:${i}` };
+    const path = {
+      d,
+      class: "labext-band",
+      fill: pale(mark.color),
+      "data-pick": `annotation:${i}`,
+    };
     return svg("path", path, svg("title", {}, mark.name));
   }
 
@@ -155,16 +170,14 @@ export class Circle {
     const { length } = this.#molecule;
     const apart = step(length, this.#radius < 90 ? 4 : 8);
     const bases = [1];
-    for (let base = apart; base <= length - apart / 3; base += apart) if (base > 1) bases.push(base);
+    for (let base = apart; base <= length - apart / 3; base += apart)
+      if (base > 1) bases.push(base);
     return bases.flatMap((base) => {
       const turn = (base - 0.5) / length;
       const [x, y] = this.#at(turn, this.#free - 14);
       const d = `M${this.#spot(turn, this.#free)}L${this.#spot(turn, this.#free - 4)}`;
       const words = { x, y: y + 3, "text-anchor": "middle", class: "labext-tick" };
-      return [
-        svg("path", { d, class: "labext-axis" }),
-        svg("text", words, base.toLocaleString("en")),
-      ];
+      return [svg("path", { d, class: "labext-axis" }), svg("text", words, digits(base))];
     });
   }
 
@@ -186,18 +199,19 @@ export class Circle {
       "g",
       {},
       svg("path", { d, class: "labext-leader", style: color ? `stroke:${color}` : "" }),
-      svg("text", words, cut(text, Math.max(letters, 3)), svg("title", {}, text)),
+      svg("text", words, cut(text, letters), svg("title", {}, text)),
     );
   }
 
   #name() {
     const [x, y] = this.#center;
-    const room = 2 * (this.#free - 26);
+    if (this.#free < 30) return [];
+    const room = 2 * (this.#free - (this.#free > TICKS ? 26 : 4));
     const { name, length } = this.#molecule;
     const size = name.length * 8.4 <= room ? 14 : 11;
     const letters = Math.max(Math.floor(room / (0.6 * size)), 4);
     const style = `font-size:${size}px`;
-    const bp = `${length.toLocaleString("en")} bp`;
+    const bp = `${digits(length)} bp`;
     return [
       svg("text", { x, y: y - 3, class: "labext-name", style }, cut(name, letters)),
       svg("text", { x, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, bp),

@@ -2,7 +2,7 @@
 
 import { cursor, moved } from "./selection.js";
 
-export function keys(event, { molecule, selection, perRow, choose, copy }) {
+export function keys(event, molecule, selection, perRow, choose, copy) {
   const { key, shiftKey } = event;
   const command = event.ctrlKey || event.metaKey;
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow };

@@ -30,12 +30,17 @@ export class Molecule {
   /** The range as one or two pieces that do not go over the origin. */
   pieces(start, end) {
     if (end > start) return [[start, end]];
-    return [[start, this.length], [0, end]].filter(([from, to]) => to > from);
+    return [
+      [start, this.length],
+      [0, end],
+    ].filter(([from, to]) => to > from);
   }
 
   /** The bases of a range as its strand reads them. */
   part(start, end, strand) {
-    const read = this.pieces(start, end).map(([from, to]) => this.bases.slice(from, to)).join("");
+    const read = this.pieces(start, end)
+      .map(([from, to]) => this.bases.slice(from, to))
+      .join("");
     return strand < 0 ? turned(read) : read;
   }
 

@@ -2,6 +2,7 @@
 // cut sites, the strands, a ruler, translations, annotations.
 
 import { cut, line, pale, rect, step, svg } from "./svg.js";
+import { digits } from "./words.js";
 
 export const LETTERS = 6.6; // pixels a base from which on bases are letters
 const STRAND = 15;
@@ -17,14 +18,17 @@ export class Row {
     this.letters = scale >= LETTERS;
     this.width = count * scale;
     this.cuts = this.#cuts(sites);
-    this.codons = this.letters ? codons.map((each) => each.filter((codon) => this.#has(codon.at))) : [];
+    this.codons = this.letters
+      ? codons.map((each) => each.filter((codon) => this.#has(codon.at)))
+      : [];
     this.codons = this.codons.filter((each) => each.length);
     this.bands = this.#bands();
     this.strands = 6 + (1 + Math.max(-1, ...this.cuts.map(({ lane }) => lane))) * NAME;
     this.ruler = this.strands + (this.letters ? 2 * STRAND + 3 : 7);
     this.below = this.ruler + 20;
     this.annotations = this.below + this.codons.length * LANE;
-    this.height = this.annotations + (1 + Math.max(-1, ...this.bands.map(({ lane }) => lane))) * LANE + 8;
+    this.height =
+      this.annotations + (1 + Math.max(-1, ...this.bands.map(({ lane }) => lane))) * LANE + 8;
   }
 
   x = (base) => (base - this.first) * this.scale;
@@ -54,7 +58,8 @@ export class Row {
       const wide = (to - from) * this.scale;
       under.push(rect(this.x(from), 1, wide, this.height - 6, "labext-selected"));
     }
-    const edge = (base) => over.push(line(this.x(base), 1, this.x(base), this.height - 5, "labext-edge"));
+    const edge = (base) =>
+      over.push(line(this.x(base), 1, this.x(base), this.height - 5, "labext-edge"));
     const end = this.last === this.molecule.length ? this.last : this.last - 1;
     if (found && this.#has(found.start)) edge(found.start);
     if (found && found.end > this.first && found.end <= this.last) edge(found.end);
@@ -151,19 +156,33 @@ export class Row {
     const drawn = this.letters ? [line(0, y, this.width, y, "labext-axis")] : [];
     for (let base = Math.ceil((this.first + 1) / apart) * apart; base <= this.last; base += apart) {
       const x = this.x(base - 0.5);
-      const words = base.toLocaleString("en");
+      const words = digits(base);
       const half = words.length * 2.8;
       const place = Math.max(Math.min(x, Math.max(this.width, 40) - half), half);
       drawn.push(line(x, y, x, y + 4, "labext-axis"));
-      drawn.push(svg("text", { x: place, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, words));
+      drawn.push(
+        svg("text", { x: place, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, words),
+      );
     }
     return drawn;
   }
 
   #drawCut({ site, i, x, left, lane }) {
     const top = this.strands;
-    const name = { x: left, y: top - 4 - lane * NAME, class: "labext-label labext-site", "data-pick": `site:${i}` };
-    const drawn = [svg("text", name, site.enzyme, svg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`))];
+    const name = {
+      x: left,
+      y: top - 4 - lane * NAME,
+      class: "labext-label labext-site",
+      "data-pick": `site:${i}`,
+    };
+    const drawn = [
+      svg(
+        "text",
+        name,
+        site.enzyme,
+        svg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`),
+      ),
+    ];
     const high = top - 4 - lane * NAME - 9;
     if (!this.letters) return [...drawn, line(x, high, x, top + 6, "labext-cut")];
     drawn.push(line(x, high, x, top + STRAND, "labext-cut"));
@@ -208,7 +227,11 @@ export class Row {
       "data-pick": pick,
     };
     return [
-      svg("path", { d, class: "labext-band", fill: pale(mark.color), "data-pick": pick }, svg("title", {}, mark.name)),
+      svg(
+        "path",
+        { d, class: "labext-band", fill: pale(mark.color), "data-pick": pick },
+        svg("title", {}, mark.name),
+      ),
       ...(name ? [svg("text", words, name)] : []),
     ];
   }

@@ -34,7 +34,8 @@ export class Rows {
   /** Lay the rows out: `scale` in pixels a base, or 0 for one row; `height` in pixels or 0. */
   draw(width, height, scale, sites) {
     const molecule = this.#molecule;
-    const at = this.#rows.length ? this.#rowAt(this.element.scrollTop).first : 0;
+    const before = this.#rows.length ? this.#rowAt(this.element.scrollTop) : { first: 0, top: 0 };
+    const into = this.element.scrollTop - before.top;
     const room = Math.max(width - 2 * SIDE - (height ? 16 : 0), 60);
     let perRow = scale ? Math.max(Math.floor(room / scale), 3) : molecule.length;
     if (scale && perRow > 20) perRow -= perRow % 10;
@@ -55,7 +56,8 @@ export class Rows {
     this.#inner.style.height = `${top}px`;
     this.#inner.replaceChildren();
     this.#seen.clear();
-    this.element.scrollTop = this.#rows[Math.floor(at / this.perRow)]?.top ?? 0;
+    const after = this.#rows[Math.floor(before.first / this.perRow)];
+    this.element.scrollTop = after.top + Math.min(into, after.height);
     this.#fill();
   }
 
@@ -82,7 +84,9 @@ export class Rows {
   #fill() {
     const top = this.element.scrollTop - AHEAD;
     const bottom = this.element.scrollTop + (this.element.clientHeight || 600) + AHEAD;
-    const wanted = new Set(this.#rows.filter((row) => row.top < bottom && row.top + row.height > top));
+    const wanted = new Set(
+      this.#rows.filter((row) => row.top < bottom && row.top + row.height > top),
+    );
     for (const [row, drawn] of this.#seen) {
       if (wanted.has(row)) continue;
       drawn.remove();
@@ -109,7 +113,8 @@ export class Rows {
   }
 
   #press(event) {
-    const scrollbar = event.clientX > this.element.getBoundingClientRect().left + this.element.clientWidth;
+    const scrollbar =
+      event.clientX > this.element.getBoundingClientRect().left + this.element.clientWidth;
     if (event.button !== 0 || scrollbar) return;
     const pick = event.target.closest("[data-pick]")?.dataset.pick;
     if (pick) return this.#act.pick(pick);

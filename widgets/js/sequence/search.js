@@ -3,7 +3,21 @@
 import { turned } from "./molecule.js";
 
 const IUPAC = {
-  A: 1, C: 2, G: 4, T: 8, M: 3, R: 5, W: 9, S: 6, Y: 10, K: 12, V: 7, H: 11, D: 13, B: 14, N: 15,
+  A: 1,
+  C: 2,
+  G: 4,
+  T: 8,
+  M: 3,
+  R: 5,
+  W: 9,
+  S: 6,
+  Y: 10,
+  K: 12,
+  V: 7,
+  H: 11,
+  D: 13,
+  B: 14,
+  N: 15,
 };
 
 /** Every hit, by its start; null where the pattern has a letter that IUPAC doesn't have. */

@@ -2,6 +2,7 @@
 // reach of 0 is a cursor before the anchor's base.
 
 import { mod } from "./molecule.js";
+import { digits } from "./words.js";
 
 export const cursor = (anchor) => ({ anchor, reach: 0, strand: 1 });
 
@@ -34,19 +35,24 @@ export function moved(molecule, selection, by, extend) {
 export function dragged(molecule, selection, to) {
   const from = head(molecule, selection);
   let by = to - from;
-  if (molecule.circular && Math.abs(by) > molecule.length / 2) by -= Math.sign(by) * molecule.length;
+  if (molecule.circular && Math.abs(by) > molecule.length / 2)
+    by -= Math.sign(by) * molecule.length;
   return { ...selection, strand: 1, reach: held(molecule, selection.anchor, selection.reach + by) };
 }
 
 /** The selection from the same anchor straight to another place, not over the origin. */
-export const straight = (selection, to) => ({ ...selection, strand: 1, reach: to - selection.anchor });
+export const straight = (selection, to) => ({
+  ...selection,
+  strand: 1,
+  reach: to - selection.anchor,
+});
 
 /** A sentence, counted as biologists do: from 1, with the last base. */
 export function told(molecule, selection) {
   if (!selection) return "Nothing is selected.";
   const found = bounds(molecule, selection);
-  if (!found) return `Cursor before base ${(selection.anchor + 1).toLocaleString("en")}`;
-  const size = Math.abs(selection.reach).toLocaleString("en");
+  if (!found) return `Cursor before base ${digits(selection.anchor + 1)}`;
+  const size = digits(Math.abs(selection.reach));
   return `Selected ${found.start + 1}-${found.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
 }
 

@@ -29,7 +29,8 @@ export function step(length, ticks) {
 
 /** A colour that dark words can be read on, of the same hue. */
 export function pale(color) {
-  const digits = color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
+  const digits =
+    color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
   let parts = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16) / 255);
   while (bright(parts) < 0.34) parts = parts.map((part) => part + (1 - part) * 0.12);
   return `rgb(${parts.map((part) => Math.round(part * 255)).join(" ")})`;

@@ -12,7 +12,8 @@ export function choice(label, options, act) {
   });
   group.append(...buttons);
   group.show = (value) => {
-    for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.value === value));
+    for (const each of buttons)
+      each.setAttribute("aria-pressed", String(each.dataset.value === value));
   };
   return group;
 }

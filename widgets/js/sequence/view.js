@@ -9,152 +9,139 @@ import { addStyle } from "../style.js";
 import { Circle } from "./circle.js";
 import { copy } from "./copy.js";
 import { keys } from "./keys.js";
+import { list } from "./list.js";
 import { Molecule } from "./molecule.js";
 import { Rows } from "./rows.js";
 import { search } from "./search.js";
 import { bounds, head, of, told } from "./selection.js";
 import css from "./style.css";
+import { Telling } from "./telling.js";
 import { choice, field, finder, select, slider } from "./toolbar.js";
+import { digits, number } from "./words.js";
 
-const PAUSE = 150; // ms at least between two selections that the kernel is told
 const WIDE = 640; // pixels from which on both maps stand side by side
-const SHORT = 60; // bases up to which the rows alone are overview enough
+const SHORT = 60; // bases up to which the rows are overview enough
 const HIGH = 340; // pixels of the rows
 const ZOOMS = 11;
 const scaleOf = (zoom) => 1.3 ** zoom; // pixels a base
 const MANY = 2000; // hits that are shown
+const MODES = [
+  ["circular", "Circular"],
+  ["linear", "Linear"],
+  ["both", "Both"],
+];
 
 export function sequence(root, view) {
   addStyle("labext-sequence-style", css);
   const { state } = view;
   const molecule = new Molecule(state);
   const me = Math.random().toString(36).slice(2);
+  const telling = new Telling(view, me);
   const sites = { chosen: state.chosen, unique: state.unique, none: [] };
   let mode = molecule.circular ? "both" : "linear";
   let zoom = 8;
   let whose = "chosen";
   let selection = null;
   let hits = [];
-  let at = -1;
+  let at = -1; // the hit that is selected
+  let width = 0;
 
-  // What the maps ask for.
+  const safe =
+    (act) =>
+    (...given) =>
+      view.guard(() => act(...given));
+
   const act = {
     selection: () => selection,
-    select: (wanted) => choose(wanted),
-    pick(what) {
+    select: safe((wanted) => choose(wanted)),
+    pick: safe((what) => {
       const [kind, i] = what.split(":");
-      const among = { annotation: molecule.annotations, translation: molecule.translations, site: sites[whose] };
-      const mark = among[kind][i];
-      choose(of(molecule, kind === "site" ? { ...mark, strand: 1 } : mark), { show: true });
-    },
+      if (kind === "site") return choose(of(molecule, { ...sites[whose][i], strand: 1 }), true);
+      const { annotations, translations } = molecule;
+      choose(of(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
+    }),
     follow(target, event, move) {
       event.preventDefault();
       maps.focus({ preventScroll: true });
       target.setPointerCapture(event.pointerId);
-      const on = (each) => view.guard(() => move(each));
+      const on = safe(move);
       target.addEventListener("pointermove", on);
       const off = () => target.removeEventListener("pointermove", on);
       target.addEventListener("lostpointercapture", off, { once: true });
     },
+    find: safe((words) => {
+      const found = words.trim() ? search(molecule, words) : [];
+      const more = found?.length > MANY ? "more than " : "";
+      hits = (found ?? []).slice(0, MANY);
+      at = -1;
+      const said = found === null ? "not a base" : `${more}${number(hits.length, "hit")}`;
+      finding.show(words.trim() && said, hits.length > 0);
+      mark();
+    }),
+    go: safe((by) => {
+      if (!hits.length) return;
+      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
+      finding.show(`${at + 1} of ${hits.length}`, true);
+      choose(of(molecule, hits[at]), true);
+    }),
   };
 
   const circle = molecule.circular ? new Circle(molecule, act) : null;
   const overview = new Rows(molecule, act);
   const rows = new Rows(molecule, act);
   overview.element.classList.add("labext-overview");
+  const drawn = element("div", "labext-drawn");
+  drawn.append(...(circle ? [circle.element] : []), overview.element);
   const maps = element("div", "labext-maps", {
     tabindex: "0",
     role: "application",
-    "aria-label": `Map of ${molecule.name}, ${molecule.length} bases. Arrow keys move the cursor, with Shift they select; Escape clears.`,
+    "aria-label":
+      `Map of ${molecule.name}, ${number(molecule.length, "base")}. ` +
+      "Arrow keys move the cursor, with Shift they select; Escape clears.",
   });
-  const drawn = element("div", "labext-drawn");
-  if (circle) drawn.append(circle.element);
-  drawn.append(overview.element);
   maps.append(drawn, rows.element);
 
-  const modes = choice("Maps", [["circular", "Circular"], ["linear", "Linear"], ["both", "Both"]], (value) => {
+  const showMode = (value) => {
     mode = value;
     draw();
-  });
-  const zooming = slider(ZOOMS, zoom, (value) => {
+  };
+  const showZoom = (value) => {
     zoom = value;
     draw();
     if (selection) rows.show(head(molecule, selection));
-  });
-  const cutters = select(offered(), (value) => {
+  };
+  const showSites = (value) => {
     whose = value;
     draw();
-  });
-  const finding = finder({
-    find(words) {
-      const found = words.trim() ? search(molecule, words) : [];
-      hits = (found ?? []).slice(0, MANY);
-      at = -1;
-      const more = found?.length > MANY ? "more than " : "";
-      finding.show(
-        found === null ? "not a base" : words.trim() ? `${more}${count(hits.length, "hit")}` : "",
-        hits.length > 0,
-      );
-      mark();
-    },
-    go(by) {
-      if (!hits.length) return;
-      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
-      finding.show(`${at + 1} of ${hits.length}`, true);
-      choose(of(molecule, hits[at]), { show: true });
-    },
-  });
-  const copying = button("Copy", "Copy the selected bases", () => copySelected());
+  };
+  const modes = choice("Maps", MODES, safe(showMode));
+  const zooming = slider(ZOOMS, zoom, safe(showZoom));
+  const cutters = select(offered(sites), safe(showSites));
   const zoomField = field("Zoom", zooming);
+  const finding = finder(act);
   const toolbar = element("div", "labext-toolbar");
-  if (circle) toolbar.append(modes);
-  toolbar.append(zoomField, field("Sites", cutters), finding);
+  toolbar.append(...(circle ? [modes] : []), zoomField, field("Sites", cutters), finding);
   const status = element("div", "labext-status", { role: "status", "aria-live": "polite" });
+  const copying = button("Copy", "Copy the selected bases", () => copySelected());
   const line = element("div", "labext-line");
-  line.append(status, copying);
+  const title = element("strong", "labext-title", {}, molecule.name);
+  line.append(title, `${digits(molecule.length)} bp`, status, copying);
   root.classList.add("labext-sequence");
-  root.append(toolbar, line, maps, ...annotations());
+  root.append(toolbar, line, maps);
+  if (molecule.annotations.length) root.append(list(molecule.annotations, act.pick));
 
-  function offered() {
-    return [
-      ["chosen", `Chosen (${names(sites.chosen)})`],
-      ["unique", `Cut once (${names(sites.unique)})`],
-      ["none", "None"],
-    ];
-  }
-
-  function annotations() {
-    if (!molecule.annotations.length) return [];
-    const list = element("details", "labext-annotations");
-    const buttons = molecule.annotations.map((mark, i) => {
-      const strand = mark.strand > 0 ? " +" : mark.strand < 0 ? " −" : "";
-      const where = `${mark.start + 1}-${mark.end}${strand}`;
-      const made = button("", `Select ${mark.name}, ${where}`, () => act.pick(`annotation:${i}`));
-      const dot = element("span", "labext-dot");
-      dot.style.backgroundColor = mark.color;
-      made.append(dot, mark.name, element("span", "labext-where", {}, where));
-      return made;
-    });
-    const inner = element("div", "labext-list");
-    inner.append(...buttons);
-    list.append(element("summary", "", {}, count(buttons.length, "annotation")), inner);
-    return [list];
-  }
-
-  let width = 0;
   function draw() {
     if (!width) return;
-    const beside = circle && mode === "both" && width >= WIDE;
-    const round = circle && mode !== "linear";
+    const beside = circle !== null && mode === "both" && width >= WIDE;
+    const round = circle !== null && mode !== "linear";
     const cuts = sites[whose];
-    maps.classList.toggle("labext-beside", Boolean(beside));
+    maps.classList.toggle("labext-beside", beside);
     modes.show(mode);
     circle?.element.toggleAttribute("hidden", !round);
-    overview.element.hidden = Boolean(round) || molecule.length < SHORT;
-    rows.element.hidden = mode === "circular";
-    zoomField.hidden = mode === "circular";
+    overview.element.hidden = round || molecule.length < SHORT;
+    rows.element.hidden = zoomField.hidden = mode === "circular";
     const left = beside ? Math.round(width * 0.48) : width;
-    if (round) circle.draw(Math.min(left, 640), cuts);
+    if (round) circle.draw(Math.min(left, mode === "both" && !beside ? 440 : 640), cuts);
     else if (!overview.element.hidden) overview.draw(width, 0, 0, cuts);
     if (mode !== "circular") {
       const high = beside ? Math.max(circle.element.height.baseVal.value, HIGH) : HIGH;
@@ -166,73 +153,47 @@ export function sequence(root, view) {
 
   function mark() {
     if (!width) return;
-    circle?.mark(selection, hits);
-    overview.mark(selection, hits);
-    rows.mark(selection, hits);
+    for (const map of [circle, overview, rows]) map?.mark(selection, hits);
   }
 
-  function choose(wanted, { show = false, quiet = false } = {}) {
+  function choose(wanted, show = false, tell = true) {
     selection = wanted;
+    const found = selection && bounds(molecule, selection);
     mark();
     status.textContent = told(molecule, selection);
-    copying.disabled = !(selection && bounds(molecule, selection));
-    if (show && selection && mode !== "circular") rows.show(bounds(molecule, selection)?.start ?? head(molecule, selection));
-    if (!quiet) tell();
+    copying.disabled = !found;
+    if (show && found && mode !== "circular") rows.show(found.start);
+    if (tell) telling.tell(found ? { ...found, strand: selection.strand } : { start: null });
   }
 
-  function copySelected() {
+  async function copySelected() {
     const found = selection && bounds(molecule, selection);
     if (!found) return;
-    copy(molecule.part(found.start, found.end, selection.strand)).then((done) => {
-      status.textContent = done ? `Copied ${count(Math.abs(selection.reach), "base")}` : "The browser did not let the bases be copied.";
-    });
+    const done = await copy(molecule.part(found.start, found.end, selection.strand));
+    const size = number(molecule.span(found.start, found.end), "base");
+    status.textContent = done ? `Copied ${size}` : "The browser did not let them be copied.";
   }
 
-  maps.addEventListener("keydown", (event) =>
-    view.guard(() =>
-      keys(event, {
-        molecule,
-        selection,
-        perRow: mode === "circular" ? Math.max(Math.round(molecule.length / 36), 1) : rows.perRow,
-        copy: copySelected,
-        choose(wanted) {
-          choose(wanted);
-          if (selection && mode !== "circular") rows.show(head(molecule, selection));
-        },
-      }),
-    ),
-  );
-
-  // The kernel is told what is selected, at once and then after pauses.
-  let timer = 0;
-  let last = "null";
-  function tell() {
-    if (timer) return;
-    say();
-    timer = setTimeout(() => {
-      timer = 0;
-      say();
-    }, PAUSE);
-  }
-  function say() {
-    const found = selection && bounds(molecule, selection);
-    const said = found ? { ...found, strand: selection.strand } : { start: null };
-    if (JSON.stringify(said) === last) return;
-    last = JSON.stringify(said);
-    view.send({ do: "select", ...said, by: me });
-  }
+  const press = (event) => {
+    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : rows.perRow;
+    const move = (wanted) => {
+      choose(wanted);
+      if (selection && mode !== "circular") rows.show(head(molecule, selection));
+    };
+    keys(event, molecule, selection, perRow, move, copySelected);
+  };
+  maps.addEventListener("keydown", safe(press));
 
   view.onChange((change) => {
     if (change.chosen) {
       sites.chosen = change.chosen;
-      cutters.show(offered());
+      cutters.show(offered(sites));
       draw();
     }
     if (change.selection && change.selection.by !== me) {
-      const { start } = change.selection;
-      const wanted = start === null ? null : of(molecule, change.selection);
-      last = JSON.stringify(start === null ? { start } : { start, end: change.selection.end, strand: wanted.strand });
-      choose(wanted, { show: true, quiet: true });
+      telling.known(change.selection);
+      const none = change.selection.start === null;
+      choose(none ? null : of(molecule, change.selection), true, false);
     }
   });
 
@@ -244,10 +205,16 @@ export function sequence(root, view) {
   });
   resized.observe(maps);
   return () => {
-    clearTimeout(timer);
+    telling.end();
     resized.disconnect();
   };
 }
 
-const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-const names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+function offered({ chosen, unique }) {
+  const names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+  return [
+    ["chosen", `Chosen (${names(chosen)})`],
+    ["unique", `Cut once (${names(unique)})`],
+    ["none", "None"],
+  ];
+}

@@ -48,7 +48,10 @@ var Molecule = class {
   /** The range as one or two pieces that do not go over the origin. */
   pieces(start, end) {
     if (end > start) return [[start, end]];
-    return [[start, this.length], [0, end]].filter(([from, to]) => to > from);
+    return [
+      [start, this.length],
+      [0, end]
+    ].filter(([from, to]) => to > from);
   }
   /** The bases of a range as its strand reads them. */
   part(start, end, strand) {
@@ -75,6 +78,10 @@ var Molecule = class {
   }
 };
 
+// js/sequence/words.js
+var digits = (value) => value.toLocaleString("en");
+var number = (value, noun) => `${digits(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 // js/sequence/selection.js
 var cursor = (anchor) => ({ anchor, reach: 0, strand: 1 });
 var of = (molecule, { start, end, strand }) => ({
@@ -99,15 +106,20 @@ function moved(molecule, selection, by, extend) {
 function dragged(molecule, selection, to) {
   const from = head(molecule, selection);
   let by = to - from;
-  if (molecule.circular && Math.abs(by) > molecule.length / 2) by -= Math.sign(by) * molecule.length;
+  if (molecule.circular && Math.abs(by) > molecule.length / 2)
+    by -= Math.sign(by) * molecule.length;
   return { ...selection, strand: 1, reach: held(molecule, selection.anchor, selection.reach + by) };
 }
-var straight = (selection, to) => ({ ...selection, strand: 1, reach: to - selection.anchor });
+var straight = (selection, to) => ({
+  ...selection,
+  strand: 1,
+  reach: to - selection.anchor
+});
 function told(molecule, selection) {
   if (!selection) return "Nothing is selected.";
   const found = bounds(molecule, selection);
-  if (!found) return `Cursor before base ${(selection.anchor + 1).toLocaleString("en")}`;
-  const size = Math.abs(selection.reach).toLocaleString("en");
+  if (!found) return `Cursor before base ${digits(selection.anchor + 1)}`;
+  const size = digits(Math.abs(selection.reach));
   return `Selected ${found.start + 1}-${found.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
 }
 function held(molecule, anchor, reach) {
@@ -130,7 +142,7 @@ function spread(wanted, gap, most) {
     }
   }
   const placed = pools.flatMap(
-    ({ sum, count: count2 }) => Array.from({ length: count2 }, (_, i) => sum / count2 + i * gap)
+    ({ sum, count }) => Array.from({ length: count }, (_, i) => sum / count + i * gap)
   );
   for (let i = 0, least = -most; i < placed.length; i++, least = placed[i - 1] + gap) {
     placed[i] = Math.max(placed[i], least);
@@ -160,8 +172,8 @@ function step(length, ticks) {
   }
 }
 function pale(color) {
-  const digits = color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
-  let parts = [0, 2, 4].map((i) => parseInt(digits.slice(i, i + 2), 16) / 255);
+  const digits2 = color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");
+  let parts = [0, 2, 4].map((i) => parseInt(digits2.slice(i, i + 2), 16) / 255);
   while (bright(parts) < 0.34) parts = parts.map((part) => part + (1 - part) * 0.12);
   return `rgb(${parts.map((part) => Math.round(part * 255)).join(" ")})`;
 }
@@ -176,6 +188,7 @@ var LANE = 17;
 var LANES = 4;
 var GAP = 15;
 var LETTER = 6.4;
+var TICKS = 50;
 var CROWD = 600;
 var Circle = class {
   element = svg("svg", { class: "labext-circle", "aria-hidden": "true" });
@@ -197,10 +210,15 @@ var Circle = class {
   draw(width, sites) {
     const molecule = this.#molecule;
     const { annotations, length } = molecule;
-    const radius = this.#radius = Math.min(Math.max(width * 0.24, 64), 150);
-    const letters = Math.floor((width / 2 - radius - 40) / LETTER);
-    const { lanes, count: count2 } = molecule.lanes(annotations, LANES);
-    this.#free = radius - LANE * Math.max(count2 - 1, 0) - THICK / 2 - 3;
+    const names = [...annotations.map(({ name }) => name), ...sites.map(({ enzyme }) => enzyme)];
+    const longest = Math.max(0, ...names.map((name) => name.length)) * LETTER;
+    const beside = Math.min(longest, width * 0.17) + 40;
+    const wide = Math.min(Math.max(width / 2 - beside, 64), 150);
+    const letters = Math.floor((width / 2 - wide - 40) / LETTER);
+    const named = letters >= 3;
+    const radius = this.#radius = named ? wide : Math.min(Math.max(width / 2 - 20, 40), 150);
+    const { lanes, count } = molecule.lanes(annotations, LANES);
+    this.#free = radius - LANE * Math.max(count - 1, 0) - THICK / 2 - 3;
     const labels = [
       ...annotations.map((mark, i) => ({
         turn: (mark.start + molecule.span(mark.start, mark.end) / 2) / length % 1,
@@ -217,7 +235,7 @@ var Circle = class {
       }))
     ];
     const most = radius + 50;
-    const sides = [1, -1].map((side) => this.#side(labels, side, most));
+    const sides = [1, -1].map((side) => this.#side(named ? labels : [], side, most));
     const low = Math.min(-radius - 18, ...sides.flatMap((side) => side.map(({ y: y2 }) => y2 - 9)));
     const high = Math.max(radius + 18, ...sides.flatMap((side) => side.map(({ y: y2 }) => y2 + 9)));
     this.#center = [width / 2, -low];
@@ -226,7 +244,7 @@ var Circle = class {
     const [x, y] = this.#center;
     this.#still.replaceChildren(
       svg("circle", { cx: x, cy: y, r: radius, class: "labext-axis" }),
-      ...this.#ticks(),
+      ...this.#free > TICKS ? this.#ticks() : [],
       ...annotations.map((mark, i) => this.#band(mark, i, lanes[i])),
       ...sides.flatMap((side, i) => side.map((label) => this.#label(label, i ? -1 : 1, letters))),
       ...this.#name()
@@ -284,7 +302,12 @@ var Circle = class {
       mark.strand < 0 ? `L${this.#spot(begin, middle)}` : "",
       "Z"
     ].join("");
-    const path = { d, class: "labext-band", fill: pale(mark.color), "data-pick": `annotation:${i}` };
+    const path = {
+      d,
+      class: "labext-band",
+      fill: pale(mark.color),
+      "data-pick": `annotation:${i}`
+    };
     return svg("path", path, svg("title", {}, mark.name));
   }
   #ring(start, span, inner, outer, className) {
@@ -304,16 +327,14 @@ var Circle = class {
     const { length } = this.#molecule;
     const apart = step(length, this.#radius < 90 ? 4 : 8);
     const bases = [1];
-    for (let base = apart; base <= length - apart / 3; base += apart) if (base > 1) bases.push(base);
+    for (let base = apart; base <= length - apart / 3; base += apart)
+      if (base > 1) bases.push(base);
     return bases.flatMap((base) => {
       const turn = (base - 0.5) / length;
       const [x, y] = this.#at(turn, this.#free - 14);
       const d = `M${this.#spot(turn, this.#free)}L${this.#spot(turn, this.#free - 4)}`;
       const words = { x, y: y + 3, "text-anchor": "middle", class: "labext-tick" };
-      return [
-        svg("path", { d, class: "labext-axis" }),
-        svg("text", words, base.toLocaleString("en"))
-      ];
+      return [svg("path", { d, class: "labext-axis" }), svg("text", words, digits(base))];
     });
   }
   #label({ turn, text, pick, color, y }, side, letters) {
@@ -332,17 +353,18 @@ var Circle = class {
       "g",
       {},
       svg("path", { d, class: "labext-leader", style: color ? `stroke:${color}` : "" }),
-      svg("text", words, cut(text, Math.max(letters, 3)), svg("title", {}, text))
+      svg("text", words, cut(text, letters), svg("title", {}, text))
     );
   }
   #name() {
     const [x, y] = this.#center;
-    const room = 2 * (this.#free - 26);
+    if (this.#free < 30) return [];
+    const room = 2 * (this.#free - (this.#free > TICKS ? 26 : 4));
     const { name, length } = this.#molecule;
     const size = name.length * 8.4 <= room ? 14 : 11;
     const letters = Math.max(Math.floor(room / (0.6 * size)), 4);
     const style = `font-size:${size}px`;
-    const bp = `${length.toLocaleString("en")} bp`;
+    const bp = `${digits(length)} bp`;
     return [
       svg("text", { x, y: y - 3, class: "labext-name", style }, cut(name, letters)),
       svg("text", { x, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, bp)
@@ -392,7 +414,7 @@ function copyByCommand(text) {
 }
 
 // js/sequence/keys.js
-function keys(event, { molecule, selection, perRow, choose, copy: copy2 }) {
+function keys(event, molecule, selection, perRow, choose, copy2) {
   const { key, shiftKey } = event;
   const command = event.ctrlKey || event.metaKey;
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow };
@@ -409,6 +431,24 @@ function keys(event, { molecule, selection, perRow, choose, copy: copy2 }) {
   event.preventDefault();
 }
 
+// js/sequence/list.js
+function list(annotations, pick) {
+  const made = element("details", "labext-annotations");
+  const inner = element("div", "labext-list");
+  inner.append(...annotations.map((mark, i) => entry(mark, () => pick(`annotation:${i}`))));
+  made.append(element("summary", "", {}, number(annotations.length, "annotation")), inner);
+  return made;
+}
+function entry({ name, start, end, strand, color }, act) {
+  const sign = strand > 0 ? " +" : strand < 0 ? " −" : "";
+  const where = `${start + 1}-${end}${sign}`;
+  const made = button("", `Select ${name}, ${where}`, act);
+  const dot = element("span", "labext-dot");
+  dot.style.backgroundColor = color;
+  made.append(dot, name, element("span", "labext-where", {}, where));
+  return made;
+}
+
 // js/sequence/row.js
 var LETTERS = 6.6;
 var STRAND = 15;
@@ -417,11 +457,11 @@ var LANE2 = 17;
 var TALL = 13;
 var LETTER2 = 6.4;
 var Row = class {
-  constructor(molecule, { first, count: count2, scale, sites, codons: codons2 }) {
-    Object.assign(this, { molecule, first, count: count2, scale });
-    this.last = first + count2;
+  constructor(molecule, { first, count, scale, sites, codons: codons2 }) {
+    Object.assign(this, { molecule, first, count, scale });
+    this.last = first + count;
     this.letters = scale >= LETTERS;
-    this.width = count2 * scale;
+    this.width = count * scale;
     this.cuts = this.#cuts(sites);
     this.codons = this.letters ? codons2.map((each) => each.filter((codon) => this.#has(codon.at))) : [];
     this.codons = this.codons.filter((each) => each.length);
@@ -516,12 +556,12 @@ var Row = class {
     });
   }
   #drawStrands() {
-    const { molecule, first, last, count: count2, scale } = this;
+    const { molecule, first, last, count, scale } = this;
     if (!this.letters) {
       const y = this.strands + 3;
       return [line(0, y, this.width, y, "labext-axis labext-strand")];
     }
-    const x = Array.from({ length: count2 }, (_, i) => ((i + 0.5) * scale).toFixed(1)).join(" ");
+    const x = Array.from({ length: count }, (_, i) => ((i + 0.5) * scale).toFixed(1)).join(" ");
     const font = `${Math.min(scale * 1.55, 15).toFixed(1)}px`;
     const strand = (bases, lane, className) => svg(
       "text",
@@ -539,18 +579,32 @@ var Row = class {
     const drawn = this.letters ? [line(0, y, this.width, y, "labext-axis")] : [];
     for (let base = Math.ceil((this.first + 1) / apart) * apart; base <= this.last; base += apart) {
       const x = this.x(base - 0.5);
-      const words = base.toLocaleString("en");
+      const words = digits(base);
       const half = words.length * 2.8;
       const place = Math.max(Math.min(x, Math.max(this.width, 40) - half), half);
       drawn.push(line(x, y, x, y + 4, "labext-axis"));
-      drawn.push(svg("text", { x: place, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, words));
+      drawn.push(
+        svg("text", { x: place, y: y + 14, class: "labext-tick", "text-anchor": "middle" }, words)
+      );
     }
     return drawn;
   }
   #drawCut({ site, i, x, left, lane }) {
     const top = this.strands;
-    const name = { x: left, y: top - 4 - lane * NAME, class: "labext-label labext-site", "data-pick": `site:${i}` };
-    const drawn = [svg("text", name, site.enzyme, svg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`))];
+    const name = {
+      x: left,
+      y: top - 4 - lane * NAME,
+      class: "labext-label labext-site",
+      "data-pick": `site:${i}`
+    };
+    const drawn = [
+      svg(
+        "text",
+        name,
+        site.enzyme,
+        svg("title", {}, `${site.enzyme}, cuts before ${site.cut + 1}`)
+      )
+    ];
     const high = top - 4 - lane * NAME - 9;
     if (!this.letters) return [...drawn, line(x, high, x, top + 6, "labext-cut")];
     drawn.push(line(x, high, x, top + STRAND, "labext-cut"));
@@ -591,7 +645,11 @@ var Row = class {
       "data-pick": pick
     };
     return [
-      svg("path", { d, class: "labext-band", fill: pale(mark.color), "data-pick": pick }, svg("title", {}, mark.name)),
+      svg(
+        "path",
+        { d, class: "labext-band", fill: pale(mark.color), "data-pick": pick },
+        svg("title", {}, mark.name)
+      ),
       ...name ? [svg("text", words, name)] : []
     ];
   }
@@ -640,7 +698,8 @@ var Rows = class {
   /** Lay the rows out: `scale` in pixels a base, or 0 for one row; `height` in pixels or 0. */
   draw(width, height, scale, sites) {
     const molecule = this.#molecule;
-    const at = this.#rows.length ? this.#rowAt(this.element.scrollTop).first : 0;
+    const before = this.#rows.length ? this.#rowAt(this.element.scrollTop) : { first: 0, top: 0 };
+    const into = this.element.scrollTop - before.top;
     const room = Math.max(width - 2 * SIDE - (height ? 16 : 0), 60);
     let perRow = scale ? Math.max(Math.floor(room / scale), 3) : molecule.length;
     if (scale && perRow > 20) perRow -= perRow % 10;
@@ -650,8 +709,8 @@ var Rows = class {
     this.#rows = [];
     let top = 0;
     for (let first = 0; first < molecule.length; first += this.perRow) {
-      const count2 = Math.min(this.perRow, molecule.length - first);
-      const row = new Row(molecule, { first, count: count2, scale: each, sites, codons: this.#codons });
+      const count = Math.min(this.perRow, molecule.length - first);
+      const row = new Row(molecule, { first, count, scale: each, sites, codons: this.#codons });
       row.top = top;
       top += row.height;
       this.#rows.push(row);
@@ -661,7 +720,8 @@ var Rows = class {
     this.#inner.style.height = `${top}px`;
     this.#inner.replaceChildren();
     this.#seen.clear();
-    this.element.scrollTop = this.#rows[Math.floor(at / this.perRow)]?.top ?? 0;
+    const after = this.#rows[Math.floor(before.first / this.perRow)];
+    this.element.scrollTop = after.top + Math.min(into, after.height);
     this.#fill();
   }
   mark(selection, hits) {
@@ -685,7 +745,9 @@ var Rows = class {
   #fill() {
     const top = this.element.scrollTop - AHEAD;
     const bottom = this.element.scrollTop + (this.element.clientHeight || 600) + AHEAD;
-    const wanted = new Set(this.#rows.filter((row) => row.top < bottom && row.top + row.height > top));
+    const wanted = new Set(
+      this.#rows.filter((row) => row.top < bottom && row.top + row.height > top)
+    );
     for (const [row, drawn] of this.#seen) {
       if (wanted.has(row)) continue;
       drawn.remove();
@@ -774,7 +836,348 @@ function places(read, circular, wanted) {
 }
 
 // js/sequence/style.css
-var style_default = '.labext-live:has(> .labext-maps) {\n  max-width: 1200px;\n}\n\n.labext-sequence {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-sequence [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-finder,\n.labext-field,\n.labext-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-finder,\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-choice {\n  display: flex;\n}\n\n.labext-choice .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-choice .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-choice .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-choice .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-sequence .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-sequence .labext-button:disabled {\n  opacity: 0.45;\n  cursor: default;\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-search {\n  width: 150px;\n  font-family: var(--jp-code-font-family, monospace);\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible,\n.labext-maps:focus-visible,\n.labext-annotations summary:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-count {\n  color: var(--labext-dim);\n  white-space: nowrap;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-maps {\n  border-radius: 4px;\n  user-select: none;\n  touch-action: pan-y;\n}\n\n.labext-beside {\n  display: flex;\n  align-items: flex-start;\n  gap: 8px;\n}\n\n.labext-circle,\n.labext-rows svg {\n  display: block;\n  overflow: visible;\n  cursor: text;\n  font-family: var(--jp-ui-font-family, sans-serif);\n  font-size: 11px;\n  fill: var(--labext-ink);\n}\n\n.labext-circle {\n  margin: 0 auto;\n  cursor: crosshair;\n}\n\n.labext-rows {\n  position: relative;\n  box-sizing: border-box;\n  overflow: hidden auto;\n  padding: 0 8px;\n  background: var(--labext-ground);\n  border: 1px solid var(--jp-border-color2, #e0e0e0);\n  border-radius: 4px;\n}\n\n.labext-rows.labext-overview {\n  overflow: hidden;\n  border-color: transparent;\n}\n\n.labext-rows-all {\n  position: relative;\n}\n\n.labext-rows-all > svg {\n  position: absolute;\n  left: 0;\n}\n\n.labext-axis {\n  fill: none;\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n  opacity: 0.7;\n}\n\n.labext-strand {\n  stroke-width: 2;\n}\n\n.labext-tick {\n  fill: var(--labext-dim);\n  font-size: 10px;\n}\n\n.labext-name {\n  font-size: 14px;\n  font-weight: 600;\n  text-anchor: middle;\n}\n\n.labext-bases {\n  font-family: var(--jp-code-font-family, monospace);\n  text-anchor: middle;\n  text-transform: uppercase;\n}\n\n.labext-lower {\n  fill: var(--labext-dim);\n}\n\n.labext-band,\n.labext-codon,\n.labext-label,\n.labext-amino {\n  cursor: pointer;\n}\n\n.labext-band:hover {\n  filter: brightness(1.08) saturate(1.3);\n}\n\n.labext-label:hover {\n  text-decoration: underline;\n}\n\n.labext-site {\n  font-style: italic;\n  fill: var(--labext-dim);\n}\n\n.labext-on-band {\n  fill: #111;\n}\n\n.labext-leader {\n  fill: none;\n  stroke: var(--labext-dim);\n  stroke-width: 0.8;\n  opacity: 0.65;\n}\n\n.labext-cut {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n}\n\n.labext-codon {\n  fill: color-mix(in srgb, var(--labext-dim) 14%, transparent);\n}\n\n.labext-codon.labext-odd {\n  fill: color-mix(in srgb, var(--labext-dim) 28%, transparent);\n}\n\n.labext-amino {\n  font-family: var(--jp-code-font-family, monospace);\n  text-anchor: middle;\n}\n\n.labext-selected {\n  fill: color-mix(in srgb, var(--labext-accent) 28%, transparent);\n}\n\n.labext-edge {\n  stroke: var(--labext-accent);\n  stroke-width: 1.5;\n}\n\n.labext-hit {\n  fill: color-mix(in srgb, var(--jp-warn-color1, #f57c00) 45%, transparent);\n}\n\n.labext-annotations {\n  margin-top: 4px;\n}\n\n.labext-annotations summary {\n  cursor: pointer;\n}\n\n.labext-list {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 4px;\n  max-height: 180px;\n  overflow-y: auto;\n  padding: 4px 2px;\n}\n\n.labext-list .labext-button {\n  display: inline-flex;\n  align-items: center;\n  gap: 6px;\n  max-width: 100%;\n  text-align: start;\n}\n\n.labext-dot {\n  flex: none;\n  width: 9px;\n  height: 9px;\n  border-radius: 2px;\n}\n\n.labext-where {\n  color: var(--labext-dim);\n  font-variant-numeric: tabular-nums;\n  white-space: nowrap;\n}\n';
+var style_default = `.labext-live:has(> .labext-maps) {
+  max-width: 1200px;
+}
+
+.labext-sequence {
+  --labext-ink: var(--jp-content-font-color1, #222);
+  --labext-dim: var(--jp-content-font-color2, #666);
+  --labext-accent: var(--jp-brand-color1, #1976d2);
+  --labext-rule: var(--jp-border-color1, #bdbdbd);
+  --labext-ground: var(--jp-layout-color0, #fff);
+}
+
+.labext-sequence [hidden] {
+  display: none;
+}
+
+.labext-toolbar,
+.labext-finder,
+.labext-field,
+.labext-line {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 4px 8px;
+}
+
+.labext-toolbar {
+  gap: 6px 16px;
+}
+
+.labext-field {
+  flex-wrap: nowrap;
+  min-width: 0;
+}
+
+.labext-line {
+  min-height: 30px;
+  font-variant-numeric: tabular-nums;
+}
+
+.labext-title {
+  overflow-wrap: anywhere;
+}
+
+.labext-status {
+  padding-left: 8px;
+  border-left: 1px solid var(--labext-rule);
+}
+
+.labext-choice {
+  display: flex;
+}
+
+.labext-choice .labext-button {
+  border-radius: 0;
+  margin-left: -1px;
+}
+
+.labext-choice .labext-button:first-child {
+  border-radius: 4px 0 0 4px;
+  margin-left: 0;
+}
+
+.labext-choice .labext-button:last-child {
+  border-radius: 0 4px 4px 0;
+}
+
+.labext-choice .labext-button[aria-pressed="true"] {
+  color: var(--jp-ui-inverse-font-color1, #fff);
+  background: var(--labext-accent);
+  border-color: var(--labext-accent);
+}
+
+.labext-sequence .labext-button:focus-visible {
+  z-index: 1;
+}
+
+.labext-sequence .labext-button:disabled {
+  opacity: 0.45;
+  cursor: default;
+}
+
+.labext-input {
+  font: inherit;
+  min-width: 0;
+  box-sizing: border-box;
+  height: 26px;
+  padding: 2px 6px;
+  color: var(--labext-ink);
+  background: var(--jp-layout-color1, #fff);
+  border: 1px solid var(--labext-rule);
+  border-radius: 4px;
+}
+
+.labext-search {
+  width: 150px;
+  font-family: var(--jp-code-font-family, monospace);
+}
+
+.labext-zoom {
+  width: 90px;
+  accent-color: var(--labext-accent);
+}
+
+.labext-input:focus-visible,
+.labext-maps:focus-visible,
+.labext-annotations summary:focus-visible {
+  outline: 2px solid var(--labext-accent);
+  outline-offset: 1px;
+}
+
+.labext-maps:focus-visible {
+  outline-offset: -2px; /* a cell's output cuts off what is outside */
+}
+
+.labext-count {
+  color: var(--labext-dim);
+  white-space: nowrap;
+  font-variant-numeric: tabular-nums;
+}
+
+.labext-maps {
+  border-radius: 4px;
+  user-select: none;
+  touch-action: pan-y;
+}
+
+.labext-beside {
+  display: flex;
+  align-items: flex-start;
+  gap: 8px;
+}
+
+.labext-circle,
+.labext-rows svg {
+  display: block;
+  overflow: visible;
+  cursor: text;
+  font-family: var(--jp-ui-font-family, sans-serif);
+  font-size: 11px;
+  fill: var(--labext-ink);
+}
+
+.labext-circle {
+  margin: 0 auto;
+  cursor: crosshair;
+}
+
+.labext-rows {
+  position: relative;
+  box-sizing: border-box;
+  overflow: hidden auto;
+  padding: 0 8px;
+  background: var(--labext-ground);
+  border: 1px solid var(--jp-border-color2, #e0e0e0);
+  border-radius: 4px;
+}
+
+.labext-rows.labext-overview {
+  overflow: hidden;
+  border-color: transparent;
+}
+
+.labext-rows-all {
+  position: relative;
+}
+
+.labext-rows-all > svg {
+  position: absolute;
+  left: 0;
+}
+
+.labext-axis {
+  fill: none;
+  stroke: var(--labext-dim);
+  stroke-width: 1;
+  opacity: 0.7;
+}
+
+.labext-strand {
+  stroke-width: 2;
+}
+
+.labext-tick {
+  fill: var(--labext-dim);
+  font-size: 10px;
+}
+
+.labext-name {
+  font-size: 14px;
+  font-weight: 600;
+  text-anchor: middle;
+}
+
+.labext-bases {
+  font-family: var(--jp-code-font-family, monospace);
+  text-anchor: middle;
+  text-transform: uppercase;
+}
+
+.labext-lower {
+  fill: var(--labext-dim);
+}
+
+.labext-band,
+.labext-codon,
+.labext-label,
+.labext-amino {
+  cursor: pointer;
+}
+
+.labext-band:hover {
+  filter: brightness(1.08) saturate(1.3);
+}
+
+.labext-label:hover {
+  text-decoration: underline;
+}
+
+.labext-site {
+  font-style: italic;
+  fill: var(--labext-dim);
+}
+
+.labext-on-band {
+  fill: #111;
+}
+
+.labext-leader {
+  fill: none;
+  stroke: var(--labext-dim);
+  stroke-width: 0.8;
+  opacity: 0.65;
+}
+
+.labext-cut {
+  stroke: var(--labext-dim);
+  stroke-width: 1;
+}
+
+.labext-codon {
+  fill: color-mix(in srgb, var(--labext-dim) 14%, transparent);
+}
+
+.labext-codon.labext-odd {
+  fill: color-mix(in srgb, var(--labext-dim) 28%, transparent);
+}
+
+.labext-amino {
+  font-family: var(--jp-code-font-family, monospace);
+  text-anchor: middle;
+}
+
+.labext-selected {
+  fill: color-mix(in srgb, var(--labext-accent) 28%, transparent);
+}
+
+.labext-edge {
+  stroke: var(--labext-accent);
+  stroke-width: 1.5;
+}
+
+.labext-hit {
+  fill: color-mix(in srgb, var(--jp-warn-color1, #f57c00) 45%, transparent);
+}
+
+.labext-annotations {
+  margin-top: 4px;
+}
+
+.labext-annotations summary {
+  cursor: pointer;
+}
+
+.labext-list {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 4px;
+  max-height: 180px;
+  overflow-y: auto;
+  padding: 4px 2px;
+}
+
+.labext-list .labext-button {
+  display: inline-flex;
+  align-items: center;
+  gap: 6px;
+  max-width: 100%;
+  text-align: start;
+}
+
+.labext-dot {
+  flex: none;
+  width: 9px;
+  height: 9px;
+  border-radius: 2px;
+}
+
+.labext-where {
+  color: var(--labext-dim);
+  font-variant-numeric: tabular-nums;
+  white-space: nowrap;
+}
+`;
+
+// js/sequence/telling.js
+var PAUSE = 150;
+var Telling = class {
+  #view;
+  #by;
+  #timer = 0;
+  #next = null;
+  #told = JSON.stringify({ start: null });
+  constructor(view, by) {
+    this.#view = view;
+    this.#by = by;
+  }
+  /** Tell of a range `{start, end, strand}`, or of none by `{start: null}`. */
+  tell(range) {
+    this.#next = range;
+    if (this.#timer) return;
+    this.#send();
+    this.#timer = setTimeout(() => {
+      this.#timer = 0;
+      this.#view.guard(() => this.#send());
+    }, PAUSE);
+  }
+  /** The kernel has said this itself: it needs not be told. */
+  known({ start, end, strand }) {
+    this.#next = start === null ? { start } : { start, end, strand };
+    this.#told = JSON.stringify(this.#next);
+  }
+  end() {
+    clearTimeout(this.#timer);
+  }
+  #send() {
+    const said = JSON.stringify(this.#next);
+    if (said === this.#told) return;
+    this.#told = said;
+    this.#view.send({ do: "select", ...this.#next, by: this.#by });
+  }
+};
 
 // js/sequence/toolbar.js
 function choice(label, options, act) {
@@ -787,7 +1190,8 @@ function choice(label, options, act) {
   });
   group.append(...buttons);
   group.show = (value) => {
-    for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.value === value));
+    for (const each of buttons)
+      each.setAttribute("aria-pressed", String(each.dataset.value === value));
   };
   return group;
 }
@@ -798,12 +1202,12 @@ function field(words, input) {
 }
 function select(options, act) {
   const made = element("select", "labext-input");
-  made.show = (offered) => {
+  made.show = (offered2) => {
     const chosen = made.value;
     made.replaceChildren(
-      ...offered.map(([value, words]) => element("option", "", { value }, words))
+      ...offered2.map(([value, words]) => element("option", "", { value }, words))
     );
-    if (offered.some(([value]) => value === chosen)) made.value = chosen;
+    if (offered2.some(([value]) => value === chosen)) made.value = chosen;
   };
   made.show(options);
   made.addEventListener("change", () => act(made.value));
@@ -822,7 +1226,7 @@ function finder(act) {
     autocomplete: "off",
     placeholder: "GAATTC, RNNY…"
   });
-  const count2 = element("span", "labext-count", { role: "status", "aria-live": "polite" });
+  const count = element("span", "labext-count", { role: "status", "aria-live": "polite" });
   const back = button("‹", "Previous hit", () => act.go(-1));
   const on = button("›", "Next hit", () => act.go(1));
   input.addEventListener("input", () => act.find(input.value));
@@ -835,9 +1239,9 @@ function finder(act) {
     event.preventDefault();
   });
   const group = element("div", "labext-finder", { role: "search" });
-  group.append(field("Search", input), back, on, count2);
+  group.append(field("Search", input), back, on, count);
   group.show = (words, some) => {
-    count2.textContent = words;
+    count.textContent = words;
     back.disabled = on.disabled = !some;
   };
   group.show("", false);
@@ -845,18 +1249,23 @@ function finder(act) {
 }
 
 // js/sequence/view.js
-var PAUSE = 150;
 var WIDE = 640;
 var SHORT = 60;
 var HIGH = 340;
 var ZOOMS = 11;
 var scaleOf = (zoom) => 1.3 ** zoom;
 var MANY = 2e3;
+var MODES = [
+  ["circular", "Circular"],
+  ["linear", "Linear"],
+  ["both", "Both"]
+];
 function sequence(root, view) {
   addStyle("labext-sequence-style", style_default);
   const { state } = view;
   const molecule = new Molecule(state);
   const me = Math.random().toString(36).slice(2);
+  const telling = new Telling(view, me);
   const sites = { chosen: state.chosen, unique: state.unique, none: [] };
   let mode = molecule.circular ? "both" : "linear";
   let zoom = 8;
@@ -864,118 +1273,94 @@ function sequence(root, view) {
   let selection = null;
   let hits = [];
   let at = -1;
+  let width = 0;
+  const safe = (act2) => (...given) => view.guard(() => act2(...given));
   const act = {
     selection: () => selection,
-    select: (wanted) => choose(wanted),
-    pick(what) {
+    select: safe((wanted) => choose(wanted)),
+    pick: safe((what) => {
       const [kind, i] = what.split(":");
-      const among = { annotation: molecule.annotations, translation: molecule.translations, site: sites[whose] };
-      const mark2 = among[kind][i];
-      choose(of(molecule, kind === "site" ? { ...mark2, strand: 1 } : mark2), { show: true });
-    },
+      if (kind === "site") return choose(of(molecule, { ...sites[whose][i], strand: 1 }), true);
+      const { annotations, translations } = molecule;
+      choose(of(molecule, (kind === "annotation" ? annotations : translations)[i]), true);
+    }),
     follow(target, event, move) {
       event.preventDefault();
       maps.focus({ preventScroll: true });
       target.setPointerCapture(event.pointerId);
-      const on = (each) => view.guard(() => move(each));
+      const on = safe(move);
       target.addEventListener("pointermove", on);
       const off = () => target.removeEventListener("pointermove", on);
       target.addEventListener("lostpointercapture", off, { once: true });
-    }
+    },
+    find: safe((words) => {
+      const found = words.trim() ? search(molecule, words) : [];
+      const more = found?.length > MANY ? "more than " : "";
+      hits = (found ?? []).slice(0, MANY);
+      at = -1;
+      const said = found === null ? "not a base" : `${more}${number(hits.length, "hit")}`;
+      finding.show(words.trim() && said, hits.length > 0);
+      mark();
+    }),
+    go: safe((by) => {
+      if (!hits.length) return;
+      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
+      finding.show(`${at + 1} of ${hits.length}`, true);
+      choose(of(molecule, hits[at]), true);
+    })
   };
   const circle = molecule.circular ? new Circle(molecule, act) : null;
   const overview = new Rows(molecule, act);
   const rows = new Rows(molecule, act);
   overview.element.classList.add("labext-overview");
+  const drawn = element("div", "labext-drawn");
+  drawn.append(...circle ? [circle.element] : [], overview.element);
   const maps = element("div", "labext-maps", {
     tabindex: "0",
     role: "application",
-    "aria-label": `Map of ${molecule.name}, ${molecule.length} bases. Arrow keys move the cursor, with Shift they select; Escape clears.`
+    "aria-label": `Map of ${molecule.name}, ${number(molecule.length, "base")}. Arrow keys move the cursor, with Shift they select; Escape clears.`
   });
-  const drawn = element("div", "labext-drawn");
-  if (circle) drawn.append(circle.element);
-  drawn.append(overview.element);
   maps.append(drawn, rows.element);
-  const modes = choice("Maps", [["circular", "Circular"], ["linear", "Linear"], ["both", "Both"]], (value) => {
+  const showMode = (value) => {
     mode = value;
     draw();
-  });
-  const zooming = slider(ZOOMS, zoom, (value) => {
+  };
+  const showZoom = (value) => {
     zoom = value;
     draw();
     if (selection) rows.show(head(molecule, selection));
-  });
-  const cutters = select(offered(), (value) => {
+  };
+  const showSites = (value) => {
     whose = value;
     draw();
-  });
-  const finding = finder({
-    find(words) {
-      const found = words.trim() ? search(molecule, words) : [];
-      hits = (found ?? []).slice(0, MANY);
-      at = -1;
-      const more = found?.length > MANY ? "more than " : "";
-      finding.show(
-        found === null ? "not a base" : words.trim() ? `${more}${count(hits.length, "hit")}` : "",
-        hits.length > 0
-      );
-      mark();
-    },
-    go(by) {
-      if (!hits.length) return;
-      at = at < 0 && by < 0 ? hits.length - 1 : (at + by + hits.length) % hits.length;
-      finding.show(`${at + 1} of ${hits.length}`, true);
-      choose(of(molecule, hits[at]), { show: true });
-    }
-  });
-  const copying = button("Copy", "Copy the selected bases", () => copySelected());
+  };
+  const modes = choice("Maps", MODES, safe(showMode));
+  const zooming = slider(ZOOMS, zoom, safe(showZoom));
+  const cutters = select(offered(sites), safe(showSites));
   const zoomField = field("Zoom", zooming);
+  const finding = finder(act);
   const toolbar = element("div", "labext-toolbar");
-  if (circle) toolbar.append(modes);
-  toolbar.append(zoomField, field("Sites", cutters), finding);
+  toolbar.append(...circle ? [modes] : [], zoomField, field("Sites", cutters), finding);
   const status = element("div", "labext-status", { role: "status", "aria-live": "polite" });
+  const copying = button("Copy", "Copy the selected bases", () => copySelected());
   const line2 = element("div", "labext-line");
-  line2.append(status, copying);
+  const title = element("strong", "labext-title", {}, molecule.name);
+  line2.append(title, `${digits(molecule.length)} bp`, status, copying);
   root.classList.add("labext-sequence");
-  root.append(toolbar, line2, maps, ...annotations());
-  function offered() {
-    return [
-      ["chosen", `Chosen (${names(sites.chosen)})`],
-      ["unique", `Cut once (${names(sites.unique)})`],
-      ["none", "None"]
-    ];
-  }
-  function annotations() {
-    if (!molecule.annotations.length) return [];
-    const list = element("details", "labext-annotations");
-    const buttons = molecule.annotations.map((mark2, i) => {
-      const strand = mark2.strand > 0 ? " +" : mark2.strand < 0 ? " −" : "";
-      const where = `${mark2.start + 1}-${mark2.end}${strand}`;
-      const made = button("", `Select ${mark2.name}, ${where}`, () => act.pick(`annotation:${i}`));
-      const dot = element("span", "labext-dot");
-      dot.style.backgroundColor = mark2.color;
-      made.append(dot, mark2.name, element("span", "labext-where", {}, where));
-      return made;
-    });
-    const inner = element("div", "labext-list");
-    inner.append(...buttons);
-    list.append(element("summary", "", {}, count(buttons.length, "annotation")), inner);
-    return [list];
-  }
-  let width = 0;
+  root.append(toolbar, line2, maps);
+  if (molecule.annotations.length) root.append(list(molecule.annotations, act.pick));
   function draw() {
     if (!width) return;
-    const beside = circle && mode === "both" && width >= WIDE;
-    const round = circle && mode !== "linear";
+    const beside = circle !== null && mode === "both" && width >= WIDE;
+    const round = circle !== null && mode !== "linear";
     const cuts = sites[whose];
-    maps.classList.toggle("labext-beside", Boolean(beside));
+    maps.classList.toggle("labext-beside", beside);
     modes.show(mode);
     circle?.element.toggleAttribute("hidden", !round);
-    overview.element.hidden = Boolean(round) || molecule.length < SHORT;
-    rows.element.hidden = mode === "circular";
-    zoomField.hidden = mode === "circular";
+    overview.element.hidden = round || molecule.length < SHORT;
+    rows.element.hidden = zoomField.hidden = mode === "circular";
     const left = beside ? Math.round(width * 0.48) : width;
-    if (round) circle.draw(Math.min(left, 640), cuts);
+    if (round) circle.draw(Math.min(left, mode === "both" && !beside ? 440 : 640), cuts);
     else if (!overview.element.hidden) overview.draw(width, 0, 0, cuts);
     if (mode !== "circular") {
       const high = beside ? Math.max(circle.element.height.baseVal.value, HIGH) : HIGH;
@@ -986,84 +1371,65 @@ function sequence(root, view) {
   }
   function mark() {
     if (!width) return;
-    circle?.mark(selection, hits);
-    overview.mark(selection, hits);
-    rows.mark(selection, hits);
+    for (const map of [circle, overview, rows]) map?.mark(selection, hits);
   }
-  function choose(wanted, { show = false, quiet = false } = {}) {
+  function choose(wanted, show = false, tell = true) {
     selection = wanted;
+    const found = selection && bounds(molecule, selection);
     mark();
     status.textContent = told(molecule, selection);
-    copying.disabled = !(selection && bounds(molecule, selection));
-    if (show && selection && mode !== "circular") rows.show(bounds(molecule, selection)?.start ?? head(molecule, selection));
-    if (!quiet) tell();
+    copying.disabled = !found;
+    if (show && found && mode !== "circular") rows.show(found.start);
+    if (tell) telling.tell(found ? { ...found, strand: selection.strand } : { start: null });
   }
-  function copySelected() {
+  async function copySelected() {
     const found = selection && bounds(molecule, selection);
     if (!found) return;
-    copy(molecule.part(found.start, found.end, selection.strand)).then((done) => {
-      status.textContent = done ? `Copied ${count(Math.abs(selection.reach), "base")}` : "The browser did not let the bases be copied.";
-    });
+    const done = await copy(molecule.part(found.start, found.end, selection.strand));
+    const size = number(molecule.span(found.start, found.end), "base");
+    status.textContent = done ? `Copied ${size}` : "The browser did not let them be copied.";
   }
-  maps.addEventListener(
-    "keydown",
-    (event) => view.guard(
-      () => keys(event, {
-        molecule,
-        selection,
-        perRow: mode === "circular" ? Math.max(Math.round(molecule.length / 36), 1) : rows.perRow,
-        copy: copySelected,
-        choose(wanted) {
-          choose(wanted);
-          if (selection && mode !== "circular") rows.show(head(molecule, selection));
-        }
-      })
-    )
-  );
-  let timer = 0;
-  let last = "null";
-  function tell() {
-    if (timer) return;
-    say();
-    timer = setTimeout(() => {
-      timer = 0;
-      say();
-    }, PAUSE);
-  }
-  function say() {
-    const found = selection && bounds(molecule, selection);
-    const said = found ? { ...found, strand: selection.strand } : { start: null };
-    if (JSON.stringify(said) === last) return;
-    last = JSON.stringify(said);
-    view.send({ do: "select", ...said, by: me });
-  }
+  const press = (event) => {
+    const perRow = mode === "circular" ? Math.ceil(molecule.length / 36) : rows.perRow;
+    const move = (wanted) => {
+      choose(wanted);
+      if (selection && mode !== "circular") rows.show(head(molecule, selection));
+    };
+    keys(event, molecule, selection, perRow, move, copySelected);
+  };
+  maps.addEventListener("keydown", safe(press));
   view.onChange((change) => {
     if (change.chosen) {
       sites.chosen = change.chosen;
-      cutters.show(offered());
+      cutters.show(offered(sites));
       draw();
     }
     if (change.selection && change.selection.by !== me) {
-      const { start } = change.selection;
-      const wanted = start === null ? null : of(molecule, change.selection);
-      last = JSON.stringify(start === null ? { start } : { start, end: change.selection.end, strand: wanted.strand });
-      choose(wanted, { show: true, quiet: true });
+      telling.known(change.selection);
+      const none = change.selection.start === null;
+      choose(none ? null : of(molecule, change.selection), true, false);
     }
   });
-  const resized = new ResizeObserver(([entry]) => {
-    const now = Math.floor(entry.contentRect.width);
+  const resized = new ResizeObserver(([entry2]) => {
+    const now = Math.floor(entry2.contentRect.width);
     if (now === width || !now) return;
     width = now;
     view.guard(draw);
   });
   resized.observe(maps);
   return () => {
-    clearTimeout(timer);
+    telling.end();
     resized.disconnect();
   };
 }
-var count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-var names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+function offered({ chosen, unique }) {
+  const names = (sites) => new Set(sites.map(({ enzyme }) => enzyme)).size;
+  return [
+    ["chosen", `Chosen (${names(chosen)})`],
+    ["unique", `Cut once (${names(unique)})`],
+    ["none", "None"]
+  ];
+}
 
 // js/sequence.js
 var views = { sequence };

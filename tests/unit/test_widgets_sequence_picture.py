@@ -1,0 +1,139 @@
+"""The picture: well formed, within its bounds, no two names on each other, words never markup."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import random
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext_widgets.sequence_enzymes import COMMON, unique_cutters
+from labext_widgets.sequence_picture import html, picture, text
+from labext_widgets.sequence_record import Molecule, molecule
+from labext_widgets.sequence_svg import middle, spread
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def made(length: int, annotations: int, circular: bool, seed: int = 1, name: str = "p") -> Molecule:
+    drawn = random.Random(seed)
+    marks = []
+    for number in range(annotations):
+        start = drawn.randrange(length)
+        size = drawn.choice([1, 20, 400, length // 3])
+        end = start + size
+        if end > length:
+            end = end - length if circular else length
+        marks.append(
+            {
+                "name": f"annotation {number} with a name that is long" if number % 3 else "bla",
+                "start": start,
+                "end": end,
+                "strand": drawn.choice([1, -1, 0]),
+            }
+        )
+    bases = "".join(drawn.choices("ACGT", k=length))
+    return molecule({"name": name, "bases": bases, "isCircular": circular, "annotations": marks})
+
+
+def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, float]]:
+    """Where the names are: left, top, right, bottom, a letter taken for 5.6 pixels."""
+    found = []
+    for each in ET.fromstring(svg).iter(f"{SVG}text"):
+        size = float(each.get("font-size", 11))
+        if size != 11:
+            continue
+        wide = len(each.text or "") * 5.6 * size / 11
+        anchor = each.get("text-anchor", "start")
+        x = float(each.get("x", 0)) - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
+        y = float(each.get("y", 0))
+        found.append((x, y - 9, x + wide, y + 1))
+    return found
+
+
+@pytest.mark.parametrize("circular", [True, False])
+@pytest.mark.parametrize(
+    ("length", "annotations"), [(5, 0), (5, 2), (300, 4), (4900, 13), (9600, 30), (9600, 300)]
+)
+def test_names_stand_within_the_picture_and_on_no_other(
+    length: int, annotations: int, circular: bool
+) -> None:
+    on = made(length, annotations, circular)
+    svg = picture(on, unique_cutters(on, COMMON))
+    root = ET.fromstring(svg)
+    width, height = float(root.get("width", 0)), float(root.get("height", 0))
+    placed = boxes(svg)
+    for left, top, right, bottom in placed:
+        assert left >= 0
+        assert right <= width
+        assert top >= 0
+        assert bottom <= height
+    for i, one in enumerate(placed):
+        for other in placed[:i]:
+            apart = one[0] >= other[2] or other[0] >= one[2]
+            assert apart or one[1] >= other[3] or other[1] >= one[3], (one, other)
+    assert len(root.findall(f"{SVG}path")) == min(len(on.annotations), 400)
+
+
+def test_the_name_and_the_size_are_in_the_middle_and_long_ones_are_cut() -> None:
+    on = made(9600, 3, True, name="a very long name of a plasmid, longer than any circle")
+    words = [each.text or "" for each in ET.fromstring(picture(on, ())).iter(f"{SVG}text")]
+    assert "9,600 bp" in words
+    assert any(each.startswith("a very") and each.endswith("…") for each in words)
+
+
+def test_only_what_cuts_once_is_in_the_picture() -> None:
+    on = molecule({"name": "x", "bases": "AAAAGAATTCAAAAGGATCCAAAAGGATCCAAAA"})
+    svg = picture(on, ("EcoRI", "BamHI"))
+    assert "EcoRI" in svg
+    assert "BamHI" not in svg
+    assert text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; once cut by EcoRI"
+
+
+@pytest.mark.parametrize("circular", [True, False])
+def test_words_of_a_record_are_never_markup(circular: bool) -> None:
+    hostile = '"><script>alert(1)</script>&<b a=\'"'
+    mark: dict[str, Any] = {
+        "name": hostile,
+        "type": hostile,
+        "start": 1,
+        "end": 9,
+        "color": hostile,
+    }
+    on = molecule(
+        {"name": hostile, "bases": "ACGT" * 20, "isCircular": circular, "annotations": [mark]}
+    )
+    shown = html(on, (), note=hostile)
+    assert "<script" not in shown
+    assert "<b " not in shown
+    (encoded,) = re.findall(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', shown)
+    svg = base64.b64decode(encoded).decode()
+    assert {each.tag for each in ET.fromstring(svg).iter()} <= {
+        f"{SVG}{name}" for name in ("svg", "text", "title", "path", "circle", "polyline")
+    }
+
+
+@given(st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True))
+def test_colours_are_seen_on_white_and_on_black(color: str) -> None:
+    toned = middle(color)
+    light = [int(toned[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    assert 0.4 <= (max(light) + min(light)) / 2 <= 0.68
+
+
+@given(
+    st.lists(st.floats(-200, 200), max_size=24).map(sorted),
+    st.just(14.0),
+)
+def test_places_are_kept_apart_and_in_order(wanted: list[float], gap: float) -> None:
+    placed = spread(wanted, gap, -200, 200)
+    assert len(placed) == len(wanted)
+    assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
+    assert all(-200 - 1e-6 <= each <= 200 + 1e-6 for each in placed)
+    if all(b - a >= gap for a, b in itertools.pairwise(wanted)):
+        assert placed == pytest.approx(wanted), "what does not touch stays"

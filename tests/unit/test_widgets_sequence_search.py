@@ -1,0 +1,124 @@
+"""Search: against the plainest way to do it, and the same in Python as in the page."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from Bio.Seq import Seq
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import InputError
+from labext_widgets.sequence_record import Molecule, reverse_complement
+from labext_widgets.sequence_search import IUPAC, Hit, search
+
+JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { Molecule } from "./molecule.js";
+import { search } from "./search.js";
+import { bounds, of } from "./selection.js";
+const answers = JSON.parse(readFileSync(0)).map(({ bases, circular, pattern }) => {
+  const molecule = new Molecule({ bases, circular, annotations: [], translations: [] });
+  return (search(molecule, pattern) ?? []).map((hit) => [
+    hit.start, hit.end, hit.strand,
+    molecule.part(hit.start, hit.end, hit.strand), bounds(molecule, of(molecule, hit)),
+  ]);
+});
+console.log(JSON.stringify(answers));
+"""
+
+dna = st.text("ACGT", min_size=1, max_size=30)
+mixed = st.text("ACGTNRYacgtu", min_size=1, max_size=30)
+patterns = st.text("".join(IUPAC), min_size=1, max_size=4)
+
+
+def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int]]:
+    """Every place, every letter, one after the other."""
+    read, found = bases.upper().replace("U", "T"), set()
+    other = reverse_complement(pattern)
+    for strand, wanted in ((1, pattern), (-1, other)):
+        if (strand == -1 and other == pattern) or len(wanted) > len(read):
+            continue
+        for start in range(len(read) if circular else len(read) - len(wanted) + 1):
+            part = [read[(start + i) % len(read)] for i in range(len(wanted))]
+            if all(set(IUPAC[a]) <= set(IUPAC[b]) for a, b in zip(part, wanted, strict=True)):
+                end = start + len(wanted)
+                found.add((start, end - len(read) if end > len(read) else end, strand))
+    return found
+
+
+@given(mixed, st.booleans(), patterns)
+def test_every_place_on_both_strands(bases: str, circular: bool, pattern: str) -> None:
+    found = search(Molecule("x", bases, circular), pattern)
+    assert len(found) == len({(each.start, each.strand) for each in found})
+    assert {(each.start, each.end, each.strand) for each in found} == plainly(
+        bases, circular, pattern
+    )
+    assert found == sorted(found, key=lambda each: each.start)
+
+
+@given(dna, st.booleans(), dna)
+def test_what_is_found_reads_as_the_pattern(bases: str, circular: bool, pattern: str) -> None:
+    molecule = Molecule("x", bases, circular)
+    for hit in search(molecule, pattern):
+        assert molecule.part(hit.start, hit.end, hit.strand) == pattern
+
+
+@given(st.text("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn"))
+def test_the_other_strand_is_biopythons(bases: str) -> None:
+    assert reverse_complement(bases) == str(Seq(bases).reverse_complement())
+
+
+def test_hits_may_overlap_go_over_the_origin_and_be_on_either_strand() -> None:
+    circle = Molecule("x", "AAAACCCG", True)
+    assert search(circle, "AA") == [Hit(0, 2, 1), Hit(1, 3, 1), Hit(2, 4, 1)]
+    assert search(circle, "cgaa") == [Hit(6, 2, 1)]
+    assert search(circle, "UUU") == [Hit(0, 3, -1), Hit(1, 4, -1)]
+    assert search(circle, "CG") == [Hit(6, 8, 1)], "the same on both strands is one hit"
+    assert search(Molecule("x", "AAAACCCG", False), "CGAA") == []
+
+
+@pytest.mark.parametrize(("pattern", "what"), [("", "is empty"), (" ", "is empty"), ("AXA", "'X'")])
+def test_a_pattern_that_is_none(pattern: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        search(Molecule("x", "ACGT", True), pattern)
+
+
+def test_the_page_finds_the_same() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH; the page's search can't be run")
+    drawn = random.Random(4)
+    asked = [
+        {
+            "bases": "".join(drawn.choices("ACGTNacgu", k=drawn.randint(1, 40))),
+            "circular": drawn.random() < 0.5,
+            "pattern": "".join(drawn.choices("ACGTNRYSWKMu", k=drawn.randint(1, 4))),
+        }
+        for _ in range(400)
+    ]
+    ran = subprocess.run(
+        [node, "--input-type=module", "-e", SCRIPT],
+        cwd=JS,
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found = 0
+    for each, answer in zip(asked, json.loads(ran.stdout), strict=True):
+        molecule = Molecule("x", each["bases"], each["circular"])
+        expected = search(molecule, each["pattern"])
+        assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
+        for start, end, strand, bases, bounds in answer:
+            assert bases == molecule.part(start, end, strand)
+            assert bounds == {"start": start, "end": end}
+        found += len(expected)
+    assert found > 400
