@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labext import config, wording
+from labext.errors import InputError
 from labext.sandbox.administration import Administration, Record
 from labext.sandbox.limits import Limits
 
@@ -39,6 +40,7 @@ class Acts(dict[str, Act]):
 
     def run(self, act: str, options: argparse.Namespace) -> None:
         """Do one act on the sandbox that the options name, and print its answer."""
+        _check_text(options)
         with self._opened(options.data_dir or config.sandbox_dir()) as admin:
             answer, text = self[act](admin, options)
         print(json.dumps(answer, indent=2) if options.json else text)
@@ -87,6 +89,19 @@ def with_lost(gone: Record, *names: str) -> str:
     """` with 2 keys, 1 job`: what went with something, or nothing."""
     lost = [wording.count(gone[name], name.removesuffix("s")) for name in names if gone[name]]
     return f" with {', '.join(lost)}" if lost else ""
+
+
+def _check_text(options: argparse.Namespace) -> None:
+    """See that what was typed is text; a shell passes on any bytes."""
+    for value in vars(options).values():
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise InputError(
+                    f"{value!a} is no text in UTF-8.",
+                    "Type it again, or set the terminal to UTF-8.",
+                ) from None
 
 
 def _cell(value: Any) -> str:

@@ -111,6 +111,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         (["users", "add", "a@b.c", "--name", " "], "can't be the name"),
         (["users", "suspend", "studnt@sandbox.local"], f"Did you mean {STUDENT}?"),
         (["users", "remove", TEACHER], "1 key and 1 grant"),
+        (["users", "suspend", "\udcff@b.c"], "no text in UTF-8"),
         (["keys", "add", STUDENT], "--profile NAME"),
         (["keys", "add", STUDENT, "--profile", "sandbox"], "kept for the sandbox"),
         (["keys", "add", STUDENT, "--profile", "mine"], "no keyring"),

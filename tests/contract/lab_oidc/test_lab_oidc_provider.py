@@ -1,0 +1,286 @@
+"""The OpenID provider beside the platform, asked as a client of it would ask."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import jwt
+import pytest
+import requests
+
+from labext.sandbox import Sandbox
+
+STUDENT = "student@sandbox.local"
+VERIFIER = "a-verifier-of-at-least-forty-three-characters-0123456789"
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=")
+
+
+class Provider:
+    """The provider, and the steps of signing in with it."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.verify = box.lab.ca_bundle
+        self.lab = box.lab
+        self.configuration = self.get(box.lab.oidc_configuration_url).json()
+
+    def get(self, url: str, **options: Any) -> requests.Response:
+        return self.session.get(url, timeout=30, allow_redirects=False, **options)
+
+    def post(self, url: str, form: Any, **options: Any) -> requests.Response:
+        return self.session.post(url, data=form, timeout=30, allow_redirects=False, **options)
+
+    def page(self, **changed: Any) -> requests.Response:
+        """Ask to sign in; None leaves a parameter out."""
+        query = {
+            "client_id": "labext-campus",
+            "redirect_uri": "http://127.0.0.1:4711/back?kept=1",
+            "response_type": "code",
+            "scope": "openid email",
+            "state": "a state & more",
+            "nonce": "n-1",
+            "code_challenge": CHALLENGE.decode(),
+            "code_challenge_method": "S256",
+        } | changed
+        return self.get(self.configuration["authorization_endpoint"], params=query)
+
+    def chosen(self, page: requests.Response, email: str) -> requests.Response:
+        """Choose who signs in."""
+        [sealed] = re.findall(r'name="request" value="([^"]+)"', page.text)
+        form = {"request": unescape(sealed), "email": email}
+        return self.post(self.configuration["authorization_endpoint"], form)
+
+    def code(self, email: str = STUDENT, **changed: Any) -> str:
+        return answer(self.chosen(self.page(**changed), email))["code"]
+
+    def redeemed(self, code: str, /, **changed: Any) -> requests.Response:
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "client_id": "labext-campus",
+            "redirect_uri": "http://127.0.0.1:4711/back?kept=1",
+            "code_verifier": VERIFIER,
+        } | changed
+        return self.post(self.configuration["token_endpoint"], form)
+
+
+def answer(response: requests.Response) -> dict[str, str]:
+    """What a client is told at its address."""
+    assert response.status_code == 303
+    return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
+
+
+@pytest.fixture(scope="module")
+def provider(box: Sandbox) -> Provider:
+    return Provider(box)
+
+
+def test_somebody_signs_in_and_is_known_to_the_platform(provider: Provider) -> None:
+    page = provider.page()
+    assert "sandbox" in page.text
+    assert STUDENT in page.text
+    told = provider.chosen(page, STUDENT)
+    assert told.headers["Location"].startswith("http://127.0.0.1:4711/back?kept=1&")
+    assert answer(told)["state"] == "a state & more"
+    assert answer(told)["iss"] == provider.configuration["issuer"]
+    given = provider.redeemed(answer(told)["code"])
+    assert given.headers["Cache-Control"] == "no-store"
+    token = given.json()["id_token"]
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert (claims["email"], claims["name"], claims["nonce"], claims["aud"]) == (
+        STUDENT,
+        "Sam Student",
+        "n-1",
+        "labext-campus",
+    )
+    bearer = {"Authorization": f"Bearer {token}"}
+    me = provider.get(f"{provider.lab.base_url}/api/v2/users/me", headers=bearer)
+    assert me.json()["email"] == STUDENT
+    bearer = {"Authorization": f"Bearer {given.json()['access_token']}"}
+    known = provider.get(provider.configuration["userinfo_endpoint"], headers=bearer).json()
+    assert known == {name: claims[name] for name in ("sub", "email", "email_verified", "name")}
+
+
+def test_the_configuration_names_only_what_is_there(provider: Provider) -> None:
+    for name, value in provider.configuration.items():
+        if name.endswith(("_endpoint", "_uri")):
+            assert value.startswith(provider.configuration["issuer"])
+            assert provider.get(value).status_code in (200, 400, 401, 405)
+    claims = jwt.decode(
+        provider.redeemed(provider.code()).json()["id_token"],
+        options={"verify_signature": False},
+    )
+    assert set(claims) == set(provider.configuration["claims_supported"])
+
+
+def test_the_keys_are_public_and_verify(provider: Provider) -> None:
+    keys = provider.get(provider.configuration["jwks_uri"]).json()["keys"]
+    assert all(set(key) == {"kty", "n", "e", "kid", "use", "alg"} for key in keys)
+    token = provider.redeemed(provider.code()).json()["id_token"]
+    kid = jwt.get_unverified_header(token)["kid"]
+    [key] = [each for each in keys if each["kid"] == kid]
+    jwt.decode(
+        token,
+        jwt.PyJWK(key).key,
+        algorithms=["RS256"],
+        audience="labext-campus",
+        issuer=provider.configuration["issuer"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": None}, "unsupported_response_type"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"scope": "email"}, "invalid_scope"),
+        ({"scope": None}, "invalid_scope"),
+        ({"prompt": "none"}, "login_required"),
+        ({"request": "eyJ"}, "request_not_supported"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+    ],
+)
+def test_what_the_client_got_wrong_is_told_to_the_client(
+    provider: Provider, changed: dict[str, Any], error: str
+) -> None:
+    told = answer(provider.page(**changed))
+    assert (told["error"], told["state"]) == (error, "a state & more")
+    assert "code" not in told
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client_id": "somebody"},
+        {"client_id": None},
+        {"client_id": ["labext-campus", "labext-campus"]},
+        {"redirect_uri": None},
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": "http://127.0.0.1.evil.example/"},
+        {"redirect_uri": "http://127.0.0.1@evil.example/"},
+        {"redirect_uri": "http://localhost:0/"},
+        {"redirect_uri": "http://localhost:x/"},
+        {"redirect_uri": "http://[::1/"},
+        {"redirect_uri": "http://localhost/#part"},
+        {"redirect_uri": "javascript://localhost/%0aalert(1)"},
+        {"redirect_uri": "http://localhost/\r\nSet-Cookie: a=b"},
+        {"state": "\ud800".encode("utf-8", "surrogatepass")},
+    ],
+)
+def test_nobody_is_sent_to_who_may_not_ask(provider: Provider, changed: dict[str, Any]) -> None:
+    page = provider.page(**changed)
+    assert page.status_code == 400
+    assert "Location" not in page.headers
+    assert 'role="alert"' in page.text
+
+
+def test_an_apps_registered_address_may_ask(
+    provider: Provider, command: Callable[[str], Any]
+) -> None:
+    lab, uri = command("lab"), "https://app.example/back"
+    assert provider.page(redirect_uri=uri).status_code == 400
+    lab.said("redirects", "add", "notebook", uri)
+    try:
+        code = provider.code(redirect_uri=uri)
+        assert provider.redeemed(code, redirect_uri=uri).status_code == 200
+    finally:
+        lab.said("redirects", "remove", "notebook", uri)
+    assert provider.page(redirect_uri=uri).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
+        ({"grant_type": None}, "unsupported_grant_type"),
+        ({"code": "made-up"}, "invalid_grant"),
+        ({"client_id": "another"}, "invalid_grant"),
+        ({"redirect_uri": "http://127.0.0.1:4711/back"}, "invalid_grant"),
+        ({"code_verifier": VERIFIER[:-1] + "_"}, "invalid_grant"),
+        ({"code_verifier": None}, "invalid_grant"),
+        ({"code_verifier": "short"}, "invalid_grant"),
+    ],
+)
+def test_a_code_is_good_for_its_own_client_alone(
+    provider: Provider, changed: dict[str, Any], error: str
+) -> None:
+    refused = provider.redeemed(provider.code(), **changed)
+    assert (refused.status_code, refused.json()["error"]) == (400, error)
+    assert refused.headers["Cache-Control"] == "no-store"
+
+
+def test_a_code_is_good_once(provider: Provider) -> None:
+    code = provider.code()
+    assert provider.redeemed(code).status_code == 200
+    assert provider.redeemed(code).json()["error"] == "invalid_grant"
+    code = provider.code()
+    assert provider.redeemed(code, code_verifier="x" * 43).status_code == 400
+    assert provider.redeemed(code).status_code == 400
+
+
+def test_a_form_that_can_not_be_read_is_told(provider: Provider) -> None:
+    url = provider.configuration["token_endpoint"]
+    for content, kind in [
+        (b"grant_type=authorization_code", "application/json"),
+        (b"code=1&code=2", "application/x-www-form-urlencoded"),
+        (b"\xff\xfe=%ff", "application/x-www-form-urlencoded"),
+        (b"a=" + b"b" * 20_000, "application/x-www-form-urlencoded"),
+        (b"&".join(b"a%d=1" % number for number in range(90)), "application/x-www-form-urlencoded"),
+    ]:
+        refused = provider.post(url, content, headers={"Content-Type": kind})
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+
+
+def test_only_who_was_shown_the_page_can_answer_it(provider: Provider) -> None:
+    page = provider.page()
+    for email in ("nobody@course.example", "", "clinician@sandbox.local"):
+        assert provider.chosen(page, email).status_code == 400
+    form = {"request": "made-up", "email": STUDENT}
+    assert provider.post(provider.configuration["authorization_endpoint"], form).status_code == 400
+
+
+def test_the_page_shows_names_as_they_are_and_loads_nothing(
+    provider: Provider, command: Callable[[str], Any]
+) -> None:
+    lab, hostile = command("lab"), '"><script>alert(1)</script>'
+    lab.said("users", "add", "mallory@course.example", "--name", hostile)
+    try:
+        page = provider.page(redirect_uri="http://localhost:1/'\"><script>")
+    finally:
+        lab.said("users", "remove", "mallory@course.example", "--yes")
+    assert "<script" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert not re.search(r"(?:src|href)=", page.text)
+
+
+def test_the_hinted_person_is_chosen(provider: Provider) -> None:
+    assert re.search(rf'value="{STUDENT}" selected', provider.page(login_hint=STUDENT).text)
+    assert 'value="" selected disabled' in provider.page().text
+
+
+@pytest.mark.parametrize("value", ["", "Bearer", "Bearer made-up", "Basic eDp5"])
+def test_userinfo_needs_a_token_of_the_provider(provider: Provider, value: str) -> None:
+    refused = provider.get(
+        provider.configuration["userinfo_endpoint"], headers={"Authorization": value}
+    )
+    assert refused.status_code == 401
+    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_what_is_not_there_is_told_in_json(provider: Provider) -> None:
+    issuer = provider.configuration["issuer"]
+    assert provider.get(f"{issuer}/nowhere").json()["error"] == "invalid_request"
+    assert provider.get(f"{issuer}/openapi.json").status_code == 404
+    assert provider.get(f"{issuer}/jwks", headers={"Host": "evil.example"}).status_code == 400
