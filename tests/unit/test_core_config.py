@@ -255,3 +255,68 @@ def test_connect_gives_a_client_of_the_profile(isolated: Path) -> None:
     assert "sandbox-key" not in repr(client)
     with pytest.raises(InputError, match="no client"):
         labext.connect("gobs")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", ["http://lab.example.org", "http://127.0.0.1:9/api/v2"])
+def test_the_lab_is_reached_by_https_alone(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    with pytest.raises(InputError, match="HTTPS alone") as caught:
+        config.save_profile("course", "lab", url)
+    assert "https://" in caught.value.next_step
+    monkeypatch.setenv("LABEXT_LAB_BASE_URL", url)
+    with pytest.raises(InputError, match="HTTPS alone"):
+        config.connection("lab")
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", url)
+    assert config.connection("jobs").base_url == url
+
+
+def test_a_session_may_sign_in_another_way_than_its_profile_says() -> None:
+    config.save_profile("course", "lab", "https://lab.example.org", {"method": "key"})
+    config.choose_profile("lab", "course", {"method": "oauth", "user": "ada@example.org"})
+    assert config.connection("lab").options == {"method": "oauth", "user": "ada@example.org"}
+    assert config.connection("lab", "course").options == {"method": "key"}
+    config.choose_profile("lab", "course")
+    assert config.connection("lab").options == {"method": "key"}
+
+
+def test_signing_out_leaves_the_keyring_and_the_environment(
+    ring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.save_profile("course", "jobs", "https://course.example/api/")
+    config.save_secret("jobs", "course", "api_key", "kept-key")
+    config.choose_profile("jobs", "course")
+    config.sign_out("jobs")
+    assert config.connection("jobs").secrets == {}
+    assert config.known("jobs").secrets == {"api_key": "kept-key"}
+    assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
+    config.choose_profile("jobs", "course")
+    assert config.connection("jobs").secrets == {"api_key": "kept-key"}
+    assert ring.kept
+
+
+def test_signing_out_forgets_what_was_typed() -> None:
+    url = "https://jobs.example.org/api/"
+    config.use(config.Connection("jobs", None, url, {"api_key": "typed-key"}))
+    config.sign_out("jobs")
+    assert config.known("jobs").secrets == config.connection("jobs").secrets == {}
+    assert config.connection("jobs").base_url == url
+
+
+def test_an_app_s_id_is_no_secret_and_may_be_read() -> None:
+    secrets = {"client_id": "client_abc123", "client_secret": "hidden-abc123"}
+    config.use(config.Connection("lab", None, "https://lab.example.org", secrets))
+    assert mask("client_abc123 and hidden-abc123") == "client_abc123 and •••"
+
+
+def test_the_sandbox_takes_from_the_environment_what_it_does_not_have(
+    isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running_sandbox(isolated / "sandbox")
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", "key-of-another-service")
+    assert config.connection("jobs", "sandbox").secrets == {"api_key": "sandbox-key"}
+    known = {"lab": {"base_url": "https://localhost:1", "api_key": "sandbox-key"}}
+    (isolated / "sandbox" / "connection.json").write_text(json.dumps(known))
+    monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", "token-of-the-student")
+    assert config.connection("lab", "sandbox").secrets == {
+        "api_key": "sandbox-key",
+        "id_token": "token-of-the-student",
+    }
