@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from requests.auth import AuthBase
 
 from labext.config import Connection
+from labext.errors import InputError
 from labext.lab import lookup
 from labext.lab.address import api_of, tenant_of
 from labext.lab.auth import ClientCredentials
@@ -39,7 +40,8 @@ class LabClient:
         verify: True, or the path of a CA bundle.
 
     Raises:
-        InputError: the address is none, or not HTTPS: nothing is sent then.
+        InputError: the address is none, or not HTTPS: nothing is sent then. Or `auth` is no way to
+            sign in.
         SetupError: the CA bundle is not there.
     """
 
@@ -52,6 +54,11 @@ class LabClient:
         verify: bool | str = True,
     ) -> None:
         self.base_url = tenant_of(base_url)
+        if auth is not None and not callable(auth):
+            raise InputError(
+                f"A {type(auth).__name__} is no way to sign in.",
+                "Give ApiKey(key), ClientCredentials(client_id, client_secret) or IdToken(token).",
+            )
         if isinstance(auth, ClientCredentials):
             auth.at(self.base_url, verify)
         self._method: str | None = None if auth is None else getattr(auth, "method", "other")

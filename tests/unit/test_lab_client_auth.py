@@ -151,10 +151,10 @@ def test_credentials_are_for_one_tenant() -> None:
         signed(auth, "https://clinic.example/api/v2/users/me")
 
 
-@pytest.mark.parametrize("auth", [ClientCredentials("id", "secret"), IdToken(jwt())])
-def test_a_token_is_sent_by_https_alone(auth: Any) -> None:
-    with pytest.raises(InputError, match="nothing was sent"):
-        signed(auth, "http://lab.example/api/v2/users/me")
+def test_a_token_is_sent_by_https_alone() -> None:
+    for auth in (ClientCredentials("id", "secret"), IdToken(jwt())):
+        with pytest.raises(InputError, match="nothing was sent"):
+            signed(auth, "http://lab.example/api/v2/users/me")
 
 
 # --- from a connection -------------------------------------------------------------------------
@@ -227,3 +227,11 @@ def test_an_address_is_the_same_with_the_api_s_path(given: str, kept: str) -> No
 def test_an_address_that_will_not_do_is_told(given: str) -> None:
     with pytest.raises(LabextError):
         LabClient(given, ApiKey(KEY))
+
+
+@pytest.mark.parametrize("auth", [KEY, (KEY, ""), {"api_key": KEY}])
+def test_a_bare_key_is_no_way_to_sign_in(auth: Any) -> None:
+    with pytest.raises(InputError, match="no way to sign in") as caught:
+        LabClient("https://lab.example", auth)
+    assert "ApiKey" in caught.value.next_step
+    assert KEY not in str(caught.value)

@@ -18,6 +18,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.lab import ClientCredentials
+from labext.transport import Rate
 
 
 def test_id_and_secret_stand_in_the_form_as_the_contract_has_it(tenant: Any) -> None:
@@ -137,6 +138,19 @@ def test_a_kind_of_token_that_is_bearer_all_the_same(tenant: Any, kind: str) -> 
     tenant.fail("token", tenant.Answer(body=token))
     with tenant.client(tenant.app()) as lab:
         assert lab.whoami().known
+
+
+def test_a_token_is_fetched_before_the_turn_of_a_request(tenant: Any, monkeypatch: Any) -> None:
+    seen: list[str] = []
+    tenant.while_token = lambda: seen.append("token")
+    with tenant.client(tenant.app(), rate=Rate(50, 10)) as lab:
+        pacer = lab._transport._pacer
+        turn = pacer.turn
+        monkeypatch.setattr(
+            pacer, "turn", lambda patience: (seen.append("turn"), turn(patience))[1]
+        )
+        lab.whoami()
+    assert seen == ["token", "turn"]
 
 
 def test_eight_threads_fetch_one_token(tenant: Any) -> None:
