@@ -6,7 +6,8 @@
 - Lists: `listing` asks for the pages that `paging` reads; `filters` with `filterkinds`, `matching`
   and `times`; `fields` (of a record), `columns` (which of them), `records` (the frame), `rowviews`
   (how it is shown).
-- `lookup`: one sequence by its name or ID.
+- `lookup`: one sequence by its name or ID. `standing`: how much may be seen, and how often asked.
+- Files: `seqrecords` (Biopython), `files` (FASTA, GenBank), and what these two stand on.
 - `operations` and `failures`: what is asked, and what a refusal means.
 """
 

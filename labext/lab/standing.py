@@ -28,7 +28,7 @@ def standing(transport: Transport) -> Standing:
     Raises:
         LabextError: the platform refuses the list.
     """
-    query = {"pageSize": 1, "returning": "dnaSequences.id"}
+    query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
     headers = transport.send(SEQUENCES, params=query).headers
     found = number(headers.get("Result-Count"))
     return Standing(None if found is None else int(found), RateWord.of(headers))
