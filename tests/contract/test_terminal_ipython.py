@@ -22,9 +22,11 @@ CELL_SECONDS = 120
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
-    """IPython in a pseudo-terminal, in a copy of the examples; its sandbox ends with it."""
+    """IPython in a pseudo-terminal, in a copy of the examples, whose table has 40 rows."""
     folder = tmp_path / "notebooks"
     shutil.copytree(examples.source(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
+    table = folder / "data" / "hairpins.csv"
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[:41]))
     environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "xterm"}
     child = pexpect.spawn(
         sys.executable,

@@ -1,4 +1,4 @@
-"""The example notebook by what executes notebooks: nbclient twice, papermill, nbconvert."""
+"""The example notebook by what executes notebooks: nbclient twice, nbconvert."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import papermill
 import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
@@ -42,13 +41,6 @@ def first(room: Path) -> Any:
 @pytest.fixture(scope="module")
 def second(first: Any, room: Path) -> Any:
     return execute(room)
-
-
-@pytest.fixture(scope="module")
-def by_papermill(second: Any, room: Path) -> Any:
-    return papermill.execute_notebook(
-        room / NOTEBOOK, room / "papermill.ipynb", cwd=room, progress_bar=False
-    )
 
 
 def test_every_cell_ran(first: Any) -> None:
@@ -90,11 +82,6 @@ def test_a_second_run_takes_what_is_there(second: Any) -> None:
 
 def test_a_second_run_submits_nothing_new(first: Any, second: Any) -> None:
     assert said(first, "%jobs list").splitlines()[-1] == said(second, "%jobs list").splitlines()[-1]
-
-
-def test_papermill_runs_it_too(by_papermill: Any) -> None:
-    code = [cell for cell in by_papermill.cells if cell.cell_type == "code"]
-    assert {cell.metadata.papermill.status for cell in code} == {"completed"}
 
 
 def test_nbconvert_shows_it_without_a_kernel(first: Any) -> None:

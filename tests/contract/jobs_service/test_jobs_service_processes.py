@@ -19,6 +19,7 @@ from labext.sandbox import Sandbox
 PARTS = Path(__file__).parents[2] / "sandbox_parts"
 LOOSE = {"seconds": 300}
 PROCESSES = 6
+SLOWER = 5  # than the machine for which two seconds are promised may this one be
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere orphans have no new parent"
@@ -57,7 +58,7 @@ def processes(loose_box):
     return told
 
 
-def gone_in_time(pids, seconds=2.0):
+def gone_in_time(pids, seconds=2.0 * SLOWER):
     """Not even a zombie is left of them."""
     until = time.monotonic() + seconds
     while left := [pid for pid in pids if psutil.pid_exists(pid)]:
