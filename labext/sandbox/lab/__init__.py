@@ -54,9 +54,14 @@ A user who was granted nothing              200 and an empty list, as the web in
 A filter on a folder or project that is     403, one answer for both: nobody learns what exists
 hidden, or not there
 A project of which one folder is visible    May be asked for; the list shows that folder's alone
-Permission without grants, or grants        403 for the list: an app needs both
-without permission
+A project that is visible and has no folder 200 and an empty list
+A filter on ids of which one is hidden, or  400 that names them, as the real service says it; one
+not there                                   answer for both
 =========================================== ======================================================
+
+**What a grant opens.** An organization: the folders of all its projects. A team: those of the
+team's projects. A project: its folders. A folder: itself. Several grants open what each opens. That
+a user belongs to an organization or a team is such a grant.
 
 **Acting for a user.** An app says in `On-Behalf-Of` whose e-mail address it acts for: an active
 user of the tenant, else 403; a user who sends the header is refused as well. It sees what both may
