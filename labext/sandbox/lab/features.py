@@ -7,7 +7,7 @@ translation lists the pieces. The `source` feature, which is about the whole, is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -40,10 +40,25 @@ _CODES = {
     3: "YEAST_MITOCHONDRIAL",
     4: "MOLD_PROTOZOAN_COELENTERATE_MITOCHONDRIAL_MYCOPLASMA_SPIROPLASMA",
     5: "INVERTEBRATE_MITOCHONDRIAL",
+    6: "CILIATE_DASYCLADACEAN_HEXAMITA_NUCLEAR",
+    9: "ECHINODERM_FLATWORM_MITOCHONDRIAL",
+    10: "EUPLOTID_NUCLEAR",
     11: "BACTERIAL_ARCHAEAL_PLANT_PLASTID",
     12: "ALTERNATIVE_YEAST_NUCLEAR",
+    13: "ASCIDIAN_MITOCHONDRIAL",
+    14: "ALTERNATIVE_FLATWORM_MITOCHONDRIAL",
+    16: "CHLOROPHYCEAN_MITOCHONDRIAL",
+    21: "TREMATODE_MITOCHONDRIAL",
+    22: "SCENEDESMUS_OBLIQUUS_MITOCHONDRIAL",
+    23: "THRAUSTOCHYTRIUM_MITOCHONDRIAL",
+    24: "RHABDOPLEURIDAE_MITOCHONDRIAL",
+    25: "CANDIDATE_DIVISION_SR1_GRACILIBACTERIA",
+    26: "PACHYSOLEN_TANNOPHILUS_NUCLEAR",
+    29: "MESODINIUM_NUCLEAR",
+    30: "PERITRICH_NUCLEAR",
+    33: "CEPHALODISCIDAE_MITOCHONDRIAL_UAA_TYR",
 }
-"""NCBI's numbers of genetic codes by the names that the API has for them."""
+"""The API's names of genetic codes, by NCBI's numbers."""
 
 _NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
 _LONGEST_NAME = 60
@@ -75,8 +90,9 @@ def marks(record: Any) -> Marks:
         ValueError: a feature lies outside the sequence.
     """
     found = Marks()
+    circular = record.annotations.get("topology") == "circular"
     for feature in record.features:
-        place = _place(feature.location, len(record.seq), feature.type)
+        place = _place(feature, len(record.seq), circular)
         if feature.type == "source" or place is None:
             continue
         annotation = _annotation(feature, place)
@@ -88,19 +104,20 @@ def marks(record: Any) -> Marks:
     return found
 
 
-def _place(location: Any, length: int, kind: str) -> Place | None:
+def _place(feature: Any, length: int, circular: bool) -> Place | None:
     """Where it is; None for a part of another record, or none that is known."""
+    location = feature.location
     if location is None or any(part.ref for part in location.parts):
         return None
     strand = location.strand or 0
     # A location lists its pieces in the direction in which they are read.
     parts = location.parts[::-1] if strand == -1 else location.parts
     try:
-        regions = [_region(int(part.start), int(part.end), length, kind) for part in parts]
+        regions = [_region(int(part.start), int(part.end), length, feature.type) for part in parts]
     except TypeError:
         return None
     start, end = regions[0][0], regions[-1][1]
-    if not (_over_origin(regions, length) and end <= start):
+    if not (circular and _over_origin(regions, length) and end <= start):
         start, end = min(a for a, _ in regions), max(b for _, b in regions)
     return Place(start, end, strand, tuple(regions))
 
@@ -152,8 +169,8 @@ def _remarks(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
 
 def _translation(feature: Any, place: Place, annotation: Record, bases: Any) -> Record:
     """The protein as the record tells it; translated from the bases where it doesn't."""
-    table = int(feature.qualifiers.get("transl_table", ["1"])[0])
-    read = feature.extract(bases)[int(feature.qualifiers.get("codon_start", ["1"])[0]) - 1 :]
+    table = _number(feature.qualifiers, "transl_table", _CODES)
+    read = feature.extract(bases)[_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1 :]
     whole = len(read) // 3 * 3
     translated = str(read[:whole].translate(table=table)).removesuffix("*")
     told = feature.qualifiers.get("translation")
@@ -165,12 +182,18 @@ def _translation(feature: Any, place: Place, annotation: Record, bases: Any) -> 
         "strand": place.strand,
         "regions": [{"start": start, "end": end} for start, end in place.regions],
         "aminoAcids": amino_acids,
-        "geneticCode": _CODES.get(table, "STANDARD"),
+        "geneticCode": _CODES[table],
         "coerceStartCodonToMethionine": amino_acids[:1] == "M" and translated[:1] != "M",
         "color": annotation["color"],
         "notes": annotation["notes"],
         "customFields": annotation["customFields"],
     }
+
+
+def _number(qualifiers: Mapping[str, Sequence[Any]], name: str, known: Collection[int]) -> int:
+    """A qualifier's number: 1, as the format has it, where it is absent or none that is known."""
+    told = str(qualifiers.get(name, "1")[0])
+    return int(told) if told in map(str, known) else 1
 
 
 def _primer(feature: Any, place: Place, annotation: Record, bases: Any) -> Record:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import count, islice
+from itertools import accumulate, count, islice
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -44,26 +44,60 @@ class Source:
     entry: Entry
 
 
+@dataclass(frozen=True)
+class Filling:
+    """What is filled in, and where.
+
+    Attributes:
+        weights: of the sources, added up: a longer one has more fragments.
+        numbers: of the sequences that are not there yet.
+    """
+
+    home: Home
+    sources: Sequence[Source]
+    weights: Sequence[int]
+    numbers: Iterator[int]
+
+    @classmethod
+    def of(cls, session: Session) -> Filling | None:
+        """Look what is there; None once an administrator has removed the folder or its owner."""
+        folder = session.get(Folder, identifiers.of("lib", CAMPUS, FOLDER))
+        creator = session.get(User, identifiers.of("ent", CAMPUS, "teacher"))
+        if folder is None or creator is None:
+            return None
+        there = {*session.scalars(select(store.Sequence.id).filter_by(folder_id=folder.id))}
+        sources = _sources()
+        return cls(
+            Home.of(session, folder, creator),
+            sources,
+            [*accumulate(len(source.entry.bases) for source in sources)],
+            (number for number in count() if _id(number) not in there),
+        )
+
+    def rows(self, most: int) -> list[Record]:
+        """The next ones."""
+        return [self._row(number) for number in islice(self.numbers, most)]
+
+    def _row(self, number: int) -> Record:
+        # Not for secrets: the same number always gives the same sequence.
+        chance = random.Random(number)  # noqa: S311
+        (source,) = chance.choices(self.sources, cum_weights=self.weights)
+        made = _entry(chance, source, mutant=bool(number % 2))
+        return row(made, self.home, _id(number), written(OLDEST + timedelta(seconds=number)))
+
+
 def fill(database: Database, wanted: int | None) -> None:
     """Add sequences until `campus` has as many as wanted; do nothing where it has."""
-    sources: list[Source] = []
+    filling: Filling | None = None
     while wanted is not None:
         with database.write() as session:
             missing = wanted - _count(session)
-            home = _home(session)
-            if missing <= 0 or home is None:
+            if missing <= 0:
                 return
-            sources = sources or _sources()
-            there = set(
-                session.scalars(
-                    select(store.Sequence.id).where(store.Sequence.folder_id == home.folder_id)
-                )
-            )
-            numbers = (number for number in count() if _id(number) not in there)
-            insert_rows(
-                session,
-                [_row(number, sources, home) for number in islice(numbers, min(missing, _AT_ONCE))],
-            )
+            filling = filling or Filling.of(session)
+            if filling is None:
+                return
+            insert_rows(session, filling.rows(min(missing, _AT_ONCE)))
 
 
 def _count(session: Session) -> int:
@@ -81,15 +115,6 @@ def _count(session: Session) -> int:
     )
 
 
-def _home(session: Session) -> Home | None:
-    """The folder, by its seeded id; None once an administrator has removed it or its people."""
-    folder = session.get(Folder, identifiers.of("lib", CAMPUS, FOLDER))
-    creator = session.get(User, identifiers.of("ent", CAMPUS, "teacher"))
-    if folder is None or creator is None:
-        return None
-    return Home.of(session, folder, creator)
-
-
 def _id(number: int) -> str:
     return identifiers.of("seq", CAMPUS, FOLDER, number)
 
@@ -104,29 +129,23 @@ def _sources() -> list[Source]:
     ]
 
 
-def _row(number: int, sources: Sequence[Source], home: Home) -> Record:
-    # Not for secrets: the same number always gives the same sequence.
-    chance = random.Random(number)  # noqa: S311
-    # A longer sequence has more fragments.
-    (source,) = chance.choices(sources, [len(source.entry.bases) for source in sources])
+def _entry(chance: random.Random, source: Source, *, mutant: bool) -> Entry:
+    """A fragment from anywhere of the source, with some bases replaced where it is a mutant."""
     entry = source.entry
-    last = len(entry.bases) - (1 if entry.circular else LENGTH)
-    start = chance.randint(0, last)
+    start = chance.randrange(len(entry.bases) if entry.circular else len(entry.bases) - LENGTH + 1)
     bases, marks = stretch(entry, start, LENGTH)
-    changes = list(_mutations(chance, bases)) if number % 2 else []
+    changes = [*_mutations(chance, bases)] if mutant else []
     for place, _, after in changes:
         bases = f"{bases[:place]}{after}{bases[place + 1 :]}"
-    marks = _still_true(marks, [place for place, *_ in changes])
     notes = [f"{before.upper()}{place + 1}{after.upper()}" for place, before, after in changes]
-    made = Entry(
+    return Entry(
         " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes]),
         bases,
-        marks=marks,
+        marks=_still_true(marks, [place for place, *_ in changes]),
         parts=[as_part(source.id, LENGTH)],
         schema=collection.schema(CAMPUS, "Fragment"),
         fields={"Source": entry.name, "First base": start + 1, "Mutations": notes},
     )
-    return row(made, home, _id(number), written(OLDEST + timedelta(seconds=number)))
 
 
 def _still_true(marks: Marks, changed: Sequence[int]) -> Marks:

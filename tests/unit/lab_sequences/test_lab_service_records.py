@@ -9,8 +9,17 @@ from datetime import datetime
 import pytest
 from Bio import SeqIO
 from Bio.Seq import Seq
+from Bio.SeqFeature import (
+    AfterPosition,
+    BeforePosition,
+    SeqFeature,
+    SimpleLocation,
+    UnknownPosition,
+)
+from Bio.SeqRecord import SeqRecord
 
 from labext.sandbox.lab import collection, reading
+from labext.sandbox.lab.features import marks
 from labext.sandbox.lab.fragments import stretch
 from labext.sandbox.lab.records import FIELDS
 
@@ -260,3 +269,57 @@ def test_a_stretch_keeps_what_is_wholly_within_it(start):
     for mark in marks.translations:
         pieces = "".join(bases[r["start"] : r["end"]] for r in mark["regions"])
         assert len(pieces) == 3 * len(mark["aminoAcids"]) + 3  # and the stop
+
+
+def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers):
+    """What is marked by a CDS at this place of a record."""
+    record = SeqRecord(Seq(bases), annotations={"molecule_type": "DNA"})
+    record.annotations["topology"] = "circular" if circular else "linear"
+    given = {name: [value] for name, value in qualifiers.items()}
+    record.features = [SeqFeature(location, type="CDS", qualifiers=given)]
+    return marks(record)
+
+
+@pytest.mark.parametrize("strand", [1, -1])
+@pytest.mark.parametrize(("circular", "place"), [(True, (17, 5)), (False, (0, 20))])
+def test_only_a_circle_has_features_over_its_origin(strand, circular, place):
+    location = SimpleLocation(17, 20, strand) + SimpleLocation(0, 5, strand)
+    if strand == -1:
+        location = SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1)
+    (annotation,) = written_as(location, circular=circular).annotations
+    assert (annotation["start"], annotation["end"]) == place
+    assert annotation["strand"] == strand
+
+
+def test_pieces_on_both_strands_are_on_none():
+    location = SimpleLocation(2, 4, 1) + SimpleLocation(10, 12, -1)
+    (annotation,) = written_as(location, circular=False).annotations
+    assert (annotation["start"], annotation["end"], annotation["strand"]) == (2, 12, 0)
+
+
+def test_ends_that_are_not_sure_are_taken_as_they_are_written():
+    location = SimpleLocation(BeforePosition(3), AfterPosition(9), 1)
+    (annotation,) = written_as(location, circular=False).annotations
+    assert (annotation["start"], annotation["end"]) == (3, 9)
+
+
+def test_places_that_nobody_knows_or_of_another_record_are_left_out():
+    for location in (
+        None,
+        SimpleLocation(1, 3, 1, ref="AB1"),
+        SimpleLocation(2, UnknownPosition()),
+    ):
+        assert written_as(location, circular=False).annotations == []
+
+
+@pytest.mark.parametrize("told", ["99", "eleven", "1"])
+def test_a_genetic_code_that_nobody_knows_is_the_standard_one(told):
+    found = written_as(SimpleLocation(0, 6, 1), circular=False, transl_table=told, codon_start=told)
+    assert found.translations[0]["geneticCode"] == "STANDARD"
+    assert found.translations[0]["aminoAcids"] == "KT"
+
+
+def test_a_pseudogene_spells_no_protein():
+    found = written_as(SimpleLocation(0, 6, 1), circular=False, pseudo="")
+    assert found.translations == []
+    assert len(found.annotations) == 1

@@ -11,6 +11,8 @@ from labext.sandbox.keys import key_hash
 from labext.sandbox.lab import access, reading, seed
 from labext.sandbox.lab.access import Caller
 from labext.sandbox.lab.doors import CAMPUS, CLINIC, PROVIDER
+from labext.sandbox.lab.oidc.issuing import AUDIENCE
+from labext.sandbox.lab.plans import PLANS
 from labext.sandbox.lab.store import ApiKey, App, Base, Folder, Grant, Secret, Tenant, User
 
 COURSE = {"Vectors", "Digests", "Fragments and mutants"}
@@ -89,7 +91,7 @@ def test_some_sequences_share_a_name(lists):
 
 
 def test_credentials_are_good_and_no_two_are_alike(site):
-    people = [(plan.tenant, person.handle) for plan in seed.PLANS for person in plan.people]
+    people = [(plan.tenant, person.handle) for plan in PLANS for person in plan.people]
     keys = [seed.key(site, *each) for each in people]
     client_id, client_secret = seed.client(site)
     assert len({*keys, client_secret}) == len(keys) + 1
@@ -139,7 +141,7 @@ def test_campus_knows_its_provider_wherever_that_is_now(site):
     with site.database.read() as session:
         found = campus(session)
         assert found.enterprise
-        assert found.audience == seed.AUDIENCE
+        assert found.audience == AUDIENCE
         address = "https://localhost:29999/.well-known/openid-configuration"
         assert found.configuration_url == address
         assert campus(session, CLINIC).configuration_url is None
