@@ -26,7 +26,8 @@ record = dict(
     translations=[mark("araC", 300, 1100, -1)],
 )
 viewer = labext_widgets.sequence_viewer(record, enzymes="BamHI EcoRI")
-viewer"""
+viewer
+"""
 TELL = """chosen = viewer.selection
 print(chosen and (chosen.start, chosen.end, chosen.strand, len(chosen.bases)))"""
 SELECT = "viewer.select(2390, 10); viewer.enzymes = 'BamHI'"
@@ -109,9 +110,9 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
 
 
 def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
-    nb = page_of().write(RECORD).open()
+    nb = page_of().write(RECORD.replace("\nviewer\n", "\nviewer.select(2390, 10)\nviewer\n")).open()
     nb.run(0)
-    nb.page.wait_for_selector(".labext-live .labext-circle")
+    status_says(nb, "Selected 2391-10 (20 bp, +)")
     nb.idle()
     html = nb.kept("data:image/svg+xml;base64,")
     assert "labext-live" not in html, "the live view is not saved"

@@ -71,6 +71,7 @@ export class Rows {
   /** Scroll to a base that is not seen: no more than it takes, or to the middle if it is far. */
   show(base) {
     const row = this.#rows[Math.min(Math.floor(base / this.perRow), this.#rows.length - 1)];
+    if (!row) return; // before the first drawing
     const { scrollTop, clientHeight } = this.element;
     const above = row.top - scrollTop;
     const below = row.top + row.height - scrollTop - clientHeight;

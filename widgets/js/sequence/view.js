@@ -201,7 +201,10 @@ export function sequence(root, view) {
     const now = Math.floor(entry.contentRect.width);
     if (now === width || !now) return;
     width = now;
-    view.guard(draw);
+    view.guard(() => {
+      draw();
+      if (selection) rows.show(selection.anchor);
+    });
   });
   resized.observe(maps);
   return () => {

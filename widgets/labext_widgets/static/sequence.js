@@ -733,6 +733,7 @@ var Rows = class {
   /** Scroll to a base that is not seen: no more than it takes, or to the middle if it is far. */
   show(base) {
     const row = this.#rows[Math.min(Math.floor(base / this.perRow), this.#rows.length - 1)];
+    if (!row) return;
     const { scrollTop, clientHeight } = this.element;
     const above = row.top - scrollTop;
     const below = row.top + row.height - scrollTop - clientHeight;
@@ -1414,7 +1415,10 @@ function sequence(root, view) {
     const now = Math.floor(entry2.contentRect.width);
     if (now === width || !now) return;
     width = now;
-    view.guard(draw);
+    view.guard(() => {
+      draw();
+      if (selection) rows.show(selection.anchor);
+    });
   });
   resized.observe(maps);
   return () => {
