@@ -72,7 +72,10 @@ class Candidates:
 
     def _sequences(self) -> Sequence[str]:
         """Return the names of the sequences that were changed last, as far as they are known."""
-        look = lambda: self._session.lab().names(limit=NEWEST)  # noqa: E731
+
+        def look() -> Sequence[str]:
+            return self._session.lab().names(limit=NEWEST)
+
         return self._session.names.get("lab/sequences", look)
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:

@@ -60,7 +60,8 @@ def status(call: Call) -> pd.DataFrame:
     try:
         rows |= _told(call.lab)
     except (SignInError, AccessError) as error:
-        rows["signed in as"] = f"nobody: {error.what} {error.next_step}"
+        rows["signed in as"] = "nobody"
+        output.say(f"{error.what} {error.next_step}")
     return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="lab"))
 
 

@@ -11,5 +11,5 @@ PREVIEW = Parameter("preview", None, "only show what would go")
 
 WHERE = Parameter("WHERE", kinds.PROFILE, "an address, a profile, or `sandbox`", required=True)
 SAVE = Parameter("save", kinds.text("PROFILE"), "keep the address under this name")
-KEEP = Parameter("keep", None, "keep what signs in in the keyring")
+KEEP = Parameter("keep", None, "keep the key or secret in the keyring")
 CA_BUNDLE = Parameter("ca-bundle", kinds.PATH, "certificates to trust, for a local service")

@@ -316,13 +316,17 @@ def test_where_nobody_can_be_asked(
     assert all(variable in caught.value.next_step for variable in variables)
 
 
-def test_signing_out_and_in_again(sandbox: Run, box: Sandbox) -> None:
+def test_signing_out_and_in_again(
+    sandbox: Run, box: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
     sandbox("%lab logout")
     for line in ("%lab whoami", "%lab sequences", "%lab show pBAD30"):
         with pytest.raises(SignInError) as caught:
             sandbox(line)
         assert "`%lab login`" in caught.value.next_step
-    assert "nobody" in status(sandbox)["signed in as"]
+    capsys.readouterr()
+    assert status(sandbox)["signed in as"] == "nobody"
+    assert "`%lab login`" in capsys.readouterr().out
     assert status(sandbox)["address"] == box.lab.base_url
     sandbox("%lab login")
     assert who(sandbox)["email"] == STUDENT
