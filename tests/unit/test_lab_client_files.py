@@ -178,6 +178,14 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert files.read(path) == [PRIMER]
 
 
+@pytest.mark.parametrize("name", ["a.fa", "a.gb"])
+def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) -> None:
+    path = files.write([PLASMID], tmp_path / name)
+    before = path.stat()
+    files.write([PLASMID], path)
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
 def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     files.write([PRIMER], path)
