@@ -129,26 +129,17 @@ def _secrets(noun: Noun) -> None:
     add_yes(gone)
 
 
-def _permissions(noun: Noun) -> None:
-    for verb, help, act in (
-        ("add", "Permit an app something", "add_permission"),
-        ("remove", "Permit it no more", "remove_permission"),
-    ):
-        parser = noun.verb(verb, help, act)
+def _items(what: str, example: str, noun: Noun) -> None:
+    """The verbs on what an app has several of."""
+    for verb, help in (("add", f"Give an app a {what}"), ("remove", f"Take a {what} from an app")):
+        parser = noun.verb(verb, help, f"{verb}_{what}")
         _app(parser)
-        parser.add_argument("permission", help="such as `sequences:read`")
-    noun.verb("list", "List what apps may do", "list_permissions")
+        parser.add_argument(what, help=f"such as {example}")
+    noun.verb("list", f"List the {what}s of apps", f"list_{what}s")
 
 
-def _redirects(noun: Noun) -> None:
-    for verb, help, act in (
-        ("add", "Register where an app sends people back to", "add_redirect"),
-        ("remove", "Take that away", "remove_redirect"),
-    ):
-        parser = noun.verb(verb, help, act)
-        _app(parser)
-        parser.add_argument("uri", help="such as https://app.example/callback")
-    noun.verb("list", "List the redirect URIs of apps", "list_redirects")
+_permissions = partial(_items, "permission", "sequences:read")
+_redirects = partial(_items, "redirect", "https://app.example/callback")
 
 
 def _grants(noun: Noun) -> None:

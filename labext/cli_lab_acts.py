@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import secrets
 from functools import partial
 
 from labext import wording
@@ -11,11 +10,14 @@ from labext.cli_acts import Acts, Answer, table, with_lost
 from labext.cli_keys import Reached, handed
 from labext.sandbox import Sandbox
 from labext.sandbox.keys import new_key
-from labext.sandbox.lab.administration import Administration, Record, apps, credentials, opened
+from labext.sandbox.lab import identifiers
+from labext.sandbox.lab.administration import Administration, apps, credentials, opened
 from labext.sandbox.lab.administration import people as _people
 from labext.sandbox.lab.administration.credentials import KEYS, SECRETS
 
 ACTS = Acts(opened)
+
+_REFUSED = "every call is refused with 403"
 
 
 @ACTS.add
@@ -33,20 +35,6 @@ def list_users(admin: Administration, options: argparse.Namespace) -> Answer:
     """All users."""
     found = _people.users(admin, options.tenant)
     return found, table(found, "email", "name", "suspended", "keys", "grants", "id")
-
-
-@ACTS.add
-def suspend_user(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A user without access."""
-    done = _people.set_suspended(admin, options.tenant, options.email, True)
-    return done, f"{done['email']} is suspended: every call is refused with 403."
-
-
-@ACTS.add
-def unsuspend_user(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A user with access again."""
-    done = _people.set_suspended(admin, options.tenant, options.email, False)
-    return done, f"{done['email']} is active."
 
 
 @ACTS.add
@@ -70,25 +58,9 @@ def add_key(admin: Administration, options: argparse.Namespace) -> Answer:
 
 
 @ACTS.add
-def list_keys(admin: Administration, options: argparse.Namespace) -> Answer:
-    """The names of keys."""
-    found = credentials.listed(admin, KEYS, options.tenant, options.email)
-    return found, table(found, "user", "name", "created", "deleted")
-
-
-@ACTS.add
-def remove_key(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A key that is good no more."""
-    gone = credentials.remove(
-        admin, KEYS, options.tenant, options.email, options.name, yes=options.yes
-    )
-    return gone, f"The key {gone['removed']} of {gone['user']} is no longer valid."
-
-
-@ACTS.add
 def add_app(admin: Administration, options: argparse.Namespace) -> Answer:
     """An app with its first secret: printed with `--json`, kept with `--profile`."""
-    client_id, secret = f"client_{secrets.token_hex(12)}", new_key("cs_")
+    client_id, secret = identifiers.new("client"), new_key("cs_")
     made = handed(
         options,
         {"client_id": client_id, "client_secret": secret},
@@ -104,20 +76,6 @@ def list_apps(admin: Administration, options: argparse.Namespace) -> Answer:
     found = apps.apps(admin, options.tenant)
     columns = ("name", "client_id", "archived", "permissions", "secrets", "grants", "id")
     return found, table(found, *columns)
-
-
-@ACTS.add
-def archive_app(admin: Administration, options: argparse.Namespace) -> Answer:
-    """An app without access."""
-    done = apps.set_archived(admin, options.tenant, options.app, True)
-    return done, f"The app {done['name']} is archived: every call is refused with 403."
-
-
-@ACTS.add
-def unarchive_app(admin: Administration, options: argparse.Namespace) -> Answer:
-    """An app with access again."""
-    done = apps.set_archived(admin, options.tenant, options.app, False)
-    return done, f"The app {done['name']} is active."
 
 
 @ACTS.add
@@ -141,76 +99,62 @@ def add_secret(admin: Administration, options: argparse.Namespace) -> Answer:
     return made, f"The app {made['app']} has the secret {made['name']}, {_kept(options)}."
 
 
-@ACTS.add
-def list_secrets(admin: Administration, options: argparse.Namespace) -> Answer:
-    """The names of secrets."""
-    found = credentials.listed(admin, SECRETS, options.tenant, options.app)
-    return found, table(found, "app", "name", "created", "deleted")
+def _add_states() -> None:
+    """The acts that take access and give it back."""
+
+    def user(has: bool, admin: Administration, options: argparse.Namespace) -> Answer:
+        done = _people.set_suspended(admin, options.tenant, options.email, not has)
+        return done, f"{done['email']} is {'active' if has else f'suspended: {_REFUSED}'}."
+
+    def app(has: bool, admin: Administration, options: argparse.Namespace) -> Answer:
+        done = apps.set_archived(admin, options.tenant, options.app, not has)
+        return done, f"The app {done['name']} is {'active' if has else f'archived: {_REFUSED}'}."
+
+    ACTS["suspend_user"], ACTS["unsuspend_user"] = partial(user, False), partial(user, True)
+    ACTS["archive_app"], ACTS["unarchive_app"] = partial(app, False), partial(app, True)
 
 
-@ACTS.add
-def remove_secret(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A secret that is good no more."""
-    gone = credentials.remove(
-        admin, SECRETS, options.tenant, options.app, options.name, yes=options.yes
-    )
-    return gone, (
-        f"The secret {gone['removed']} of {gone['app']} is no longer valid, nor are its tokens."
-    )
+def _add_credentials(kind: credentials.Kind, owner: str) -> None:
+    """The acts on keys and secrets that are there; `owner` is the option that says whose."""
+
+    def listed(admin: Administration, options: argparse.Namespace) -> Answer:
+        found = credentials.listed(admin, kind, options.tenant, getattr(options, owner))
+        return found, table(found, kind.owner, "name", "created", "deleted")
+
+    def removed(admin: Administration, options: argparse.Namespace) -> Answer:
+        gone = credentials.remove(
+            admin, kind, options.tenant, getattr(options, owner), options.name, yes=options.yes
+        )
+        whose = gone[kind.owner]
+        return gone, f"The {kind.noun} {gone['removed']} of {whose} is no longer valid."
+
+    ACTS[f"list_{kind.noun}s"], ACTS[f"remove_{kind.noun}"] = listed, removed
 
 
-@ACTS.add
-def add_permission(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A permission."""
-    done = apps.set_permission(admin, options.tenant, options.app, options.permission, True)
-    return done, _told(done, "permissions", "permission")
+def _add_items(noun: str, name: str) -> None:
+    """The acts on what an app has several of."""
+    column = apps.ITEMS[noun][0]
+
+    def changed(has: bool, admin: Administration, options: argparse.Namespace) -> Answer:
+        value = getattr(options, name)
+        done = apps.set_item(admin, options.tenant, options.app, noun, value, has)
+        there = wording.count(len(done[column]), noun) + f": {', '.join(done[column])}"
+        return done, f"The app {done['name']} has {there if done[column] else f'no {noun}'}."
+
+    def listed(admin: Administration, options: argparse.Namespace) -> Answer:
+        every = apps.apps(admin, options.tenant)
+        found = [{"app": each["name"], column: each[column]} for each in every]
+        return found, table(found, "app", column)
+
+    ACTS[f"add_{name}"], ACTS[f"remove_{name}"] = partial(changed, True), partial(changed, False)
+    ACTS[f"list_{name}s"] = listed
 
 
-@ACTS.add
-def remove_permission(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A permission taken away."""
-    done = apps.set_permission(admin, options.tenant, options.app, options.permission, False)
-    return done, _told(done, "permissions", "permission")
-
-
-@ACTS.add
-def list_permissions(admin: Administration, options: argparse.Namespace) -> Answer:
-    """What apps may do."""
-    return _of_apps(admin, options, "permissions")
-
-
-@ACTS.add
-def add_redirect(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A redirect URI."""
-    done = apps.set_redirect(admin, options.tenant, options.app, options.uri, True)
-    return done, _told(done, "redirect_uris", "redirect URI")
-
-
-@ACTS.add
-def remove_redirect(admin: Administration, options: argparse.Namespace) -> Answer:
-    """A redirect URI taken away."""
-    done = apps.set_redirect(admin, options.tenant, options.app, options.uri, False)
-    return done, _told(done, "redirect_uris", "redirect URI")
-
-
-@ACTS.add
-def list_redirects(admin: Administration, options: argparse.Namespace) -> Answer:
-    """Where apps send people back to."""
-    return _of_apps(admin, options, "redirect_uris")
-
-
-def _of_apps(admin: Administration, options: argparse.Namespace, column: str) -> Answer:
-    found = [
-        {"app": each["name"], column: each[column]} for each in apps.apps(admin, options.tenant)
-    ]
-    return found, table(found, "app", column)
-
-
-def _told(done: Record, column: str, noun: str) -> str:
-    there = ", ".join(done[column])
-    return f"The app {done['name']} has " + (
-        f"{wording.count(len(done[column]), noun)}: {there}." if there else f"no {noun}."
-    )
+_add_states()
+_add_credentials(KEYS, "email")
+_add_credentials(SECRETS, "app")
+_add_items("permission", "permission")
+_add_items("redirect URI", "redirect")
 
 
 def _reached(options: argparse.Namespace, method: str) -> Reached:

@@ -73,26 +73,22 @@ def add_folder(admin: Administration, options: argparse.Namespace) -> Answer:
 @ACTS.add
 def list_grants(admin: Administration, options: argparse.Namespace) -> Answer:
     """Who may see what."""
-    found = _grants.grants(admin, options.tenant, user=options.user, app=options.app)
+    found = _grants.grants(admin, options.tenant, _holder(options))
     return found, table(found, "user", "app", "kind", "name", "id")
 
 
 @ACTS.add
 def add_grant(admin: Administration, options: argparse.Namespace) -> Answer:
     """A grant."""
-    noun, name = _place(options)
-    made = _grants.add_grant(admin, options.tenant, noun, name, user=options.user, app=options.app)
-    return made, f"{_who(made)} may see the {noun} {made['name']}."
+    made = _grants.add_grant(admin, options.tenant, _holder(options), *_place(options))
+    return made, f"{_who(made)} may see the {made['kind']} {made['name']}."
 
 
 @ACTS.add
 def remove_grant(admin: Administration, options: argparse.Namespace) -> Answer:
     """A grant taken away."""
-    noun, name = _place(options)
-    gone = _grants.remove_grant(
-        admin, options.tenant, noun, name, user=options.user, app=options.app
-    )
-    return gone, f"{_who(gone)} has no longer a grant of the {noun} {gone['name']}."
+    gone = _grants.remove_grant(admin, options.tenant, _holder(options), *_place(options))
+    return gone, f"{_who(gone)} has no longer a grant of the {gone['kind']} {gone['name']}."
 
 
 @ACTS.add
@@ -115,6 +111,10 @@ def list_sequences(admin: Administration, options: argparse.Namespace) -> Answer
         for each in places.listed(admin, options.tenant, "folder")
     ]
     return found, table(found, *columns)
+
+
+def _holder(options: argparse.Namespace) -> _grants.Holder:
+    return _grants.Holder(options.user, options.app)
 
 
 def _place(options: argparse.Namespace) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from labext.sandbox.lab.administration import (
 )
 from labext.sandbox.lab.administration.credentials import KEYS, SECRETS
 from labext.sandbox.lab.administration.finding import KINDS
+from labext.sandbox.lab.administration.grants import Holder
 from labext.sandbox.lab.store import Base, Secret, Token
 
 STUDENT = "student@sandbox.local"
@@ -65,8 +66,8 @@ def test_what_is_anothers_is_not_found(admin):
         lambda: credentials.listed(admin, KEYS, "clinic", STUDENT),
         lambda: apps.set_archived(admin, "clinic", "notebook", True),
         lambda: places.remove(admin, "clinic", "folder", "Vectors", yes=True),
-        lambda: grants.add_grant(admin, "clinic", "folder", "Vectors", app="analyser"),
-        lambda: grants.add_grant(admin, "campus", "project", "Plague", user=STUDENT),
+        lambda: grants.add_grant(admin, "clinic", Holder(app="analyser"), "folder", "Vectors"),
+        lambda: grants.add_grant(admin, "campus", Holder(STUDENT), "project", "Plague"),
         lambda: people.users(admin, "klinic"),
     ):
         before = rows(admin)
@@ -114,10 +115,10 @@ def test_places_of_one_name_are_told_apart_by_their_identifiers(admin):
     here = places.add_folder(admin, "campus", "Primers", "Barcodes")
     there = places.add_folder(admin, "campus", "Primers", "Cold response")
     with pytest.raises(ConflictError) as refused:
-        grants.add_grant(admin, "campus", "folder", "Primers", user=STUDENT)
+        grants.add_grant(admin, "campus", Holder(STUDENT), "folder", "Primers")
     assert here["id"] in str(refused.value)
     assert there["id"] in str(refused.value)
-    made = grants.add_grant(admin, "campus", "folder", there["id"], user=STUDENT)
+    made = grants.add_grant(admin, "campus", Holder(STUDENT), "folder", there["id"])
     assert made["id"] == there["id"]
     with pytest.raises(ConflictError):
         places.add_folder(admin, "campus", "Primers", "Barcodes")
@@ -141,9 +142,9 @@ def test_a_teams_projects_outlive_it(admin):
 
 
 def test_whom_a_grant_is_of_is_said_once(admin):
-    for named in ({}, {"user": STUDENT, "app": "notebook"}):
+    for holder in (Holder(), Holder(STUDENT, "notebook")):
         with pytest.raises(InputError, match="--user"):
-            grants.add_grant(admin, "campus", "folder", "Vectors", **named)
+            grants.add_grant(admin, "campus", holder, "folder", "Vectors")
 
 
 def test_credentials_of_different_owners_may_have_one_name(admin):
@@ -200,10 +201,15 @@ def test_an_app_is_found_by_its_name_first(admin):
 )
 def test_only_a_safe_address_is_registered(admin, uri, may):
     if may:
-        assert uri in apps.set_redirect(admin, "campus", "notebook", uri, True)["redirect_uris"]
+        assert (
+            uri
+            in apps.set_item(admin, "campus", "notebook", "redirect URI", uri, True)[
+                "redirect_uris"
+            ]
+        )
     else:
         with pytest.raises(InputError):
-            apps.set_redirect(admin, "campus", "notebook", uri, True)
+            apps.set_item(admin, "campus", "notebook", "redirect URI", uri, True)
 
 
 @same_fixtures
@@ -227,7 +233,7 @@ def test_whatever_is_typed_is_done_or_refused(admin, text):
         lambda: places.add_folder(admin, "campus", text, "Barcodes"),
         lambda: places.remove(admin, "campus", "project", text, yes=False),
         lambda: network.add_range(admin, "campus", text),
-        lambda: apps.set_redirect(admin, "campus", "notebook", text, True),
+        lambda: apps.set_item(admin, "campus", "notebook", "redirect URI", text, True),
         lambda: providers.set_provider(admin, "campus", text, text),
         lambda: providers.id_token(admin, text),
         lambda: credentials.add(admin, KEYS, "campus", STUDENT, new_key(), text),

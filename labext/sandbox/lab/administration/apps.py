@@ -85,39 +85,38 @@ def set_archived(admin: Administration, tenant: str, name: str, archived: bool) 
         return _record(session, app)
 
 
-def set_permission(
-    admin: Administration, tenant: str, name: str, permission: str, has: bool
+def set_item(
+    admin: Administration, tenant: str, name: str, noun: str, value: str, has: bool
 ) -> Record:
-    """Permit an app something, or no more.
+    """Give an app a permission or a redirect URI, or take it away.
+
+    Args:
+        admin: whose.
+        tenant: the tenant's name.
+        name: the app's name, identifier or client id.
+        noun: as in `ITEMS`.
+        value: the permission, or the address.
+        has: whether it has it from now on.
 
     Raises:
-        NotFoundError: there is no such app or permission, or it has it not.
-    """
-    with admin.database.write() as session:
-        app = app_of(session, tenant_of(session, tenant), name)
-        if has:
-            _check_permission(permission)
-        app.permissions = _changed(
-            app.permissions, permission, has, f"permission of {app.name}", "permission"
-        )
-        return _record(session, app)
-
-
-def set_redirect(admin: Administration, tenant: str, name: str, uri: str, has: bool) -> Record:
-    """Register where an app may send people back to, or no more.
-
-    Raises:
-        NotFoundError: there is no such app, or it has not this address.
+        NotFoundError: there is no such app or permission, or it has not what is taken.
         ConflictError: it has it already.
         InputError: it is no address that may be.
     """
+    column, check = ITEMS[noun]
     with admin.database.write() as session:
         app = app_of(session, tenant_of(session, tenant), name)
+        there = getattr(app, column)
         if has:
-            _check_uri(uri)
-        app.redirect_uris = _changed(
-            app.redirect_uris, uri, has, f"redirect URI of {app.name}", "redirect URI"
-        )
+            check(value)
+        if has and value in there:
+            raise ConflictError(
+                f"{app.name} has the {noun} {wording.shown(value)} already.", "Nothing was changed."
+            )
+        if not has and value not in there:
+            raise absent(f"{noun} of {app.name}", value, there)
+        others = [each for each in there if each != value]
+        setattr(app, column, [*others, value] if has else others)
         return _record(session, app)
 
 
@@ -161,14 +160,11 @@ def _check_uri(uri: str) -> None:
         )
 
 
-def _changed(there: list[str], value: str, has: bool, whose: str, noun: str) -> list[str]:
-    if has and value in there:
-        raise ConflictError(
-            f"There is the {noun} {wording.shown(value)} already.", "Nothing was changed."
-        )
-    if not has and value not in there:
-        raise absent(whose, value, there)
-    return [*there, value] if has else [each for each in there if each != value]
+ITEMS = {
+    "permission": ("permissions", _check_permission),
+    "redirect URI": ("redirect_uris", _check_uri),
+}
+"""What an app has several of: what one is called, its column, and what checks one."""
 
 
 def _record(session: Session, app: App) -> Record:

@@ -5,6 +5,9 @@ That a user belongs to an organization or a team is such a grant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
@@ -22,9 +25,17 @@ from labext.sandbox.lab.store import App, Grant, Tenant, User
 from labext.sandbox.naming import taken
 
 
-def grants(
-    admin: Administration, tenant: str, *, user: str | None = None, app: str | None = None
-) -> list[Record]:
+class Holder(NamedTuple):
+    """Who is granted something: a user by its e-mail address, or an app by its name."""
+
+    user: str | None = None
+    app: str | None = None
+
+
+ANYBODY = Holder()
+
+
+def grants(admin: Administration, tenant: str, holder: Holder = ANYBODY) -> list[Record]:
     """The grants of a user, of an app, or of all.
 
     Raises:
@@ -36,8 +47,8 @@ def grants(
             *session.scalars(select(User).where(User.tenant_id == found.id).order_by(User.email)),
             *session.scalars(select(App).where(App.tenant_id == found.id).order_by(App.name)),
         ]
-        if user is not None or app is not None:
-            mine = [_who(session, found, user, app)]
+        if holder != ANYBODY:
+            mine = [_who(session, found, holder)]
         return [
             record
             for who in mine
@@ -46,68 +57,60 @@ def grants(
         ]
 
 
-def add_grant(
-    admin: Administration,
-    tenant: str,
-    noun: str,
-    name: str,
-    *,
-    user: str | None = None,
-    app: str | None = None,
-) -> Record:
+def add_grant(admin: Administration, tenant: str, holder: Holder, noun: str, name: str) -> Record:
     """Let a user or an app see a place and all that is in it.
 
     Args:
         admin: whose.
         tenant: the tenant's name.
+        holder: who is granted it.
         noun: `organization`, `team`, `project` or `folder`.
         name: the place's name or identifier.
-        user: the e-mail address of who is granted it; or
-        app: the name of the app that is.
 
     Raises:
         NotFoundError: there is no such tenant, place, user or app.
         ConflictError: it may already, or several places have the name.
+        InputError: not exactly one of user and app is named.
     """
     with admin.database.write() as session:
-        found = tenant_of(session, tenant)
-        who, place = _who(session, found, user, app), place_of(session, found, noun, name)
-        column = KINDS[noun].granted
-        if session.scalars(select(Grant.id).where(_of(who), column == place.id)).first():
+        who, place, there = _found(session, tenant, holder, noun, name)
+        if there:
             raise taken(f"a grant to {_name(who)} of the {noun}", place.name)
         whose = {"user_id": who.id} if isinstance(who, User) else {"app_id": who.id}
-        session.add(Grant(**whose, **{column.key: place.id}))
+        session.add(Grant(**whose, **{KINDS[noun].granted.key: place.id}))
         return _record(who, noun, place)
 
 
 def remove_grant(
-    admin: Administration,
-    tenant: str,
-    noun: str,
-    name: str,
-    *,
-    user: str | None = None,
-    app: str | None = None,
+    admin: Administration, tenant: str, holder: Holder, noun: str, name: str
 ) -> Record:
     """Let a user or an app see a place no more, unless another grant does.
 
     Arguments and errors are those of `add_grant`.
     """
     with admin.database.write() as session:
-        found = tenant_of(session, tenant)
-        who, place = _who(session, found, user, app), place_of(session, found, noun, name)
-        theirs = select(Grant).where(_of(who), KINDS[noun].granted == place.id)
-        rows = session.scalars(theirs).all()
-        if not rows:
+        who, place, there = _found(session, tenant, holder, noun, name)
+        if not there:
             raise NotFoundError(
                 f"{_name(who)} has no grant of the {noun} {place.name}.", "See `grants list`."
             )
-        for row in rows:
-            session.delete(row)
+        for grant in there:
+            session.delete(grant)
         return {"removed": True} | _record(who, noun, place)
 
 
-def _who(session: Session, tenant: Tenant, user: str | None, app: str | None) -> User | App:
+def _found(
+    session: Session, tenant: str, holder: Holder, noun: str, name: str
+) -> tuple[User | App, Place, Sequence[Grant]]:
+    """Who, what, and the grants that there are of it."""
+    found = tenant_of(session, tenant)
+    who, place = _who(session, found, holder), place_of(session, found, noun, name)
+    theirs = select(Grant).where(_of(who), KINDS[noun].granted == place.id)
+    return who, place, session.scalars(theirs).all()
+
+
+def _who(session: Session, tenant: Tenant, holder: Holder) -> User | App:
+    user, app = holder
     if (user is None) == (app is None):
         raise InputError(
             "A grant is a user's or an app's.", "Give either `--user EMAIL` or `--app NAME`."
