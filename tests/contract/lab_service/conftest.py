@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 from requests.adapters import HTTPAdapter
+from sqlalchemy import select
 
 from labext.sandbox import Sandbox
 from labext.sandbox.keys import new_key
@@ -17,7 +18,6 @@ from labext.sandbox.lab.administration import (
     Administration,
     apps,
     credentials,
-    grants,
     log,
     network,
     opened,
@@ -25,6 +25,7 @@ from labext.sandbox.lab.administration import (
     providers,
 )
 from labext.sandbox.lab.limits import LIMITS
+from labext.sandbox.lab.store import Folder, Grant, Organization, Project, Tenant
 
 
 class FromAddress(HTTPAdapter):
@@ -95,26 +96,37 @@ class Runner:
         with opened(box.data_dir) as admin:
             yield cls(box, admin)
 
-    def user(self, *granted: tuple[str, str]) -> tuple[str, str]:
+    def user(self, *folders: str) -> tuple[str, str]:
         """A new user with a key: the e-mail address and the key."""
         email, key = f"{uuid.uuid4().hex[:10]}@x.example", new_key("sk_")
-        people.add_user(self._admin, "campus", email)
+        made = people.add_user(self._admin, "campus", email)
         credentials.add(self._admin, credentials.KEYS, "campus", email, key, "first")
-        for noun, name in granted:
-            grants.add_grant(self._admin, "campus", noun, name, user=email)
+        self._grant(folders, user_id=made["id"])
         return email, key
+
+    def _grant(self, folders: Sequence[str], **holder: str) -> None:
+        """Let a user or an app see folders of `campus`, by their names."""
+        with self._admin.database.write() as session:
+            for name in folders:
+                named = (
+                    select(Folder.id)
+                    .join(Project)
+                    .join(Organization)
+                    .join(Tenant, Tenant.id == Organization.tenant_id)
+                    .where(Tenant.name == "campus", Folder.name == name)
+                )
+                session.add(Grant(folder_id=session.scalars(named).one(), **holder))
 
     def key(self, email: str, name: str) -> str:
         key = new_key("sk_")
         credentials.add(self._admin, credentials.KEYS, "campus", email, key, name)
         return key
 
-    def app(self, *granted: tuple[str, str]) -> tuple[str, str, str]:
+    def app(self, *folders: str) -> tuple[str, str, str]:
         """A new app: its name, client id and secret."""
         name, secret = f"app-{uuid.uuid4().hex[:10]}", new_key("cs_")
-        apps.add_app(self._admin, "campus", name, f"id-{name}", secret)
-        for noun, place in granted:
-            grants.add_grant(self._admin, "campus", noun, place, app=name)
+        made = apps.add_app(self._admin, "campus", name, f"id-{name}", secret)
+        self._grant(folders, app_id=made["id"])
         return name, f"id-{name}", secret
 
     def secret(self, app: str, name: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 import requests
 from requests.auth import HTTPBasicAuth
 
-VECTORS, CACTI = ("folder", "Vectors"), ("folder", "Cactus rpl16 introns")
+VECTORS, CACTI, ORCHIDS = "Vectors", "Cactus rpl16 introns", "Orchid ITS regions"
 
 
 def test_the_student_signs_in_with_the_key_that_the_sandbox_hands_out(box, api, kit):
@@ -185,7 +185,7 @@ def test_hidden_and_missing_places_are_refused_alike(api, kit, runner):
 
 def test_the_log_tells_the_user_for_whom_an_app_acts_and_both_limit_what_is_seen(api, kit, runner):
     name, client_id, secret = runner.app(CACTI, VECTORS)
-    email, _ = runner.user(CACTI, ("folder", "Orchid ITS regions"))
+    email, _ = runner.user(CACTI, ORCHIDS)
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"
     headers = {"On-Behalf-Of": email}
     answer = api.ask("GET", "dna-sequences", bearer, headers=headers)
