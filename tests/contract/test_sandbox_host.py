@@ -25,7 +25,7 @@ from labext.sandbox.folder import MARKER, Lock
 NewBox = Callable[..., Sandbox]
 
 
-def poll(condition: Callable[[], Any], seconds: float = 20) -> None:
+def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not come to pass"
@@ -33,12 +33,12 @@ def poll(condition: Callable[[], Any], seconds: float = 20) -> None:
 
 
 def put(box: Sandbox, kind: str, name: str, **payload: Any) -> None:
-    answer = requests.post(f"{box.jobs.base_url}tasks/{kind}/{name}", json=payload, timeout=10)
+    answer = requests.post(f"{box.jobs.base_url}tasks/{kind}/{name}", json=payload, timeout=60)
     assert answer.ok, answer.text
 
 
 def rows(box: Sandbox) -> dict[str, Any]:
-    answer = requests.get(f"{box.jobs.base_url}tasks", timeout=10)
+    answer = requests.get(f"{box.jobs.base_url}tasks", timeout=60)
     assert answer.ok
     return dict(answer.json())
 
@@ -206,11 +206,11 @@ def test_another_rate_takes_a_restart_and_then_has_effect(small_box: NewBox) -> 
         Sandbox(box.data_dir, rate="named").start()
     with pytest.raises(ConflictError, match="runs with workers by default, not 3"):
         Sandbox(box.data_dir, workers=3).start()
-    assert requests.get(f"{box.jobs.base_url}site", timeout=5).json()["rate"] == "off"
+    assert requests.get(f"{box.jobs.base_url}site", timeout=60).json()["rate"] == "off"
     box.stop()
     named = small_box(data_dir=box.data_dir, rate="named", workers=3)
     assert named.status().workers == 3
-    assert requests.get(f"{named.jobs.base_url}site", timeout=5).json()["rate"] == "named"
+    assert requests.get(f"{named.jobs.base_url}site", timeout=60).json()["rate"] == "named"
 
 
 # Killed
@@ -229,7 +229,7 @@ def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBo
     box.start()
     assert pids(box, "deep") != processes
     assert rows(box)["deep"]["starts"] == 2
-    requests.delete(f"{box.jobs.base_url}tasks/deep", timeout=10)
+    requests.delete(f"{box.jobs.base_url}tasks/deep", timeout=60)
     assert rows(box)["deep"]["state"] == "stopped"
 
 
@@ -365,7 +365,7 @@ def test_a_reset_that_was_cut_off_can_be_taken_up(tmp_path: Path) -> None:
 
 def _answer(box: Sandbox, request: bytes) -> bytes:
     address = urlsplit(box.jobs.base_url)
-    with socket.create_connection((address.hostname or "", address.port or 0), timeout=10) as link:
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=60) as link:
         link.sendall(request)
         return link.recv(65536)
 
@@ -395,7 +395,7 @@ def test_a_body_beyond_all_bounds_is_refused_and_harms_nobody(shared_small_box: 
     for length in (10**13, 10**40):
         assert _answer(box, head.format(length).encode()).startswith(b"HTTP/1.1 4")
     assert (
-        requests.post(f"{box.jobs.base_url}length", data=b"x" * 10**6, timeout=10).json() == 10**6
+        requests.post(f"{box.jobs.base_url}length", data=b"x" * 10**6, timeout=60).json() == 10**6
     )
 
 
@@ -409,10 +409,10 @@ def test_garbage_harms_nobody(shared_small_box: Sandbox, garbage: bytes) -> None
 def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
     base = shared_small_box.jobs.base_url
     for path, status in {"refused": 418, "nowhere": 404, "fault": 500}.items():
-        answer = requests.get(base + path, timeout=5)
+        answer = requests.get(base + path, timeout=60)
         assert answer.status_code == status
         assert list(answer.json()) == ["error"]
-    misread = requests.post(f"{base}tasks/answer/x", data="[", timeout=5)
+    misread = requests.post(f"{base}tasks/answer/x", data="[", timeout=60)
     assert misread.status_code == 400
     assert list(misread.json()) == ["error"]
 
@@ -420,8 +420,10 @@ def test_errors_have_the_services_own_form(shared_small_box: Sandbox) -> None:
 def test_the_log_holds_no_secret(small_box: NewBox) -> None:
     box = small_box()
     key = box.jobs.api_key
-    requests.get(f"{box.jobs.base_url}tasks?signature={key}", headers={"x-api-key": key}, timeout=5)
-    requests.get(f"{box.jobs.base_url}fault?key={key}", timeout=5)
+    requests.get(
+        f"{box.jobs.base_url}tasks?signature={key}", headers={"x-api-key": key}, timeout=60
+    )
+    requests.get(f"{box.jobs.base_url}fault?key={key}", timeout=60)
     box.stop()
     log = (box.data_dir / "host.log").read_text()
     assert "RuntimeError" in log
@@ -453,4 +455,4 @@ def test_it_sleeps_when_there_is_nothing_to_do(small_box: NewBox) -> None:
 
     before = spent()
     time.sleep(4)
-    assert spent() - before < 0.12
+    assert spent() - before < 0.2

@@ -207,7 +207,7 @@ class Terminal(io.StringIO):
 
     def until(self, words: str) -> None:
         """Wait for words, from another thread."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while words not in self.getvalue():
             assert time.monotonic() < end, self.getvalue()
             time.sleep(0.005)

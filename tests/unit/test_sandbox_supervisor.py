@@ -126,7 +126,7 @@ def quick_shop(new_shop: NewShop) -> Shop:
     return new_shop()
 
 
-def poll(condition: Callable[[], bool], seconds: float = 20) -> None:
+def poll(condition: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "it did not come to pass"
@@ -259,9 +259,9 @@ def test_all_that_is_printed_is_in_the_log(shop: Shop) -> None:
 
 def test_no_more_tasks_than_workers_and_as_many(new_shop: NewShop) -> None:
     shop = new_shop(workers=3)
-    for number in range(9):
-        shop.put("span", f"s{number}", seconds=0.3)
-    spans = [shop.result(f"s{number}").result for number in range(9)]
+    for number in range(5):  # each so long that three of them have begun before one ends
+        shop.put("span", f"s{number}", seconds=1.5)
+    spans = [shop.result(f"s{number}").result for number in range(5)]
     at_once = [
         sum(other["began"] <= span["began"] < other["ended"] for other in spans) for span in spans
     ]
@@ -468,4 +468,4 @@ def test_it_sleeps_when_there_is_nothing_to_do(quick_shop: Shop) -> None:
 
     before = spent()
     time.sleep(3)
-    assert spent() - before < 0.06
+    assert spent() - before < 0.1

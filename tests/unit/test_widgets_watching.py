@@ -45,7 +45,7 @@ def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
 
 
 def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not true():
         assert time.monotonic() < end
         time.sleep(0.005)
