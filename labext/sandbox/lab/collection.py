@@ -148,7 +148,7 @@ def _plasmid(
         schema=schema(tenant, "Plasmid"),
         fields=known | dict(fields),
         custom={"Definition": told["Definition"]} if "Definition" in told else {},
-        registration=Registration(identifiers.of("src", tenant, "Registry"), f"PLA{number:03}"),
+        registration=Registration(identifiers.of("src", tenant, "Registry"), f"VEC{number:03}"),
     )
 
 

@@ -11,13 +11,13 @@ from collections.abc import Collection
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from labext.sandbox.lab import returning
+from labext.sandbox.lab import returning, sameness
 from labext.sandbox.lab.faults import invalid
 from labext.sandbox.lab.query import ANY_ARCHIVED, EITHER, NOT_ARCHIVED, Bound, Query
-from labext.sandbox.lab.records import bases_hash, served
+from labext.sandbox.lab.records import served
 from labext.sandbox.lab.store import Folder, Sequence
 from labext.sandbox.signing import Forged, Signer
 from labext.wording import listed
@@ -91,18 +91,27 @@ def _conditions(
     if wanted.ids is not None:
         where.append(Sequence.id.in_(wanted.ids))
     if wanted.name is not None:
-        where.append(Sequence.folded == wanted.name.casefold())
+        where.append(_called([wanted.name]))
     if wanted.names is not None:
-        where.append(Sequence.folded.in_([name.casefold() for name in wanted.names]))
+        where.append(_called(wanted.names))
     if wanted.name_includes is not None:
-        where.append(Sequence.folded.contains(wanted.name_includes.casefold(), autoescape=True))
+        part = wanted.name_includes.casefold()
+        texts = (Sequence.folded, Sequence.aliases)
+        where.append(or_(*(text.contains(part, autoescape=True) for text in texts)))
     if wanted.bases is not None:
-        where.append(Sequence.bases_hash == bases_hash(wanted.bases))
+        where.append(Sequence.bases_hash.in_(sameness.keys(wanted.bases)))
     if wanted.schema_id is not None:
         where.append(Sequence.schema_id == wanted.schema_id)
     if wanted.creators is not None:
         where.append(Sequence.creator_id.in_(wanted.creators))
     return where
+
+
+def _called(names: Collection[str]) -> ColumnElement[bool]:
+    """By one of the names, by an alias or by the registry's number."""
+    folded = [name.casefold() for name in names]
+    aliases = (Sequence.aliases.contains(f"\n{name}\n", autoescape=True) for name in folded)
+    return or_(Sequence.folded.in_(folded), *aliases)
 
 
 def _asked(session: Session, wanted: Query, folders: Collection[str]) -> list[str]:

@@ -61,9 +61,10 @@ class Query:
     """What is asked for; None where a parameter is absent.
 
     Attributes:
-        name: the whole name; upper and lower case are the same, as in all that is about names.
+        name: the whole name, an alias, or the registry's number; upper and lower case are the
+            same, as in all that is about names.
         names: any of these.
-        bases: all of them, upper and lower case are the same.
+        bases: all of a molecule's, see `sameness`.
         archived: a reason, or one of `NOT_ARCHIVED`, `ANY_ARCHIVED` and `EITHER`.
         fields: which fields of the records are wanted; None for all.
         scope: stands for all of it but the page: a `nextToken` is good for no other.

@@ -6,7 +6,6 @@ belongs: the address is another wherever the tenant's port is.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.lab import store
+from labext.sandbox.lab import sameness, store
 from labext.sandbox.lab.features import Marks
 from labext.sandbox.lab.store import Organization, Project, Record, Tenant
 
@@ -125,17 +124,13 @@ def row(
         "schema_id": None if entry.schema is None else entry.schema.id,
         "name": entry.name,
         "folded": entry.name.casefold(),
-        "bases_hash": bases_hash(entry.bases),
+        "aliases": _aliases(entry),
+        "bases_hash": sameness.key(entry.bases, entry.circular),
         "created": created,
         "modified": modified or created,
         "archive_reason": archived,
         "record": text(record),
     }
-
-
-def bases_hash(bases: str) -> str:
-    """By what a sequence is found by its bases; upper and lower case are the same."""
-    return hashlib.sha256(bases.upper().encode()).hexdigest()
 
 
 def text(record: Record) -> str:
@@ -187,6 +182,13 @@ def _record(
         "url": f"/{_slug(home.tenant)}/f/{home.folder_id}-{_slug(home.folder)}"
         f"/{identifier}-{_slug(entry.name)}/edit",
     }
+
+
+def _aliases(entry: Entry) -> str | None:
+    """The aliases and the registry's number as `store.Sequence` has them."""
+    number = [] if entry.registration is None else [entry.registration.number]
+    words = [" ".join(each.split()).casefold() for each in (*entry.aliases, *number)]
+    return "".join(f"\n{word}\n" for word in words) or None
 
 
 def _field(value: Any) -> Record:

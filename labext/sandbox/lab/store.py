@@ -245,7 +245,9 @@ class Sequence(Base):
     Attributes:
         id: `seq_…`.
         folded: the name in one case, by which it is found and sorted.
-        bases_hash: SHA-256 of the bases in upper case, in hexadecimal.
+        aliases: what it is found by beside its name, each between line ends, in one case; None
+            where there is nothing.
+        bases_hash: by which it is found by its bases, see `sameness`.
         created, modified: ISO 8601, UTC, microseconds: they sort as text.
         archive_reason: why it is out of use; None where it is in use.
         record: the whole record as it is served, as `records.text` writes it: JSON with a mark
@@ -254,10 +256,15 @@ class Sequence(Base):
 
     __tablename__ = "lab_sequences"
     __table_args__ = (
-        # What a page is sorted by, and the name, are found without a look at the long rows.
-        Index("lab_sequences_modified", "folder_id", "archive_reason", "modified", "id", "folded"),
-        Index("lab_sequences_created", "folder_id", "archive_reason", "created", "id", "folded"),
-        Index("lab_sequences_folded", "folder_id", "archive_reason", "folded", "id"),
+        *(
+            # What a page is sorted by, and its names, are found without a look at the long rows.
+            Index(f"lab_sequences_{key}", "folder_id", "archive_reason", key, "id", *names)
+            for key, names in (
+                ("modified", ("folded", "aliases")),
+                ("created", ("folded", "aliases")),
+                ("folded", ("aliases",)),
+            )
+        ),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
@@ -266,6 +273,7 @@ class Sequence(Base):
     schema_id: Mapped[str | None] = mapped_column(String(40))
     name: Mapped[str] = mapped_column(String(255))
     folded: Mapped[str] = mapped_column(Text)
+    aliases: Mapped[str | None] = mapped_column(Text)
     bases_hash: Mapped[str] = mapped_column(String(64), index=True)
     created: Mapped[str] = mapped_column(String(32))
     modified: Mapped[str] = mapped_column(String(32))

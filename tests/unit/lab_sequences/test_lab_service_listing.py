@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from Bio.Seq import Seq
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select, update
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.lab import identifiers
+from labext.sandbox.lab import identifiers, sameness
 from labext.sandbox.lab.importing import add, insert_rows
 from labext.sandbox.lab.records import FIELDS, Entry, Home, row
 from labext.sandbox.lab.store import Folder, Sequence, User
@@ -148,6 +151,15 @@ FILTERS = {
         {"names.anyOf": 'kin, "plasmid pBAD30, cut with EcoRI",BN28A'},
         lambda r: r["name"] in ("kin", "plasmid pBAD30, cut with EcoRI", "BN28a"),
     ),
+    "an alias": ({"name": "nc_005816"}, lambda r: "NC_005816" in r["aliases"]),
+    "the number in the registry": ({"name": "vec001"}, lambda r: r["name"] == "pBAD30"),
+    "part of an alias": ({"nameIncludes": "z7853"}, lambda r: "Z7853" in "".join(r["aliases"])),
+    "part of a number": ({"nameIncludes": "VEC"}, lambda r: r["entityRegistryId"] is not None),
+    "some of each": (
+        {"names.anyOf": "VEC002,x55053,kin,gene"},
+        lambda r: r["name"] in ("plasmid pFA6a-kanMX6", "cor6.6", "kin"),
+    ),
+    "not the whole alias": ({"name": "NC_00581"}, lambda r: False),
     "a name of two": ({"name": "P.victoria ITS"}, lambda r: r["name"] == "P.victoria ITS"),
     "a schema": (
         {"schemaId": identifiers.of("ts", "campus", "Gene")},
@@ -198,7 +210,7 @@ FILTERS = {
 }
 
 
-EMPTY = {"no such schema", "a folder of another project", "another day"}
+EMPTY = {"no such schema", "not the whole alias", "a folder of another project", "another day"}
 
 
 @pytest.mark.parametrize("about", FILTERS)
@@ -210,11 +222,46 @@ def test_a_filter_finds_what_it_says(lists, about):
     assert (about in EMPTY) == (not expected)
 
 
-def test_bases_are_found_in_either_case_and_only_whole(lists):
+def test_bases_are_found_in_either_case_on_either_strand_and_only_whole(lists):
     kin2 = lists.all({"name": "kin2"})[0]
-    for bases in (kin2["bases"].lower(), kin2["bases"].upper()):
-        assert [r["id"] for r in lists.all({"bases": bases})] == [kin2["id"]]
-    assert lists.all({"bases": kin2["bases"][:-1]}) == []
+    bases = kin2["bases"]
+    for same in (bases.lower(), bases.upper(), str(Seq(bases).reverse_complement())):
+        assert [r["id"] for r in lists.all({"bases": same})] == [kin2["id"]]
+    assert lists.all({"bases": bases[:-1]}) == []
+    assert lists.all({"bases": bases[1:] + bases[:1]}) == []
+
+
+def test_a_circle_is_found_from_anywhere(lists):
+    pbad30 = lists.all({"name": "pBAD30"})[0]
+    turned = pbad30["bases"][4000:] + pbad30["bases"][:4000]
+    for same in (turned, str(Seq(turned).reverse_complement())):
+        assert [r["id"] for r in lists.all({"bases": same})] == [pbad30["id"]]
+    cut = lists.all({"name": "plasmid pBAD30, cut with EcoRI"})[0]
+    both = lists.all({"bases": cut["bases"]})  # as the circle that it was, too
+    assert {record["id"] for record in both} == {cut["id"], pbad30["id"]}
+
+
+BASES = st.text("ACGTN", min_size=1, max_size=12)
+
+
+@given(BASES, st.integers(0, 11), st.booleans())
+def test_whichever_way_a_molecule_is_written_it_is_the_same(bases, start, other_strand):
+    start %= len(bases)
+    written = bases[start:] + bases[:start]
+    if other_strand:
+        written = str(Seq(written).reverse_complement())
+    assert sameness.key(written, circular=True) == sameness.key(bases, circular=True)
+
+
+@given(BASES, BASES)
+def test_other_molecules_are_others(one, other):
+    strands = {one, str(Seq(one).reverse_complement())}
+    circle = {strand[n:] + strand[:n] for strand in strands for n in range(len(one))}
+    same_linear = sameness.key(one, circular=False) == sameness.key(other, circular=False)
+    same_circular = sameness.key(one, circular=True) == sameness.key(other, circular=True)
+    assert same_linear == (other in strands)
+    assert same_circular == (other in circle)
+    assert sameness.key(one, circular=True) != sameness.key(one, circular=False)
 
 
 def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):

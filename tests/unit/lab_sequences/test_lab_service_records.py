@@ -116,7 +116,7 @@ def test_records_are_right_in_themselves(records):
 
 def test_a_registered_sequence_has_its_number_and_its_fields(records):
     kanmx6 = next(r for r in records if r["name"] == "plasmid pFA6a-kanMX6")
-    assert kanmx6["entityRegistryId"] == "PLA002"
+    assert kanmx6["entityRegistryId"] == "VEC002"
     assert re.fullmatch(r"src_[0-9A-Za-z]{8}", kanmx6["registryId"])
     assert kanmx6["registrationOrigin"]["registeredAt"] == kanmx6["createdAt"]
     assert kanmx6["schema"]["name"] == "Plasmid"
