@@ -1,7 +1,8 @@
 """DataFrames that are shown in a way of their own, and the pieces of it.
 
 Only the showing differs: what is made of such a frame (a copy, some of its rows or columns, a file,
-a pickle) is a plain DataFrame, and shown as any other.
+a pickle) is a plain DataFrame, and shown as any other; but for its `head` and its `tail`, which are
+there to be looked at.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -18,6 +19,15 @@ from labext.steering import tame
 
 class Shown(pd.DataFrame):
     """A DataFrame with a `__repr__` and a `_repr_html_` of its own."""
+
+    # Both are final to type checkers: each is a slice, on which pandas builds nothing.
+    def head(self, n: int = 5) -> Self:  # type: ignore[misc]
+        """Return the first rows, shown in the same way."""
+        return type(self)(super().head(n))
+
+    def tail(self, n: int = 5) -> Self:  # type: ignore[misc]
+        """Return the last rows, shown in the same way."""
+        return type(self)(super().tail(n))
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return pd.DataFrame, (), plain(self).__getstate__()  # read without labext, too

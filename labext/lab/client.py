@@ -162,13 +162,13 @@ class LabClient:
             ServiceError: the list makes no sense, or does not end.
         """
         from labext.lab.records import frame
-        from labext.lab.rowviews import SequenceRows
+        from labext.lab.rowviews import ChosenRows, SequenceRows
 
         sifted = Filters(filters)
         wanted = Columns(columns, sifted.reads)
         table = frame(self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread)
         wanted.check_within(len(table))
-        return SequenceRows(table)
+        return SequenceRows(table) if columns is None else ChosenRows(table)
 
     def iter_sequences(
         self,

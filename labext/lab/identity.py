@@ -34,7 +34,9 @@ class Identity:
     def __str__(self) -> str:
         app = f"the app {self.client_id}" if self.client_id else ""
         if not self.known:
-            return f"{app}: no user" if app else "unknown: the platform doesn't tell who you are"
+            return (
+                f"{app}, for no user" if app else "unknown: the platform doesn't tell who you are"
+            )
         user = self.name or ""
         if self.email:
             user = f"{user} <{self.email}>" if user else self.email

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from labext import wording
@@ -55,3 +55,14 @@ class SequenceRows(Rows):
 
     def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
         return _FIRST, _LAST
+
+
+class ChosenRows(SequenceRows):
+    """As `SequenceRows`, of columns that a user chose: in that order, empty ones too."""
+
+    @property
+    def _always(self) -> Collection[str]:  # type: ignore[override]
+        return [str(label) for label in self.columns]
+
+    def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (), ()

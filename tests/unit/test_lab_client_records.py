@@ -12,7 +12,7 @@ from labext.errors import InputError
 from labext.lab.columns import Columns
 from labext.lab.fields import KINDS
 from labext.lab.records import frame
-from labext.lab.rowviews import SequenceRows
+from labext.lab.rowviews import ChosenRows, SequenceRows
 
 RECORD = {
     "id": "seq_1",
@@ -166,6 +166,19 @@ def test_odd_cells_are_shown_too() -> None:
 
 def test_only_the_showing_differs() -> None:
     rows = shown(RECORD)
-    assert type(rows.head(1)) is pd.DataFrame
+    assert type(rows.iloc[:1]) is pd.DataFrame
     assert type(copy.copy(rows)) is pd.DataFrame
     assert rows["bases"].iloc[0] == RECORD["bases"]
+
+
+def test_chosen_columns_are_shown_in_the_order_that_was_asked_for() -> None:
+    table = frame([[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"])
+    two = ChosenRows(pd.concat([table, table], ignore_index=True))
+    assert repr(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
+
+
+def test_the_first_rows_are_shown_as_all_are() -> None:
+    rows = shown({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
+    assert repr(rows.head(2)) == repr(rows)
+    assert "pY" in repr(rows.tail(1))
+    assert "annotations" not in repr(rows.tail(1)), "what is empty isn't there"

@@ -46,7 +46,7 @@ def test_a_platform_that_does_not_say_who_you_are_has_a_good_key(
     with tenant.client(tenant.app()) as app:
         who = app.whoami()
     assert (who.known, who.client_id, str(who)) == (
-        False, "notebook-app", "the app notebook-app: no user",
+        False, "notebook-app", "the app notebook-app, for no user",
     )  # fmt: skip
     tenant.user = {"handle": "ada", "name": 5, "email": ""}
     assert not lab.whoami().known
