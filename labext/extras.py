@@ -9,7 +9,7 @@ from importlib import metadata
 DISTRIBUTION = "labext-jupyter"
 
 _REQUIREMENT = re.compile(
-    r"""(?P<name>[A-Za-z0-9._-]+)(?P<nested>\[[^\]]+\])?[^;]*(;.*extra\s*==\s*['"](?P<extra>[^'"]+))?"""
+    r"""(?P<name>[A-Za-z0-9._-]+)[^;]*(;.*extra\s*==\s*['"](?P<extra>[^'"]+))?"""
 )
 
 
@@ -18,7 +18,9 @@ def missing_packages() -> dict[str, list[str]]:
     extras: dict[str, list[str]] = {}
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement = _REQUIREMENT.match(line)
-        if requirement is None or requirement["nested"] or requirement["extra"] == "dev":
+        if requirement is None or requirement["extra"] == "dev":
+            continue
+        if requirement["name"] == DISTRIBUTION:  # an extra that has others within
             continue
         absent = extras.setdefault(requirement["extra"] or "", [])
         if installed(requirement["name"]) is None:
