@@ -12,6 +12,7 @@ from labext.errors import InputError
 from labext_widgets import placeholder, sequence
 from labext_widgets.front import FrontEnd
 from labext_widgets.sequence import LIVE, Selection, sequence_viewer
+from labext_widgets.sequence_record import molecule
 
 CIRCLE = {
     "id": "seq_1",
@@ -125,6 +126,12 @@ def test_a_row_of_a_frame_will_do() -> None:
     frame = pd.DataFrame([CIRCLE, LINE])
     assert "circular, 2 annotations" in repr(sequence_viewer(frame.iloc[0]))
     assert "23 bp, linear" in repr(sequence_viewer(frame.iloc[1]))
+
+
+def test_an_end_of_0_on_a_line_is_the_end_of_the_sequence() -> None:
+    mark = {"name": "tail", "start": 2, "end": 0}
+    (read,) = molecule({"name": "x", "bases": "ACGTA", "annotations": [mark]}).annotations
+    assert (read.start, read.end) == (2, 5)
 
 
 def test_marks_that_lie_outside_are_left_out_and_counted() -> None:

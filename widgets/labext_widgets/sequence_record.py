@@ -136,6 +136,8 @@ def _read(given: list[Any], on: Molecule) -> Iterator[Annotation | None]:
             continue
         if on.circular and start == len(on):
             start = 0
+        if not on.circular and end == 0:
+            end = len(on)  # so real services write the end of a sequence
         if not on.has(start, end):
             yield None
             continue
