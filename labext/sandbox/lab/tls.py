@@ -16,7 +16,12 @@ from secrets import token_hex
 
 import trustme
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    ECDSA,
+    EllipticCurvePrivateKey,
+    EllipticCurvePublicKey,
+)
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from labext.sandbox.service import Certificate
@@ -29,8 +34,6 @@ browsers take none that is good for more than 825 days; the authority has no end
 
 LEFT = timedelta(days=200)
 """A certificate with less before it is renewed at the next start: more than a term."""
-
-_DAMAGED = (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm)
 
 log = logging.getLogger(__name__)
 
@@ -74,28 +77,41 @@ def _authority(path: Path) -> trustme.CA:
 
 
 def _read(path: Path) -> trustme.CA | None:
-    try:
-        content = path.read_bytes()
-        key = load_pem_private_key(content, None)
-        found = x509.load_pem_x509_certificate(content)
-        found.verify_directly_issued_by(found)
-        if key.public_key() != found.public_key():
-            return None
-    except (FileNotFoundError, *_DAMAGED):
+    if _pair(path) is None:
         return None
+    content = path.read_bytes()
     return trustme.CA.from_pem(content, content)
 
 
 def _is_good(path: Path, authority: trustme.CA) -> bool:
     """Whether a file has a key with a certificate of this authority, for a while yet."""
-    try:
-        # what a host will do with it: it sees that they belong together
+    found = _pair(path, authority)
+    if found is None:
+        return False
+    try:  # what a host will do with it, which reads all that is in the file
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
-        found = x509.load_pem_x509_certificate(path.read_bytes())
-        found.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.cert_pem.bytes()))
-    except (OSError, *_DAMAGED):
+    except ssl.SSLError:
         return False
     return found.not_valid_before_utc <= datetime.now(UTC) <= found.not_valid_after_utc - LEFT
+
+
+def _pair(path: Path, authority: trustme.CA | None = None) -> x509.Certificate | None:
+    """The certificate in a file, if the key there is its own and an authority, or it, signed it."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        found, key = x509.load_pem_x509_certificate(content), load_pem_private_key(content, None)
+        issuer = content if authority is None else authority.cert_pem.bytes()
+        found.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
+        public = found.public_key()
+        assert isinstance(key, EllipticCurvePrivateKey)
+        assert isinstance(public, EllipticCurvePublicKey)
+        public.verify(key.sign(content, ECDSA(SHA256())), content, ECDSA(SHA256()))
+    except Exception:  # noqa: BLE001 - however it is damaged, a new one takes its place
+        return None
+    return found
 
 
 def _holds(path: Path, content: bytes) -> bool:
