@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from labext import cli
-from labext.cli_nouns import run
+from labext.cli.nouns import run
 from labext.sandbox import Sandbox
 from labext.sandbox.control import SandboxStatus
 
 MODULES = (
-    "labext.cli_jobs_acts",
-    "labext.cli_lab_acts",
-    "labext.cli_lab_place_acts",
-    "labext.cli_lab_rule_acts",
+    "labext.cli.jobs_acts",
+    "labext.cli.lab_acts",
+    "labext.cli.lab_place_acts",
+    "labext.cli.lab_rule_acts",
 )
 
 
@@ -40,7 +40,7 @@ def test_verbs_and_acts_belong_together(module: str) -> None:
 
 
 def test_every_tenant_can_be_named() -> None:
-    from labext.cli_lab import TENANTS
+    from labext.cli.lab import TENANTS
     from labext.sandbox.lab import doors
 
     assert tuple(doors.TENANTS) == TENANTS

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from labext.cli_nouns import (
+from labext.cli.nouns import (
     Entry,
     Noun,
     Verbs,
@@ -33,7 +33,7 @@ def add(verbs: Verbs) -> None:
         "administer the local job service: accounts, keys, budgets, limits, …",
         "job service",
     )
-    add_nouns(nouns, (Entry(*each, "labext.cli_jobs_acts") for each in _NOUNS))
+    add_nouns(nouns, (Entry(*each, "labext.cli.jobs_acts") for each in _NOUNS))
 
 
 def _accounts(noun: Noun) -> None:

@@ -1,11 +1,11 @@
-"""What the verbs on places, grants and sequences do (see `labext.cli_acts`)."""
+"""What the verbs on places, grants and sequences do (see `labext.cli.acts`)."""
 
 from __future__ import annotations
 
 import argparse
 
 from labext import wording
-from labext.cli_acts import Acts, Answer, table, with_lost
+from labext.cli.acts import Acts, Answer, table, with_lost
 from labext.sandbox.lab.administration import Administration, Record, opened, places, sequences
 from labext.sandbox.lab.administration import grants as _grants
 from labext.sandbox.lab.administration.finding import KINDS

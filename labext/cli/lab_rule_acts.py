@@ -1,11 +1,11 @@
-"""What the verbs on addresses, the identity provider, limits and the log do (`labext.cli_acts`)."""
+"""What the verbs on addresses, the identity provider, limits and the log do (`labext.cli.acts`)."""
 
 from __future__ import annotations
 
 import argparse
 
 from labext import wording
-from labext.cli_acts import Acts, Answer, table
+from labext.cli.acts import Acts, Answer, table
 from labext.sandbox.lab.administration import Administration, Record, network, opened, providers
 from labext.sandbox.lab.administration import log as _log
 from labext.sandbox.lab.limits import LIMITS

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from labext import cli_jobs, cli_lab
+from labext.cli import jobs, lab
 from labext.errors import InputError
 
 
@@ -37,8 +37,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     reset = verbs.add_parser("reset", parents=[shared], help="stop it and delete its data")
     reset.add_argument("--yes", action="store_true", help="do it")
     reset.set_defaults(run=_reset)
-    cli_jobs.add(verbs)
-    cli_lab.add(verbs)
+    jobs.add(verbs)
+    lab.add(verbs)
 
 
 def _count(text: str) -> int:

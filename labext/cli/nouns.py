@@ -21,7 +21,7 @@ class Noun(NamedTuple):
     Attributes:
         verbs: where they are added.
         parents: the options that all of them have.
-        acts: the module that does them, with `ACTS`, an `labext.cli_acts.Acts`.
+        acts: the module that does them, with `ACTS`, an `labext.cli.acts.Acts`.
     """
 
     verbs: Verbs

@@ -10,7 +10,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from labext.cli_nouns import (
+from labext.cli.nouns import (
     Entry,
     Noun,
     Verbs,
@@ -25,9 +25,9 @@ from labext.cli_nouns import (
 
 TENANTS = ("campus", "clinic")
 
-PEOPLE = "labext.cli_lab_acts"
-PLACES = "labext.cli_lab_place_acts"
-RULES = "labext.cli_lab_rule_acts"
+PEOPLE = "labext.cli.lab_acts"
+PLACES = "labext.cli.lab_place_acts"
+RULES = "labext.cli.lab_rule_acts"
 
 
 def add(verbs: Verbs) -> None:

@@ -1,4 +1,4 @@
-"""What each verb of `labext sandbox jobs` does, and what it says (see `labext.cli_acts`)."""
+"""What each verb of `labext sandbox jobs` does, and what it says (see `labext.cli.acts`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from labext import sizes, wording
-from labext.cli_acts import Acts, Answer, table, with_lost
-from labext.cli_keys import Reached, handed
+from labext.cli.acts import Acts, Answer, table, with_lost
+from labext.cli.keys import Reached, handed
 from labext.errors import InputError
 from labext.sandbox import Sandbox
 from labext.sandbox.jobs.administration import (

@@ -1,4 +1,4 @@
-"""What the verbs on users, apps and what they sign in with do (see `labext.cli_acts`)."""
+"""What the verbs on users, apps and what they sign in with do (see `labext.cli.acts`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 from functools import partial
 
 from labext import wording
-from labext.cli_acts import Acts, Answer, table, with_lost
-from labext.cli_keys import Reached, handed
+from labext.cli.acts import Acts, Answer, table, with_lost
+from labext.cli.keys import Reached, handed
 from labext.sandbox import Sandbox
 from labext.sandbox.keys import new_key
 from labext.sandbox.lab import identifiers

@@ -1,6 +1,8 @@
 """The command `labext`: the demo, the sandbox, and what is installed.
 
-Every error a user can meet is one line on stderr and exit code 1.
+Every error a user can meet is one line on stderr and exit code 1. `sandbox` has its verbs, `jobs`
+and `lab` the nouns that administer a service; what these do is in the modules `*_acts`, which are
+imported on use. `nouns`, `acts` and `keys` are what the services' commands share.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from labext import cli_sandbox
+from labext.cli import sandbox
 from labext.errors import LabextError
 
 
@@ -37,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"labext {version('labext-jupyter')}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_demo(commands)
-    cli_sandbox.add(commands)
+    sandbox.add(commands)
     doctor = commands.add_parser("doctor", help="what is installed, what is missing, what runs")
     doctor.set_defaults(run=_doctor)
     return top
@@ -90,7 +92,3 @@ def _doctor(_: argparse.Namespace) -> None:
     from labext import doctor
 
     print("\n".join(doctor.report()))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
