@@ -3,11 +3,8 @@
 `client` is what a user holds.
 
 - Signing in: the package `auth`; `address` (of a tenant), `identity` (who is calling).
-- Lists: `listing` asks for the pages that `paging` reads; `filters` with `filterkinds`, `matching`
-  and `times`; `fields` (of a record), `columns` (which of them), `records` (the frame), `rowviews`
-  (how it is shown).
-- `lookup`: one sequence by its name or ID. `standing`: how much may be seen, and how often asked.
-- Files: `seqrecords` (Biopython), `files` (FASTA, GenBank), and what these two stand on.
+- Looking: the package `sequences`. `standing`: how much may be seen, and how often asked.
+- Keeping: `seqrecords` (Biopython), and the package `files` (FASTA, GenBank).
 - `operations` and `failures`: what is asked, and what a refusal means.
 """
 

@@ -9,16 +9,16 @@ from requests.auth import AuthBase
 
 from labext.config import Connection
 from labext.errors import InputError
-from labext.lab import lookup
 from labext.lab.address import api_of, tenant_of
 from labext.lab.auth import ClientCredentials
 from labext.lab.auth.choosing import chosen
-from labext.lab.columns import Columns
 from labext.lab.failures import explainer
-from labext.lab.filters import Filters
 from labext.lab.identity import Identity, identity
-from labext.lab.listing import Lister
-from labext.lab.paging import Record
+from labext.lab.sequences import lookup
+from labext.lab.sequences.columns import Columns
+from labext.lab.sequences.filters import Filters
+from labext.lab.sequences.listing import Lister
+from labext.lab.sequences.paging import Record
 from labext.lab.standing import Standing, standing
 from labext.transport import Rate, Transport
 from labext.transport.sharing import shared
@@ -161,8 +161,8 @@ class LabClient:
             AccessError: the caller may not list, or not there.
             ServiceError: the list makes no sense, or does not end.
         """
-        from labext.lab.records import frame
-        from labext.lab.rowviews import ChosenRows, SequenceRows
+        from labext.lab.sequences.records import frame
+        from labext.lab.sequences.rowviews import ChosenRows, SequenceRows
 
         sifted = Filters(filters)
         wanted = Columns(columns, sifted.reads)

@@ -18,14 +18,14 @@ from typing import Any
 
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
-from labext.lab import keeping
-from labext.lab.keeping import Fields
+from labext.lab.files import keeping, texts
+from labext.lab.files.keeping import MARK, Fields
 
 try:
     from Bio.Seq import Seq
     from Bio.SeqRecord import SeqRecord
 
-    from labext.lab import features
+    from labext.lab.files import features
 except ImportError as failure:
     if (failure.name or "").partition(".")[0] != "Bio":
         raise
@@ -33,9 +33,6 @@ except ImportError as failure:
         "GenBank files and SeqRecords need Biopython, which is not installed.",
         f"Install it: {install_line('lab')}",
     ) from None
-
-_KEPT = "labext:"
-"""How a line of the comment begins that holds what is kept."""
 
 _LINE = 56
 _LONGEST_ID = 40
@@ -61,10 +58,10 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
-    word = name or keeping.token(title, longest_name(record))
+    word = name or texts.token(title, longest_name(record))
     made = SeqRecord(
         Seq(bases),
-        id=keeping.token(str(record.get("id") or title), _LONGEST_ID),
+        id=texts.token(str(record.get("id") or title), _LONGEST_ID),
         name=word,
         description=_description(record, title, word),
         features=[
@@ -81,8 +78,8 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     if bases != bases.upper():
         kept["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
     if kept:
-        lines = keeping.pieces(keeping.written(kept), _LINE)
-        made.annotations["comment"] = "\n".join(_KEPT + each for each in lines)
+        lines = texts.pieces(keeping.written(kept), _LINE)
+        made.annotations["comment"] = "\n".join(MARK + each for each in lines)
     return made
 
 
@@ -144,7 +141,7 @@ def _marks(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _kept(made: SeqRecord) -> Fields:
     lines = str(made.annotations.get("comment", "")).splitlines()
-    text = "".join(line.removeprefix(_KEPT) for line in lines if line.startswith(_KEPT))
+    text = "".join(line.removeprefix(MARK) for line in lines if line.startswith(MARK))
     kept = keeping.read(text)
     return kept if isinstance(kept, dict) else {}
 
@@ -168,8 +165,8 @@ def _is_circular(made: SeqRecord) -> bool:
 def _description(record: Mapping[str, Any], title: str, word: str) -> str:
     given = record.get("description")
     if isinstance(given, str) and given:
-        return keeping.line(given).rstrip(". ")
-    return keeping.line(title).rstrip(". ") if title != word else ""
+        return texts.line(given).rstrip(". ")
+    return texts.line(title).rstrip(". ") if title != word else ""
 
 
 def _day(moment: Any) -> str:

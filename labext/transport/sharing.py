@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from typing import Any
 from weakref import WeakValueDictionary
 
 from labext.transport.pacing import Pacer, new_pacer
+from labext.transport.session import origin
 from labext.transport.window import Rate
 
-_shared: WeakValueDictionary[tuple[str, str], Pacer] = WeakValueDictionary()
+_shared: WeakValueDictionary[tuple[Any, str], Pacer] = WeakValueDictionary()
 _sharing = threading.Lock()
 
 
@@ -38,7 +39,7 @@ def shared(
     """
     if rate is None or clock is not time.monotonic or sleep is not time.sleep:
         return new_pacer(rate, clock, sleep)
-    key = _origin(address), identity
+    key = origin(address), identity
     with _sharing:
         pacer = _shared.get(key)
         if pacer is None:
@@ -46,9 +47,3 @@ def shared(
         else:
             pacer.keep(rate)
     return pacer
-
-
-def _origin(address: str) -> str:
-    parts = urlsplit(address)
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return f"{parts.scheme}://{parts.hostname}:{port}"

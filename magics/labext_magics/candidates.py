@@ -148,7 +148,7 @@ def _saved_pipelines(jobs: JobsClient) -> list[str]:
 
 
 def _sequence_columns() -> list[str]:
-    from labext.lab.fields import KINDS
+    from labext.lab.sequences.fields import KINDS
 
     return list(KINDS)
 

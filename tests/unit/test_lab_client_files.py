@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
-from labext.lab import files, records
+from labext.lab import files
+from labext.lab.sequences import records
 
 DATA = Path(__file__).parents[2] / "labext" / "sandbox" / "lab" / "data"
 FORMATS = ["fasta", "genbank"]
@@ -217,7 +218,7 @@ def test_of_many_rows_without_bases_some_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["name", "bases"])
 def test_a_column_that_is_not_there_is_named(column: str, tmp_path: Path) -> None:
     table = pd.DataFrame([PRIMER]).drop(columns=column)
-    assert f"'{column}'" in refused(InputError, table, tmp_path / "a.fa")
+    assert f'"{column}"' in refused(InputError, table, tmp_path / "a.fa")
 
 
 def test_two_of_one_name_are_told_with_their_identifiers(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext.bases import same_molecule
 from labext.errors import InputError
-from labext.lab.filters import NAMES, Filters
-from labext.lab.matching import same_bases
+from labext.lab.sequences.filters import NAMES, Filters
 
 PLASMID = {
     "id": "seq_1",
@@ -168,7 +168,7 @@ def test_bases_too_long_for_an_address_are_looked_for_here() -> None:
         ({"max_length": True}, "no length"),
         ({"min_length": "5"}, "no length"),
         ({"min_length": 5, "max_length": 4}, "that long"),
-        ({"circular": "yes"}, "neither True nor False"),
+        ({"circular": "yes"}, "neither true nor false"),
     ],
 )
 def test_what_can_not_be_is_told(given: dict[str, Any], said: str) -> None:
@@ -208,8 +208,8 @@ def test_a_circle_is_the_same_wherever_it_is_opened(bases: str, at: int, other: 
     turned = bases[at:] + bases[:at]
     if other:
         turned = turned.translate(str.maketrans("ACGTRYKMBVDHSWN", "TGCAYRMKVBHDSWN"))[::-1]
-    assert same_bases(turned.lower(), bases, circular=True)
-    assert same_bases(turned, bases, circular=False) or at
+    assert same_molecule(turned.lower(), bases, circular=True)
+    assert same_molecule(turned, bases, circular=False) or at
 
 
 def test_a_time_zone_counts() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ServiceError
-from labext.lab.paging import Page, page, pages
+from labext.lab.sequences.paging import Page, page, pages
 
 A, B = {"id": "seq_1"}, {"id": "seq_2"}
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from labext.errors import InputError
-from labext.lab.columns import Columns
-from labext.lab.fields import KINDS
-from labext.lab.records import frame
-from labext.lab.rowviews import ChosenRows, SequenceRows
+from labext.lab.sequences.columns import Columns
+from labext.lab.sequences.fields import KINDS
+from labext.lab.sequences.records import frame
+from labext.lab.sequences.rowviews import ChosenRows, SequenceRows
 
 RECORD = {
     "id": "seq_1",

@@ -13,8 +13,9 @@ from Bio.Seq import Seq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext.bases import reverse_complement
 from labext.errors import InputError
-from labext_widgets.sequence_record import Molecule, reverse_complement
+from labext_widgets.sequence_record import Molecule
 from labext_widgets.sequence_search import IUPAC, Hit, search
 
 JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from labext.bases import reverse_complement
 from labext.errors import InputError
 from labext.wording import near, shown
-from labext_widgets.sequence_record import Molecule, reverse_complement
+from labext_widgets.sequence_record import Molecule
 from labext_widgets.sequence_search import places
 
 COMMON = (

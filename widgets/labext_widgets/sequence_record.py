@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from labext.bases import reverse_complement
 from labext.errors import InputError
 from labext_widgets.markup import plain
 
 _COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _PALETTE = ("#4e9fd1", "#5cad56", "#e08a3c", "#b07cc6", "#d9667b", "#3fada8", "#a8983a", "#8290d8")
 _LETTERS = re.compile(r"[A-Za-z*.-]*")
-_COMPLEMENT = str.maketrans("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn", "TGCAAKYWSRMBDHVNtgcaakywsrmbdhvn")
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,6 @@ class Molecule:
         """Whether a range lies on the molecule."""
         inside = 0 <= start < len(self) and 0 <= end <= len(self)
         return inside and (end > start or self.circular)
-
-
-def reverse_complement(bases: str) -> str:
-    """Return the other strand, read the other way; the letters of IUPAC are known."""
-    return bases.translate(_COMPLEMENT)[::-1]
 
 
 def molecule(record: Mapping[str, Any]) -> Molecule:

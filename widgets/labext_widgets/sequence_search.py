@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from labext.bases import reverse_complement
 from labext.errors import InputError
-from labext_widgets.sequence_record import Molecule, reverse_complement
+from labext_widgets.sequence_record import Molecule
 
 IUPAC = {
     "A": "A", "C": "C", "G": "G", "T": "T", "M": "AC", "R": "AG", "W": "AT", "S": "CG", "Y": "CT",

@@ -13,6 +13,7 @@ from labext.lab.auth.bearer import RenewedBearer
 from labext.lab.auth.tokens import TokenEndpoint
 from labext.transport.auth import clean_secret
 from labext.transport.session import origin
+from labext.wording import shown
 
 ON_BEHALF_OF = "On-Behalf-Of"
 """The header that names the person for whom an app acts.
@@ -165,6 +166,6 @@ def _email(value: str) -> str:
     value = value.strip()
     if value.count("@") != 1 or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
-            f"{value!r} is no e-mail address.", "Give the address of the person's account."
+            f"{shown(value)} is no e-mail address.", "Give the address of the person's account."
         )
     return value

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext.errors import InputError, ServiceError
-from labext.lab import paging
-from labext.lab.columns import Columns
-from labext.lab.filters import Filters
 from labext.lab.operations import SEQUENCES
-from labext.lab.paging import Page, Record
+from labext.lab.sequences import paging
+from labext.lab.sequences.columns import Columns
+from labext.lab.sequences.filters import Filters
+from labext.lab.sequences.paging import Page, Record
 from labext.steering import steers, tamed
 from labext.transport import Transport
+from labext.wording import shown
 
 PAGE = 100
 """Sequences in a page, at most (real services, lab)."""
@@ -33,7 +34,7 @@ class Lister:
             InputError: the limit is no number, or a column is not there.
         """
         if limit is not None and not (type(limit) is int and limit >= 0):
-            raise InputError(f"{limit!r} is no limit.", "Give a number of sequences.")
+            raise InputError(f"{shown(limit)} is no limit.", "Give a number of sequences.")
         return self._pages(limit, columns, filters)
 
     def _pages(

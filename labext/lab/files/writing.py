@@ -1,7 +1,7 @@
 """Sequences to FASTA and GenBank files, and back, exactly.
 
 A record that was written comes back as it was, annotations and all, as long as no other program
-changed the file; what one changed counts (`labext.lab.keeping`).
+changed the file; what one changed counts (`labext.lab.files.keeping`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from labext.errors import ConflictError, InputError, NotFoundError
-from labext.lab import fasta, writable
-from labext.lab.keeping import Fields
+from labext.errors import ConflictError, InputError
+from labext.lab.files import fasta, writable
+from labext.lab.files.keeping import Fields
 from labext.storage import make_folder, write_whole
 
 if TYPE_CHECKING:
@@ -76,34 +76,6 @@ def write(
     return target
 
 
-def read(path: str | PathLike[str]) -> list[Fields]:
-    """Read the sequences of a FASTA or GenBank file, whatever it is called.
-
-    Returns:
-        Records: those that were written, as they were; of others `id, name, bases, length,
-        isCircular, annotations`, and `description` where there is one.
-
-    Raises:
-        NotFoundError: the file is not there.
-        InputError: it holds no sequences.
-        SetupError: GenBank, and Biopython is not installed.
-    """
-    source = Path(path).expanduser()
-    text = _text(source)
-    begins = text.lstrip()[:5]
-    if begins.startswith(">"):
-        found = list(fasta.entries(text))
-    elif begins == "LOCUS":
-        found = _genbank_entries(text, source)
-    else:
-        found = []
-    if not found:
-        raise InputError(
-            f"{source} holds no sequences.", "Name a FASTA file (`>…`) or a GenBank file (`LOCUS`)."
-        )
-    return found
-
-
 def _holds(target: Path, content: bytes) -> bool:
     try:
         return target.stat().st_size == len(content) and target.read_bytes() == content
@@ -114,7 +86,7 @@ def _holds(target: Path, content: bytes) -> bool:
 def _format(target: Path, named: Format | None) -> Format:
     if named is not None:
         if named not in get_args(Format):
-            raise InputError(f"There is no format '{named}'.", "Use fasta or genbank.")
+            raise InputError(f'There is no format "{named}".', "Use fasta or genbank.")
         return named
     if target.suffix.lower() not in SUFFIXES:
         raise InputError(
@@ -125,36 +97,13 @@ def _format(target: Path, named: Format | None) -> Format:
 
 
 def _fasta(rows: Sequence[Fields], plain: bool) -> str:
-    names = writable.words(rows, lambda _: fasta.LONGEST_NAME)
+    names = writable.names(rows, lambda _: fasta.LONGEST_NAME)
     return "".join(
         fasta.entry(row, name, plain=plain) for row, name in zip(rows, names, strict=True)
     )
 
 
 def _genbank(rows: Sequence[Fields]) -> str:
-    from labext.lab import genbank
+    from labext.lab.files import genbank  # needs Biopython
 
-    return genbank.written(rows, writable.words(rows, genbank.longest_name))
-
-
-def _genbank_entries(text: str, source: Path) -> list[Fields]:
-    from labext.lab import genbank
-
-    try:
-        return genbank.entries(text)
-    except ValueError as failure:
-        why = str(failure)
-    raise InputError(f"{source} can't be read as GenBank ({why}).", "Check the file.")
-
-
-def _text(source: Path) -> str:
-    try:
-        held = source.read_bytes()
-    except FileNotFoundError:
-        raise NotFoundError(f"{source} is not there.", "Check the path.") from None
-    except OSError as failure:
-        raise InputError(f"{source} can't be read ({failure.strerror}).", "Check it.") from None
-    try:
-        return held.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return held.decode("latin-1")
+    return genbank.written(rows, writable.names(rows, genbank.longest_name))

@@ -9,10 +9,12 @@ from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
 
 from labext.errors import InputError
+from labext.wording import shown
 
 _SIGNS: dict[str, Callable[[Any, Any], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}
 _BOUND = re.compile(r"\s*(>=|<=|>|<)?\s*([^<>=]+?)\s*")
 _AND = re.compile(r"\s+AND\s+|\s*,\s*", re.IGNORECASE)
+_EXAMPLE = 'Write it like "> 2024-01-01", or like "> 2024-01-01 AND < 2024-07-01".'
 
 
 class Bound(NamedTuple):
@@ -42,11 +44,10 @@ class Range(NamedTuple):
         return time is not None and all(bound.holds(time) for bound in self.bounds)
 
 
-def time_range(name: str, value: Any) -> Range:
+def time_range(value: Any) -> Range:
     """Return the range that a user means.
 
     Args:
-        name: of the filter, for messages.
         value: `> 2024-01-01`, `< 2024-07-01`, both with AND between, or a pair (since, until) of
             which either may be None. Dates and times may be text (ISO 8601), `date` or `datetime`.
             One without a sign is a beginning; one without a time zone is UTC.
@@ -56,12 +57,12 @@ def time_range(name: str, value: Any) -> Range:
     """
     parts = value if isinstance(value, tuple | list) and len(value) == 2 else _parted(value)
     bounds = [
-        _bound(name, part, sign)
+        _bound(part, sign)
         for part, sign in zip(parts, (">", "<"), strict=False)
         if part is not None
     ]
     if not bounds:
-        raise InputError(f"The range of {name} has no bound.", _example(name))
+        raise InputError("That range of time has no bound.", _EXAMPLE)
     return Range(tuple(bounds))
 
 
@@ -80,15 +81,11 @@ def _parted(value: Any) -> list[Any]:
     return _AND.split(value.strip(), maxsplit=1) if isinstance(value, str) else [value]
 
 
-def _bound(name: str, value: Any, sign: str) -> Bound:
+def _bound(value: Any, sign: str) -> Bound:
     if isinstance(value, date):
         value = value.isoformat()
     found = _BOUND.fullmatch(value) if isinstance(value, str) else None
     time = instant(found[2]) if found else None
     if found is None or time is None:
-        raise InputError(f"{value!r} is no range of time for {name}.", _example(name))
+        raise InputError(f"{shown(value)} is no range of time.", _EXAMPLE)
     return Bound(found[1] or sign, found[2], time)
-
-
-def _example(name: str) -> str:
-    return f'Give it as {name}="> 2024-01-01", or as "> 2024-01-01 AND < 2024-07-01".'

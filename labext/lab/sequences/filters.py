@@ -11,8 +11,8 @@ from typing import Any
 
 from labext import wording
 from labext.errors import InputError
-from labext.lab.filterkinds import MAKERS, Filter, text
-from labext.lab.paging import Record
+from labext.lab.sequences.filterkinds import MAKERS, Filter, text
+from labext.lab.sequences.paging import Record
 
 MOST = 100
 """Values of one filter in a request; more are asked for in several."""
@@ -48,7 +48,9 @@ class Filters:
                 self._filters.append(MAKERS[name](name, value))
         shortest, longest = given.get("min_length"), given.get("max_length")
         if shortest is not None and longest is not None and shortest > longest:
-            raise InputError("No sequence is that long.", "Give a min_length below max_length.")
+            raise InputError(
+                "No sequence is that long.", "Give a least length below the greatest one."
+            )
 
     @property
     def reads(self) -> list[str]:

@@ -12,21 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labext.lab import keeping
-from labext.lab.keeping import Fields
+from labext.lab.files import keeping, texts
+from labext.lab.files.keeping import MARK, Fields
 
 WIDTH = 70
 LONGEST_NAME = 80
-
-_KEPT = "labext:"
 
 
 def entry(record: Mapping[str, Any], name: str, *, plain: bool) -> str:
     """Return a record as an entry, called `name`."""
     bases = record["bases"]
-    lines = "\n".join(keeping.pieces(bases, WIDTH))
+    lines = "\n".join(texts.pieces(bases, WIDTH))
     kept = {} if plain else keeping.keep(_shown(name, bases), record)
-    told = f" {_KEPT}{keeping.written(kept)}" if kept else ""
+    told = f" {MARK}{keeping.written(kept)}" if kept else ""
     return f">{name}{told}\n{lines}\n"
 
 
@@ -36,8 +34,8 @@ def entries(text: str) -> Iterator[Fields]:
         head, _, lines = part.partition("\n")
         name, _, told = head.strip().partition(" ")
         bases = "".join(lines.split())
-        if told.startswith(_KEPT):
-            yield keeping.restored(_shown(name, bases), keeping.read(told.removeprefix(_KEPT)))
+        if told.startswith(MARK):
+            yield keeping.restored(_shown(name, bases), keeping.read(told.removeprefix(MARK)))
         else:
             yield _shown(name, bases, told.strip())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from labext import wording
-from labext.lab.fields import value_of
+from labext.lab.sequences.fields import value_of
 from labext.rowviews import Rows
 from labext.views import words
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from Bio.SeqFeature import CompoundLocation, Location, SeqFeature, SimpleLocation
 
-from labext.lab import keeping
-from labext.lab.keeping import Fields
-from labext.lab.locations import insdc, located, pieced
+from labext.lab.files import keeping, texts
+from labext.lab.files.keeping import Fields
+from labext.lab.files.locations import insdc, located, pieced
 
 KEPT = "labext"
 """The qualifier with what the others can't hold."""
@@ -49,7 +49,7 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
     )
     kept = keeping.keep(_filed(shown(feature, length, circular=circular)), annotation)
     if kept:
-        feature.qualifiers[KEPT] = keeping.pieces(keeping.written(kept), _LINE)
+        feature.qualifiers[KEPT] = texts.pieces(keeping.written(kept), _LINE)
     return feature
 
 
@@ -149,7 +149,7 @@ def _value(name: str, value: str) -> str:
 
 
 def _words(value: Any) -> str:
-    return keeping.line(value, 32) if isinstance(value, str) else ""
+    return texts.line(value, 32) if isinstance(value, str) else ""
 
 
 def _location(annotation: Mapping[str, Any], length: int, circular: bool) -> Location:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from labext.frames import Column, Gathered, Kind
-from labext.lab.fields import KINDS, PARTS, VALUES, value_of
-from labext.lab.paging import Record
+from labext.lab.sequences.fields import KINDS, PARTS, VALUES, value_of
+from labext.lab.sequences.paging import Record
 from labext.steering import tame
 
 _KINDS: dict[str, Kind] = dict(KINDS)

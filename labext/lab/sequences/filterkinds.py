@@ -11,19 +11,21 @@ which are applied here alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
+from operator import ge, le
 from typing import Any
 
+from labext.bases import same_molecule
 from labext.errors import InputError
-from labext.lab.matching import same_bases
-from labext.lab.paging import Record
-from labext.lab.times import time_range
-
-Check = Callable[[Record], bool]
+from labext.lab.sequences.paging import Record
+from labext.lab.sequences.times import time_range
+from labext.wording import shown
 
 _LONGEST = 4000
 """Characters of one filter in a request: more would be too long an address for many servers."""
+
+_CALLED = ("name", "aliases", "entityRegistryId")
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,15 @@ class Filter:
         listed: the query's name for `values`.
     """
 
-    check: Check
+    check: Callable[[Record], bool]
     reads: tuple[str, ...]
-    sent: Mapping[str, str]
+    sent: Mapping[str, str] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     listed: str = ""
+
+
+Maker = Callable[[str, Any], Filter]
+"""Makes a filter of its name, for messages, and the value that a user gave."""
 
 
 def text(name: str, value: Any) -> str:
@@ -52,7 +58,7 @@ def text(name: str, value: Any) -> str:
         InputError: it is none, or empty.
     """
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{value!r} is no text for the filter {name}.", "Give it a text.")
+        raise InputError(f"{shown(value)} is no text for the filter {name}.", "Give it a text.")
     return value.strip()
 
 
@@ -62,7 +68,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
         value = value.split(",")
     if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
         raise InputError(
-            f"{value!r} is no list of texts for the filter {name}.", "Give it a list of texts."
+            f"{shown(value)} is no list of texts for the filter {name}.", "Give it a list of texts."
         )
     found = tuple(dict.fromkeys(text(name, each) for each in value))
     if not found:
@@ -80,27 +86,10 @@ def _is_called(record: Record, right: Callable[[str], bool]) -> bool:
     return any(right(each.casefold()) for each in called if isinstance(each, str))
 
 
-_CALLED = ("name", "aliases", "entityRegistryId")
-
-
 def _name(name: str, value: Any) -> Filter:
     wanted = text(name, value)
     folded = wanted.casefold()
-    return Filter(
-        lambda record: _is_called(record, lambda called: called == folded),
-        _CALLED,
-        {"name": wanted},
-    )
-
-
-def _names(name: str, value: Any) -> Filter:
-    wanted = _texts(name, value)
-    folded = {each.casefold() for each in wanted}
-    # Of a name with a comma or a quote within the platform would make others.
-    sent = () if any({",", '"'}.intersection(each) for each in wanted) else wanted
-    return Filter(
-        lambda record: _is_called(record, folded.__contains__), _CALLED, {}, sent, "names.anyOf"
-    )
+    return Filter(lambda record: _is_called(record, folded.__eq__), _CALLED, {"name": wanted})
 
 
 def _name_includes(name: str, value: Any) -> Filter:
@@ -113,44 +102,55 @@ def _name_includes(name: str, value: Any) -> Filter:
     )
 
 
-def _bases(name: str, value: Any) -> Filter:
-    wanted = "".join(text(name, value).split())
+def _names(name: str, value: Any) -> Filter:
+    wanted = _texts(name, value)
+    folded = {each.casefold() for each in wanted}
+    # Of a name with a comma or a quote within the platform would make others.
+    sent = () if any({",", '"'}.intersection(each) for each in wanted) else wanted
     return Filter(
-        lambda record: (
-            "bases" not in record
-            or same_bases(wanted, record["bases"], record.get("isCircular") is True)
-        ),
-        ("bases", "isCircular"),
-        {"bases": wanted} if len(wanted) <= _LONGEST else {},
+        lambda record: _is_called(record, folded.__contains__),
+        _CALLED,
+        values=sent,
+        listed="names.anyOf",
     )
 
 
-def _field(field: str, *within: str) -> Callable[[str, Any], Filter]:
-    """Return the maker of a filter for one text in a record."""
+def _bases(name: str, value: Any) -> Filter:
+    wanted = "".join(text(name, value).split())
+
+    def check(record: Record) -> bool:
+        if "bases" not in record:
+            return True
+        bases, circular = record["bases"], record.get("isCircular") is True
+        return isinstance(bases, str) and same_molecule(wanted, bases, circular=circular)
+
+    sent = {"bases": wanted} if len(wanted) <= _LONGEST else {}
+    return Filter(check, ("bases", "isCircular"), sent)
+
+
+def _one(sent: str, *path: str) -> Maker:
+    """Return the maker of a filter for a text that stands in a record at a path."""
 
     def make(name: str, value: Any) -> Filter:
         wanted = text(name, value)
         return Filter(
-            lambda record: _told(record, (field, *within), wanted) == wanted,
-            (field,),
-            {_SENT[name]: wanted},
+            lambda record: _told(record, path, wanted) == wanted, path[:1], {sent: wanted}
         )
 
     return make
 
 
-def _any_of(field: str, *within: str) -> Callable[[str, Any], Filter]:
-    """Return the maker of a filter for one text in a record that may be any of several."""
+def _any_of(listed: str, *path: str) -> Maker:
+    """Return the maker of a filter for a text at a path that may be any of several."""
 
     def make(name: str, value: Any) -> Filter:
         wanted = _texts(name, value)
         allowed = set(wanted)
         return Filter(
-            lambda record: _told(record, (field, *within), wanted[0]) in allowed,
-            (field,),
-            {},
-            wanted,
-            _SENT[name],
+            lambda record: _told(record, path, wanted[0]) in allowed,
+            path[:1],
+            values=wanted,
+            listed=listed,
         )
 
     return make
@@ -166,13 +166,13 @@ def _told(record: Record, path: tuple[str, ...], otherwise: str) -> Any:
     return found if isinstance(found, str) else None
 
 
-def _time(field: str) -> Callable[[str, Any], Filter]:
-    def make(name: str, value: Any) -> Filter:
-        wanted = time_range(name, value)
+def _time(name: str) -> Maker:
+    def make(_: str, value: Any) -> Filter:
+        wanted = time_range(value)
         return Filter(
-            lambda record: field not in record or wanted.holds(record[field]),
-            (field,),
-            {field: str(wanted)},
+            lambda record: name not in record or wanted.holds(record[name]),
+            (name,),
+            {name: str(wanted)},
         )
 
     return make
@@ -192,16 +192,19 @@ def _archive_reason(name: str, value: Any) -> Filter:
     return Filter(check, ("archiveRecord",), {"archiveReason": wanted})
 
 
-def _length(name: str, value: Any) -> Filter:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
-        raise InputError(f"{value!r} is no length.", f"Give {name} a number of bases.")
-    wanted, longest = int(value), name == "max_length"
+def _length(holds: Callable[[int, int], bool]) -> Maker:
+    def make(name: str, value: Any) -> Filter:
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+            raise InputError(f"{shown(value)} is no length.", f"Give {name} a number of bases.")
+        wanted = int(value)
 
-    def check(record: Record) -> bool:
-        length = _length_of(record)
-        return length is not None and (length <= wanted if longest else length >= wanted)
+        def check(record: Record) -> bool:
+            length = _length_of(record)
+            return length is not None and holds(length, wanted)
 
-    return Filter(check, ("length",), {})
+        return Filter(check, ("length",))
+
+    return make
 
 
 def _length_of(record: Record) -> int | None:
@@ -214,32 +217,24 @@ def _length_of(record: Record) -> int | None:
 
 def _circular(name: str, value: Any) -> Filter:
     if not isinstance(value, bool):
-        raise InputError(f"{value!r} is neither True nor False.", f"Give {name} one of them.")
-    return Filter(lambda record: record.get("isCircular") is value, ("isCircular",), {})
+        raise InputError(f"{shown(value)} is neither true nor false.", f"Give {name} one of them.")
+    return Filter(lambda record: record.get("isCircular") is value, ("isCircular",))
 
 
-_SENT = {
-    "ids": "ids",
-    "folder_id": "folderId",
-    "project_id": "projectId",
-    "schema_id": "schemaId",
-    "creator_ids": "creatorIds",
-}
-
-MAKERS: Mapping[str, Callable[[str, Any], Filter]] = {
-    "ids": _any_of("id"),
+MAKERS: Mapping[str, Maker] = {
+    "ids": _any_of("ids", "id"),
     "name": _name,
     "name_includes": _name_includes,
     "names": _names,
     "bases": _bases,
-    "folder_id": _field("folderId"),
-    "project_id": _field("projectId"),
-    "schema_id": _field("schema", "id"),
+    "folder_id": _one("folderId", "folderId"),
+    "project_id": _one("projectId", "projectId"),
+    "schema_id": _one("schemaId", "schema", "id"),
     "created_at": _time("createdAt"),
     "modified_at": _time("modifiedAt"),
     "archive_reason": _archive_reason,
-    "creator_ids": _any_of("creator", "id"),
-    "min_length": _length,
-    "max_length": _length,
+    "creator_ids": _any_of("creatorIds", "creator", "id"),
+    "min_length": _length(ge),
+    "max_length": _length(le),
     "circular": _circular,
 }

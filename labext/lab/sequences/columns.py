@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from labext import wording
 from labext.errors import InputError
-from labext.lab.fields import KINDS, PARTS, value_of
-from labext.lab.paging import Record
+from labext.lab.sequences.fields import KINDS, PARTS, value_of
+from labext.lab.sequences.paging import Record
 
 
 class Columns:
@@ -67,7 +67,7 @@ class Columns:
             missing = wording.listed(sorted(self._absent))
             raise InputError(
                 f"No sequence of this list has {missing}.",
-                "See what there is with `sequences(spread=True)`.",
+                "See what there is with --spread (spread=True).",
             )
 
     def taken(self, record: Record) -> Record:
@@ -90,6 +90,6 @@ def _names(chosen: Iterable[str] | str) -> list[str]:
     names = chosen.split(",") if isinstance(chosen, str) else list(chosen)
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(
-            f"{chosen!r} names no columns.", 'Give their names: columns=["id", "name", "bases"].'
+            f"{wording.shown(chosen)} names no columns.", "Give their names, like id,name,bases."
         )
     return list(dict.fromkeys(name.strip() for name in names))

@@ -6,10 +6,10 @@ from typing import Any
 
 from labext import wording
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
-from labext.lab.columns import Columns
-from labext.lab.filters import Filters
-from labext.lab.listing import Lister
-from labext.lab.paging import Record
+from labext.lab.sequences.columns import Columns
+from labext.lab.sequences.filters import Filters
+from labext.lab.sequences.listing import Lister
+from labext.lab.sequences.paging import Record
 
 _ID = "seq_"
 
@@ -25,7 +25,9 @@ def one(lister: Lister, name: str) -> Record:
         ConflictError: several are.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"{name!r} is no name of a sequence.", "Give its name or its ID.")
+        raise InputError(
+            f"{wording.shown(name)} is no name of a sequence.", "Give its name or its ID."
+        )
     name = name.strip()
     ways = [_by_id, _by_name] if name.startswith(_ID) else [_by_name, _by_id]
     for way in ways:

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from labext import wording
 from labext.errors import ConflictError, InputError
-from labext.lab import keeping
-from labext.lab.keeping import Fields
+from labext.lab.files import texts
+from labext.lab.files.keeping import Fields
 
 _BASES = re.compile(r"[A-Za-z*.-]+")
-_FEW = 5
 
 
 def rows(records: Any) -> list[Fields]:
@@ -28,12 +28,12 @@ def rows(records: Any) -> list[Fields]:
     return found
 
 
-def words(found: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
-    """Yield a word for each record's name, of at most so many characters, no two alike."""
+def names(found: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
+    """Yield each record's name as one word, of at most so many characters, no two alike."""
     taken: set[str] = set()
     for row in found:
         most = longest(row)
-        word = keeping.unlike(keeping.token(title(row), most), taken, most)
+        word = texts.unlike(texts.token(title(row), most), taken, most)
         taken.add(word)
         yield word
 
@@ -50,7 +50,7 @@ def _listed(records: Any) -> list[Fields]:
         for column in ("name", "bases"):
             if column not in records.columns:
                 raise InputError(
-                    f"The frame has no column '{column}'.",
+                    f'The frame has no column "{column}".',
                     "Fetch it along: --columns id,name,bases.",
                 )
         return [
@@ -79,14 +79,14 @@ def _check_bases(found: Sequence[Fields]) -> None:
     without = [_called(row, place) for place, row in enumerate(found) if not _has_bases(row)]
     if without:
         raise InputError(
-            f"Without bases: {_few(without)}.",
+            f"Without bases: {wording.listed(without)}.",
             "Fetch the column `bases` too, or leave those rows out.",
         )
     for place, row in enumerate(found):
         odd = _BASES.sub("", row["bases"])
         if odd:
             raise InputError(
-                f"{_called(row, place)}: {odd[0]!r} is no base.",
+                f"{_called(row, place)}: {wording.shown(odd[0])} is no base.",
                 "Give the bases as letters alone, without blanks and numbers.",
             )
 
@@ -95,15 +95,15 @@ def _check_names(found: Sequence[Fields]) -> None:
     unnamed = [place for place, row in enumerate(found) if not title(row)]
     if unnamed:
         raise InputError(
-            f"Without a name: {_few([f'row {place}' for place in unnamed])}.",
+            f"Without a name: {wording.listed([f'row {place}' for place in unnamed])}.",
             "Name those rows, or leave them out.",
         )
     twice = [name for name, times in Counter(map(title, found)).items() if times > 1]
     if twice:
         shown = [_twins(name, found) for name in twice]
         raise ConflictError(
-            f"Several sequences have one name: {_few(shown)}.",
-            "Take one of each, drop_duplicates('name'), or give them names of their own.",
+            f"Several sequences have one name: {wording.listed(shown)}.",
+            "Take one of each, or give them names of their own.",
         )
 
 
@@ -117,9 +117,4 @@ def _called(row: Fields, place: int) -> str:
 
 def _twins(name: str, found: Iterable[Fields]) -> str:
     ids = [str(row["id"]) for row in found if title(row) == name and row.get("id")]
-    return f"{name} ({_few(ids)})" if ids else name
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _FEW
-    return ", ".join(names[:_FEW]) + (f" and {more} more" if more > 0 else "")
+    return f"{name} ({wording.listed(ids)})" if ids else name

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from labext.lab.keeping import Fields
+from labext.lab.files.keeping import Fields
 from labext.lab.seqrecords import from_seqrecord, longest_name, to_seqrecord
 
 from Bio import BiopythonWarning, SeqIO  # isort: skip - seqrecords says what to do without it
