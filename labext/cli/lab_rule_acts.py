@@ -44,7 +44,7 @@ def set_provider(admin: Administration, options: argparse.Namespace) -> Answer:
     """A provider."""
     url = options.url or providers.own(admin)
     done = providers.set_provider(admin, options.tenant, url, options.audience)
-    return done, f"{_provider(done)}"
+    return done, _provider(done)
 
 
 @ACTS.add

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, MetaData, create_engine, event
+from sqlalchemy import ColumnElement, Engine, MetaData, create_engine, event, func, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import DeclarativeBase, Session
 
 from labext.sandbox.upgrading import columns_in, outdated, upgrade
 
@@ -110,6 +110,11 @@ class Database:
     def close(self) -> None:
         """Close every pooled connection."""
         self.engine.dispose()
+
+
+def counted(session: Session, table: type[DeclarativeBase], *where: ColumnElement[bool]) -> int:
+    """How many rows of a table are so."""
+    return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
 
 _AFTER_COMMIT = "labext_after_commit"

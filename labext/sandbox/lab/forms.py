@@ -1,13 +1,29 @@
-"""Fields of a form or a query, each once (RFC 6749, 3.1 and 3.2)."""
+"""What token endpoints are asked with: the fields of a form, each once (RFC 6749, 3.1 and 3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
+from starlette.requests import ClientDisconnect, Request
+
 FORM = "application/x-www-form-urlencoded"
 LARGEST = 16 << 10
 """Bytes of a form."""
+
+NEVER_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+"""Headers of every answer that has a token (RFC 6749, 5.1)."""
+
+
+async def content(request: Request) -> bytes:
+    """The body of a request; of what is longer than any form no more than shows that it is."""
+    found = b""
+    try:
+        async for part in request.stream():
+            found += part[: LARGEST + 1 - len(found)]
+    except ClientDisconnect:
+        return b""  # nobody hears the answer
+    return found
 
 
 def of_form(content_type: str, content: bytes) -> Mapping[str, str]:

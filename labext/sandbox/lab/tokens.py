@@ -29,8 +29,6 @@ from labext.sandbox.lab.store import App, Secret, Token
 KEPT_SECONDS = 3600.0
 """How long an expired token is kept, so that the log can tell whose it was."""
 
-NEVER_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-
 
 @dataclass(frozen=True)
 class Credentials:
@@ -64,7 +62,7 @@ def issue(call: Call, content: bytes) -> Answer:
     with call.tenancy.site.database.write(durable=False) as session:
         token = _new(session, secret, seconds)
     answer = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
-    return Answer.json(answer, NEVER_STORED)
+    return Answer.json(answer, forms.NEVER_STORED)
 
 
 def _form(headers: Headers, content: bytes) -> Mapping[str, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from labext import wording
 from labext.errors import InputError
+from labext.sandbox.database import counted
 from labext.sandbox.jobs.administration import Administration, Record
 from labext.sandbox.jobs.administration.finding import account_of, organization_of
 from labext.sandbox.jobs.files import folders
@@ -18,7 +19,6 @@ from labext.sandbox.jobs.store import (
     LIVING,
     PIPELINE,
     Account,
-    Base,
     Job,
     Key,
     Organization,
@@ -103,17 +103,16 @@ def _remove(admin: Administration, find: Callable[[Session], Found], *, yes: boo
 def _counts(
     session: Session, accounts: Sequence[int], organization: Organization | None
 ) -> dict[str, int]:
-    def counted(table: type[Base], *where: ColumnElement[bool]) -> int:
-        return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
-
     mine = Job.account_id.in_(accounts)
     theirs = SavedPipeline.organization_id == (organization.id if organization else None)
     return {
-        "keys": counted(Key, Key.account_id.in_(accounts)),
-        "jobs": counted(Job, mine),
-        "living": counted(Job, mine, Job.status.in_(LIVING), Job.type.not_in((BATCH, PIPELINE))),
-        "files": counted(UploadedFile, UploadedFile.account_id.in_(accounts)),
-        "pipelines": counted(SavedPipeline, theirs),
+        "keys": counted(session, Key, Key.account_id.in_(accounts)),
+        "jobs": counted(session, Job, mine),
+        "living": counted(
+            session, Job, mine, Job.status.in_(LIVING), Job.type.not_in((BATCH, PIPELINE))
+        ),
+        "files": counted(session, UploadedFile, UploadedFile.account_id.in_(accounts)),
+        "pipelines": counted(session, SavedPipeline, theirs),
     }
 
 

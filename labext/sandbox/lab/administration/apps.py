@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from labext import wording
 from labext.errors import ConflictError, InputError
+from labext.sandbox.database import counted
 from labext.sandbox.keys import key_hash
 from labext.sandbox.lab import identifiers
 from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import app_of, tenant_of
-from labext.sandbox.lab.administration.people import counted
 from labext.sandbox.lab.store import READ_SEQUENCES, App, Grant, Secret, now
 from labext.sandbox.naming import absent, check_yes, checked_name, taken
 

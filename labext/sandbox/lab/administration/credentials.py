@@ -17,11 +17,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from labext import wording
 from labext.sandbox.keys import key_hash
 from labext.sandbox.lab.administration import Administration, Record
-from labext.sandbox.lab.administration.finding import app_of, tenant_of, user_of
+from labext.sandbox.lab.administration.finding import Owner, app_of, name_of, tenant_of, user_of
 from labext.sandbox.lab.store import ApiKey, App, Secret, Tenant, User, now
 from labext.sandbox.naming import absent, check_yes, free_name
-
-Owner = User | App
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def listed(
             mine = mine.where(kind.whose.id == kind.of(session, found, owner).id)
         return [
             {
-                kind.owner: _name(whose),
+                kind.owner: name_of(whose),
                 "name": each.name,
                 "created": each.created,
                 "deleted": each.deleted,
@@ -112,7 +110,7 @@ def add(
         called = free_name(name, kind.noun, there)
         new = {kind.owner_id.key: whose.id, "name": called, "hash": key_hash(value)}
         session.add(kind.table(**new, created=now()))
-        return {kind.owner: _name(whose), "name": called}
+        return {kind.owner: name_of(whose), "name": called}
 
 
 def remove(
@@ -129,15 +127,11 @@ def remove(
         good = select(kind.table).where(kind.owner_id == whose.id, kind.table.deleted.is_(None))
         there = {each.name: each for each in session.scalars(good)}
         if name not in there:
-            raise absent(f"{kind.noun} of {_name(whose)} called", name, there)
+            raise absent(f"{kind.noun} of {name_of(whose)} called", name, there)
         check_yes(
             yes,
-            f"This would end the {kind.noun} {wording.shown(name)} of {_name(whose)} for good: "
+            f"This would end the {kind.noun} {wording.shown(name)} of {name_of(whose)} for good: "
             f"{kind.ends}; it may be the one that the sandbox hands out.",
         )
         there[name].deleted = now()
-        return {"removed": name, kind.owner: _name(whose)}
-
-
-def _name(owner: Owner) -> str:
-    return owner.email if isinstance(owner, User) else owner.name
+        return {"removed": name, kind.owner: name_of(whose)}

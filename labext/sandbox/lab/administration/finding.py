@@ -24,6 +24,9 @@ from labext.sandbox.lab.store import (
 from labext.sandbox.naming import absent
 
 Place = Organization | Team | Project | Folder
+Owner = User | App
+"""Who has credentials and grants."""
+
 Row = TypeVar("Row")
 
 
@@ -110,6 +113,11 @@ def app_of(session: Session, tenant: Tenant, name: str) -> App:
     if found is None:
         raise absent(f"app of {tenant.name}", name, session.scalars(select(App.name).where(mine)))
     return found
+
+
+def name_of(owner: Owner) -> str:
+    """What an owner is called by."""
+    return owner.email if isinstance(owner, User) else owner.name
 
 
 def place_of(session: Session, tenant: Tenant, noun: str, name: str) -> Place:

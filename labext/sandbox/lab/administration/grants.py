@@ -15,8 +15,10 @@ from labext.errors import InputError, NotFoundError
 from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import (
     KINDS,
+    Owner,
     Place,
     app_of,
+    name_of,
     place_of,
     tenant_of,
     user_of,
@@ -75,7 +77,7 @@ def add_grant(admin: Administration, tenant: str, holder: Holder, noun: str, nam
     with admin.database.write() as session:
         who, place, there = _found(session, tenant, holder, noun, name)
         if there:
-            raise taken(f"a grant to {_name(who)} of the {noun}", place.name)
+            raise taken(f"a grant to {name_of(who)} of the {noun}", place.name)
         whose = {"user_id": who.id} if isinstance(who, User) else {"app_id": who.id}
         session.add(Grant(**whose, **{KINDS[noun].granted.key: place.id}))
         return _record(who, noun, place)
@@ -92,7 +94,7 @@ def remove_grant(
         who, place, there = _found(session, tenant, holder, noun, name)
         if not there:
             raise NotFoundError(
-                f"{_name(who)} has no grant of the {noun} {place.name}.", "See `grants list`."
+                f"{name_of(who)} has no grant of the {noun} {place.name}.", "See `grants list`."
             )
         for grant in there:
             session.delete(grant)
@@ -101,7 +103,7 @@ def remove_grant(
 
 def _found(
     session: Session, tenant: str, holder: Holder, noun: str, name: str
-) -> tuple[User | App, Place, Sequence[Grant]]:
+) -> tuple[Owner, Place, Sequence[Grant]]:
     """Who, what, and the grants that there are of it."""
     found = tenant_of(session, tenant)
     who, place = _who(session, found, holder), place_of(session, found, noun, name)
@@ -109,7 +111,7 @@ def _found(
     return who, place, session.scalars(theirs).all()
 
 
-def _who(session: Session, tenant: Tenant, holder: Holder) -> User | App:
+def _who(session: Session, tenant: Tenant, holder: Holder) -> Owner:
     user, app = holder
     if (user is None) == (app is None):
         raise InputError(
@@ -118,15 +120,11 @@ def _who(session: Session, tenant: Tenant, holder: Holder) -> User | App:
     return app_of(session, tenant, app) if app is not None else user_of(session, tenant, user or "")
 
 
-def _of(who: User | App) -> ColumnElement[bool]:
+def _of(who: Owner) -> ColumnElement[bool]:
     return Grant.user_id == who.id if isinstance(who, User) else Grant.app_id == who.id
 
 
-def _name(who: User | App) -> str:
-    return who.email if isinstance(who, User) else who.name
-
-
-def _records(session: Session, who: User | App, grant: Grant) -> list[Record]:
+def _records(session: Session, who: Owner, grant: Grant) -> list[Record]:
     """A grant as a record: the one place that it names."""
     named = {kind: getattr(grant, kind.granted.key) for kind in KINDS.values()}
     return [
@@ -136,11 +134,11 @@ def _records(session: Session, who: User | App, grant: Grant) -> list[Record]:
     ]
 
 
-def _record(who: User | App, noun: str, place: Place) -> Record:
+def _record(who: Owner, noun: str, place: Place) -> Record:
     user = isinstance(who, User)
     return {
-        "user": _name(who) if user else None,
-        "app": None if user else _name(who),
+        "user": name_of(who) if user else None,
+        "app": None if user else name_of(who),
         "kind": noun,
         "name": place.name,
         "id": place.id,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext import wording
+from labext.sandbox.database import counted
 from labext.sandbox.lab import identifiers
 from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import tenant_of, user_of
@@ -85,11 +84,6 @@ def remove_user(admin: Administration, tenant: str, email: str, *, yes: bool) ->
         )
         session.delete(user)
     return {"removed": lost["email"], "tenant": tenant} | {n: lost[n] for n in ("keys", "grants")}
-
-
-def counted(session: Session, table: Any, *where: Any) -> int:
-    """How many rows of a table are so."""
-    return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
 
 
 def _record(session: Session, user: User) -> Record:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from labext import wording
+from labext.sandbox.database import counted
 from labext.sandbox.lab import identifiers
 from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import (
@@ -142,12 +143,8 @@ def _name(session: Session, table: type[Organization] | type[Team], id: str | No
 
 def _counts(session: Session, place: Place) -> dict[str, int]:
     """What goes with a place."""
-
-    def counted(table: Any, where: Any) -> int:
-        return session.scalar(select(func.count()).select_from(table).where(where)) or 0
-
     if isinstance(place, Team):
-        return {"grants": counted(Grant, Grant.team_id == place.id)}
+        return {"grants": counted(session, Grant, Grant.team_id == place.id)}
     projects = select(Project.id).where(
         Project.organization_id == place.id
         if isinstance(place, Organization)
@@ -164,15 +161,15 @@ def _counts(session: Session, place: Place) -> dict[str, int]:
         Grant.folder_id.in_(folders),
     )
     found = {
-        "sequences": counted(Sequence, Sequence.folder_id.in_(folders)),
-        "grants": counted(Grant, gone),
+        "sequences": counted(session, Sequence, Sequence.folder_id.in_(folders)),
+        "grants": counted(session, Grant, gone),
     }
     if isinstance(place, Folder):
         return found
-    found = {"folders": counted(Folder, Folder.id.in_(folders))} | found
+    found = {"folders": counted(session, Folder, Folder.id.in_(folders))} | found
     if isinstance(place, Project):
         return found
     return {
-        "teams": counted(Team, Team.id.in_(teams)),
-        "projects": counted(Project, Project.id.in_(projects)),
+        "teams": counted(session, Team, Team.id.in_(teams)),
+        "projects": counted(session, Project, Project.id.in_(projects)),
     } | found

@@ -67,12 +67,12 @@ def rotate_keys(admin: Administration) -> list[Record]:
     Returns:
         The keys that are published, the one in use first.
     """
-    return [_key(key, first) for first, key in _in_order(keys.rotate(admin.site.secrets))]
+    return _published(keys.rotate(admin.site.secrets))
 
 
 def published_keys(admin: Administration) -> list[Record]:
     """The keys that the sandbox's provider publishes, the one in use first."""
-    return [_key(key, first) for first, key in _in_order(keys.signing_keys(admin.site.secrets))]
+    return _published(keys.signing_keys(admin.site.secrets))
 
 
 def id_token(
@@ -113,12 +113,10 @@ def _check_url(url: str) -> None:
         )
 
 
-def _in_order(found: list[keys.SigningKey]) -> list[tuple[bool, keys.SigningKey]]:
-    return [(place == 0, key) for place, key in enumerate(found)]
-
-
-def _key(key: keys.SigningKey, in_use: bool) -> Record:
-    return {"kid": key.kid, "algorithm": keys.ALGORITHM, "in_use": in_use}
+def _published(found: list[keys.SigningKey]) -> list[Record]:
+    return [
+        {"kid": key.kid, "algorithm": keys.ALGORITHM, "in_use": key is found[0]} for key in found
+    ]
 
 
 def _record(tenant: Tenant) -> Record:

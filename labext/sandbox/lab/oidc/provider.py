@@ -30,8 +30,6 @@ from labext.sandbox.web import handle_errors
 PAGE_SECONDS = 600.0
 """How long somebody may think about who signs in."""
 
-NEVER_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-
 
 def app(site: Site) -> FastAPI:
     """The provider at its door."""
@@ -58,19 +56,9 @@ async def _codes(request: Request) -> Codes:
     return codes
 
 
-async def _form(request: Request) -> bytes:
-    """The body, as far as a form may go, and one byte more."""
-    content = b""
-    async for part in request.stream():
-        content += part
-        if len(content) > forms.LARGEST:
-            return content[: forms.LARGEST + 1]
-    return content
-
-
 SiteOf = Annotated[Site, Depends(_site)]
 CodesOf = Annotated[Codes, Depends(_codes)]
-FormOf = Annotated[bytes, Depends(_form)]
+FormOf = Annotated[bytes, Depends(forms.content)]
 
 
 # These two are waited for by the platform's own threads: they must need none of them.
@@ -154,7 +142,7 @@ def token(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -> Re
         "id_token": issue(site, email, audience=found.client.client_id, nonce=found.nonce),
         "scope": "openid email profile",
     }
-    return JSONResponse(answer, headers=NEVER_STORED)
+    return JSONResponse(answer, headers=forms.NEVER_STORED)
 
 
 def userinfo(request: Request, site: SiteOf) -> Response:
@@ -173,7 +161,7 @@ def userinfo(request: Request, site: SiteOf) -> Response:
             _error("invalid_token", "The access token is not valid."), 401, headers=challenge
         )
     claims = {"sub": subject(email), "email": email, "email_verified": True, "name": person.name}
-    return JSONResponse(claims, headers=NEVER_STORED)
+    return JSONResponse(claims, headers=forms.NEVER_STORED)
 
 
 def _back(site: Site, client: Client, **answer: str) -> Response:
@@ -186,7 +174,7 @@ def _fault(status: int, message: str) -> dict[str, str]:
 
 
 def _refusal(error: str, sentence: str) -> Response:
-    return JSONResponse(_error(error, sentence), 400, headers=NEVER_STORED)
+    return JSONResponse(_error(error, sentence), 400, headers=forms.NEVER_STORED)
 
 
 def _error(error: str, sentence: str) -> dict[str, str]:
