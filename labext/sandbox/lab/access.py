@@ -156,11 +156,6 @@ def visible_places(session: Session, caller: Caller) -> Places:
     return found[0] if len(found) == 1 else found[0] & found[1]
 
 
-def visible_folders(session: Session, caller: Caller) -> frozenset[str]:
-    """The ids of the folders that the caller may see."""
-    return visible_places(session, caller).folders
-
-
 def check_places(places: Places, folder_id: str, project_id: str) -> None:
     """A folder or project that is asked for must be visible; a blank one is asked for by nobody.
 

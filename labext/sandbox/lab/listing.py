@@ -55,11 +55,11 @@ def page(
     after = _after(wanted, tenant_id, signer)
     if wanted.ids is not None:
         _check_ids(session, wanted.ids, folders)
-    total = session.scalar(select(func.count()).select_from(Sequence).where(*where))
-    column: InstrumentedAttribute[str] = getattr(Sequence, wanted.sort.column)
-    order = (column.desc(), Sequence.id.desc()) if wanted.sort.falling else (column, Sequence.id)
     # Plain columns: the session would look at each row. The long records are read for one page.
     connection = session.connection()
+    total = connection.scalar(select(func.count()).select_from(Sequence).where(*where))
+    column: InstrumentedAttribute[str] = getattr(Sequence, wanted.sort.column)
+    order = (column.desc(), Sequence.id.desc()) if wanted.sort.falling else (column, Sequence.id)
     statement = select(column, Sequence.id).where(*where, *after).order_by(*order)
     found = connection.execute(statement.limit(wanted.page_size + 1)).all()
     rows, more = found[: wanted.page_size], len(found) > wanted.page_size > 0

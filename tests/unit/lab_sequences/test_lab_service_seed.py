@@ -36,7 +36,7 @@ def person(session, handle, tenant=CAMPUS):
 
 
 def names_of(session, caller):
-    ids = access.visible_folders(session, caller)
+    ids = access.visible_places(session, caller).folders
     return {*session.scalars(select(Folder.name).where(Folder.id.in_(ids)))}
 
 
