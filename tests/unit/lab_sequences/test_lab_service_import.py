@@ -43,7 +43,7 @@ def put(own_lists, tmp_path):
         with own_lists.site.database.write() as session:
             creator = session.get_one(User, identifiers.of("ent", "campus", "guest"))
             home = session.get_one(Folder, own_lists.folder_ids[folder])
-            return add(session, home, path, creator)
+            return add(session, home, reading.entries(path), creator)
 
     return imported
 

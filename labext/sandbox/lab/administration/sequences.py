@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labext.sandbox.lab import importing
+from labext.sandbox.lab import importing, reading
 from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import place_of, tenant_of, user_of
 from labext.sandbox.lab.store import Folder
@@ -30,8 +30,10 @@ def import_file(
         NotFoundError: there is no such tenant, folder or user.
         ConflictError: several folders have the name.
     """
+    # Read first: it may take long, and nobody else can write within the transaction.
+    entries = reading.entries(file)
     with admin.database.write() as session:
         found = tenant_of(session, tenant)
         where = place_of(session, found, "folder", folder)
         assert isinstance(where, Folder)
-        return importing.add(session, where, file, user_of(session, found, creator))
+        return importing.add(session, where, entries, user_of(session, found, creator))
