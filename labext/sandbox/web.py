@@ -190,7 +190,11 @@ class FloodGuard:
         """
         allowance = self.take(identity)
         if not allowance.allowed:
-            raise HTTPException(429, "Too many requests.", headers=allowance.retry_after)
+            raise HTTPException(
+                429,
+                f"More than {allowance.limit} requests in {self.seconds:g} seconds; wait a little.",
+                headers=allowance.retry_after,
+            )
         return allowance
 
     def _sweep(self, now: float) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import orjson
 from fastapi import Depends, Request
 from fastapi.responses import Response
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from labext.sandbox.jobs import limits
@@ -38,13 +37,7 @@ def _caller(site: SiteOf, request: Request) -> Account:
         flood: FloodGuard = request.app.state.flood
         if site.rate == "named":
             flood.requests = limits.limit(session, "flood_requests")
-    allowance = flood.take(str(account.id))
-    if not allowance.allowed:
-        raise HTTPException(
-            429,
-            f"More than {allowance.limit} requests in {flood.seconds:g} seconds; wait a little.",
-            headers=allowance.retry_after,
-        )
+    flood.check(str(account.id))
     return account
 
 
