@@ -77,5 +77,6 @@ state and address: without credentials 401. A wrong method on the token endpoint
 
 **The log** has every call, refused ones too, before its answer goes out; what can't be logged is
 answered with 500. It has the acting user and app where they are known: at the token endpoint the
-app, with unknown credentials neither. It never has a query, a header's value or a body.
+app, with unknown credentials neither. It never has a query, a header's value or a body. The limit
+`audit_entries` says how many it keeps; then the oldest go.
 """

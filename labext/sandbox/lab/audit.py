@@ -9,19 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 from starlette.requests import Request
 
 from labext.redaction import mask
 from labext.sandbox.database import Database
 from labext.sandbox.lab.access import Caller
+from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.store import AuditEntry, now
 
 # Made once, and of the table alone: half the time of a call would go into them.
-_INSERT = insert(AuditEntry.__table__)  # type: ignore[arg-type]
+_TABLE = AuditEntry.__table__
+_INSERT = insert(_TABLE).returning(_TABLE.c.id)  # type: ignore[arg-type]
 
 LONGEST_PATH = 500
 """Characters of a path that are kept."""
+
+SWEPT_EVERY = 1000
+"""Calls after which those that are too many are forgotten."""
 
 
 @dataclass
@@ -62,4 +67,7 @@ class Entry:
         }
         # A call that changed nothing is worth no wait for the disk.
         with database.write(durable=False) as session:
-            session.connection().execute(_INSERT, values)
+            number: int = session.connection().execute(_INSERT, values).scalar_one()
+            if number % SWEPT_EVERY == 0:
+                kept = LIMITS.value(session, "audit_entries")
+                session.execute(delete(AuditEntry).where(AuditEntry.id <= number - kept))

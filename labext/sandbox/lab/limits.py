@@ -17,5 +17,9 @@ LIMITS = Limits(
         ),
         "rate_seconds": Bounds("seconds in which rate_requests are allowed", 10, 1, 24 * 3600),
         "token_seconds": Bounds("seconds that an app's access token is valid", 900, 1, YEAR),
+        # some 200 MB: the log may not fill the disk, since what can't be logged is not answered
+        "audit_entries": Bounds(
+            "calls that the log has, of all tenants; the oldest go", 1_000_000, 1, 10**9
+        ),
     },
 )

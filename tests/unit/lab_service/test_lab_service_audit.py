@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from labext.sandbox import database as database_module
 from labext.sandbox.lab import allowance
-from labext.sandbox.lab.store import AuditEntry, Limit
+from labext.sandbox.lab.store import AuditEntry, Limit, now
 from labext.sandbox.web import Allowance, FloodGuard
 
 
@@ -200,6 +200,21 @@ def test_calls_at_once_are_all_logged(world, kit):
         assert session.scalar(mine) == 12
 
 
+def test_the_log_forgets_the_oldest_calls_once_there_are_too_many(make_world):
+    world = make_world()
+    with world.database.write() as session:
+        tenant = world.tenant_id(session)
+        session.add(Limit(name="audit_entries", value=10))
+        # 990 is one too many once the thousandth call is there.
+        for number in (1, 989, 990, 991, 998):
+            said = {"time": now(), "method": "GET", "path": "/", "status": 200}
+            session.add(AuditEntry(id=number, tenant_id=tenant, **said))
+    world.campus.get("users/me")
+    assert [entry.id for entry in world.log(9)] == [1, 989, 990, 991, 998, 999]
+    world.campus.get("users/me")
+    assert [entry.id for entry in world.log(9)] == [991, 998, 999, 1000]
+
+
 class Clock:
     """Stands still until it is moved."""
 
@@ -304,9 +319,12 @@ def test_another_limit_holds_from_the_next_call_on(paced, kit):
     assert _left(world.campus.get("users/me", value)) == (60, 58, 26)
 
 
-def test_no_limit_where_the_sandbox_keeps_none(world, kit):
+def test_no_limit_where_the_sandbox_keeps_none(make_world, kit):
+    world = make_world("off")
+    with world.database.write() as session:
+        session.add(Limit(name="rate_requests", value=2))
     value = kit.basic(world.user("free@x.y"))
-    for _ in range(130):
+    for _ in range(5):
         told = world.campus.get("users/me", value)
         assert told.status == 200
     assert not [name for name in told.headers if name.startswith("x-rate")]
