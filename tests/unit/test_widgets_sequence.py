@@ -9,10 +9,11 @@ import pytest
 
 import labext_widgets
 from labext.errors import InputError
-from labext_widgets import placeholder, sequence
+from labext_widgets import placeholder
 from labext_widgets.front import FrontEnd
 from labext_widgets.sequence import LIVE, Selection, sequence_viewer
-from labext_widgets.sequence_record import molecule
+from labext_widgets.sequence import viewer as module
+from labext_widgets.sequence.molecule import molecule
 
 CIRCLE = {
     "id": "seq_1",
@@ -61,7 +62,7 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
         made.append(Shown(*given, **named))
         return made[-1]
 
-    monkeypatch.setattr(sequence, "front_end", lambda: FrontEnd.INTERACTIVE)
+    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
     monkeypatch.setattr(placeholder, "Placeholder", make)
     return made
 
@@ -218,7 +219,7 @@ def test_what_is_very_long_has_a_picture_and_no_live_map(cells: list[Shown]) -> 
 def test_a_terminal_has_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sequence, "front_end", lambda: FrontEnd.TERMINAL)
+    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.TERMINAL)
     sequence_viewer(CIRCLE)._ipython_display_()
     assert capsys.readouterr().out.splitlines() == [
         "pTiny: 23 bp, circular, 2 annotations; once cut by EcoRI",
@@ -231,8 +232,8 @@ def test_a_program_that_executes_it_gets_the_picture_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(sequence, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(sequence, "show", lambda html, text: shown.append((html, text)))
+    monkeypatch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(module, "show", lambda html, text: shown.append((html, text)))
     sequence_viewer(CIRCLE)._ipython_display_()
     ((html, text),) = shown
     assert html.count("<img ") == 1

@@ -9,8 +9,8 @@ from Bio import Restriction
 from Bio.Seq import Seq
 
 from labext.errors import InputError
-from labext_widgets.sequence_enzymes import COMMON, enzymes, named, sites, unique_cutters
-from labext_widgets.sequence_record import Molecule
+from labext_widgets.sequence.enzymes import COMMON, enzymes, named, sites, unique_cutters
+from labext_widgets.sequence.molecule import Molecule
 
 DRAWN = random.Random(9)
 BASES = "".join(DRAWN.choices("ACGT", k=4000))

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext_widgets.sequence_enzymes import COMMON, unique_cutters
-from labext_widgets.sequence_picture import html, picture, text
-from labext_widgets.sequence_record import Molecule, molecule
-from labext_widgets.sequence_svg import middle, spread
+from labext_widgets.sequence.enzymes import COMMON, unique_cutters
+from labext_widgets.sequence.molecule import Molecule, molecule
+from labext_widgets.sequence.picture import html, picture, text
+from labext_widgets.sequence.svg import middle, spread
 
 SVG = "{http://www.w3.org/2000/svg}"
 

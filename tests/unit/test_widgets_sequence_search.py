@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from labext.bases import reverse_complement
 from labext.errors import InputError
-from labext_widgets.sequence_record import Molecule
-from labext_widgets.sequence_search import IUPAC, Hit, search
+from labext_widgets.sequence.molecule import Molecule
+from labext_widgets.sequence.search import IUPAC, Hit, search
 
 JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"
 SCRIPT = """

@@ -1,4 +1,4 @@
-// Search on both strands by the rules of `labext_widgets.sequence_search`; a test compares the two.
+// Search on both strands by the rules of `labext_widgets.sequence.search`; a test compares the two.
 
 import { turned } from "./molecule.js";
 

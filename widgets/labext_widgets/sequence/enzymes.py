@@ -9,8 +9,8 @@ from functools import cache
 from labext.bases import reverse_complement
 from labext.errors import InputError
 from labext.wording import near, shown
-from labext_widgets.sequence_record import Molecule
-from labext_widgets.sequence_search import places
+from labext_widgets.sequence.molecule import Molecule
+from labext_widgets.sequence.search import places
 
 COMMON = (
     "EcoRI", "BamHI", "HindIII", "XhoI", "NdeI", "XbaI", "SalI", "PstI",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from labext.bases import reverse_complement
 from labext.errors import InputError
-from labext_widgets.sequence_record import Molecule
+from labext_widgets.sequence.molecule import Molecule
 
 IUPAC = {
     "A": "A", "C": "C", "G": "G", "T": "T", "M": "AC", "R": "AG", "W": "AT", "S": "CG", "Y": "CT",

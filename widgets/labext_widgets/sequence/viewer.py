@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labext.errors import InputError
-from labext_widgets import sequence_enzymes, sequence_picture, sequence_search
 from labext_widgets.displays import show
 from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.sequence_enzymes import Site
-from labext_widgets.sequence_record import Annotation, Molecule, molecule
-from labext_widgets.sequence_search import Hit
+from labext_widgets.sequence import picture
+from labext_widgets.sequence.enzymes import COMMON, Site, named, sites, unique_cutters
+from labext_widgets.sequence.molecule import molecule
+from labext_widgets.sequence.search import Hit, search
 
 LIVE = 100_000
 """Bases at most that the live view draws; of what is longer there is the picture, and `search`."""
@@ -69,11 +69,7 @@ class SequenceViewer:
         self.record = record
         self._on = molecule(record)
         self._selection: Selection | None = None
-        self._enzymes = (
-            sequence_enzymes.unique_cutters(self._on, sequence_enzymes.COMMON)
-            if enzymes is None
-            else sequence_enzymes.named(enzymes)
-        )
+        self._enzymes = unique_cutters(self._on, COMMON) if enzymes is None else named(enzymes)
         self._shown: list[Any] = []  # the placeholders of the cells that show it
 
     @property
@@ -88,7 +84,7 @@ class SequenceViewer:
 
     @enzymes.setter
     def enzymes(self, names: str | Iterable[str]) -> None:
-        self._enzymes = sequence_enzymes.named(names)
+        self._enzymes = named(names)
         self._tell({"chosen": self._sites(self._enzymes)})
         for each in self._shown:
             each.update(*self._drawn())
@@ -96,12 +92,12 @@ class SequenceViewer:
     @property
     def sites(self) -> list[Site]:
         """Where the enzymes cut, in the order of the molecule."""
-        found = [site for name in self._enzymes for site in sequence_enzymes.sites(self._on, name)]
+        found = [site for name in self._enzymes for site in sites(self._on, name)]
         return sorted(found, key=lambda each: (each.start, each.enzyme))
 
     def unique_cutters(self) -> tuple[str, ...]:
         """Return every known enzyme that cuts the molecule once."""
-        return sequence_enzymes.unique_cutters(self._on)
+        return unique_cutters(self._on)
 
     def select(self, start: int, end: int, strand: int = 1) -> Selection:
         """Select a range, in the live map too, and return it.
@@ -128,7 +124,7 @@ class SequenceViewer:
         Raises:
             InputError: the pattern is empty, or has a letter that IUPAC doesn't have.
         """
-        return sequence_search.search(self._on, pattern)
+        return search(self._on, pattern)
 
     def close(self) -> None:
         """End the live views; the pictures stay."""
@@ -137,11 +133,11 @@ class SequenceViewer:
 
     def __repr__(self) -> str:
         """One line, without the bases."""
-        return f"<SequenceViewer {sequence_picture.text(self._on, ())}>"
+        return f"<SequenceViewer {picture.text(self._on, ())}>"
 
     def __str__(self) -> str:
         """The molecule and its annotations, a line for each."""
-        return sequence_picture.table(self._on, self._enzymes)
+        return picture.table(self._on, self._enzymes)
 
     def _ipython_display_(self) -> None:
         front = front_end()
@@ -165,8 +161,8 @@ class SequenceViewer:
         if len(self._on) > LIVE:
             note = f"The live map is for {LIVE:,} bases at most; this is its picture."
         return (
-            sequence_picture.html(self._on, self._enzymes, note),
-            sequence_picture.text(self._on, self._enzymes),
+            picture.html(self._on, self._enzymes, note),
+            picture.text(self._on, self._enzymes),
         )
 
     def _state(self) -> dict[str, Any]:
@@ -182,7 +178,7 @@ class SequenceViewer:
         }
 
     def _sites(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        return [asdict(site) for name in names for site in sequence_enzymes.sites(self._on, name)]
+        return [asdict(site) for name in names for site in sites(self._on, name)]
 
     def _range(self, start: int, end: int, strand: int) -> Selection:
         if not (_is_whole(start) and _is_whole(end) and self._on.has(start, end)):
@@ -227,14 +223,3 @@ class SequenceViewer:
 
 def _is_whole(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
-__all__ = [
-    "Annotation",
-    "Hit",
-    "Molecule",
-    "Selection",
-    "SequenceViewer",
-    "Site",
-    "sequence_viewer",
-]

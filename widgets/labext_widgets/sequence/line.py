@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from labext_widgets import sequence_svg as svg
-from labext_widgets.sequence_enzymes import Site
-from labext_widgets.sequence_record import Annotation, Molecule
+from labext_widgets.sequence import svg
+from labext_widgets.sequence.enzymes import Site
+from labext_widgets.sequence.molecule import Annotation, Molecule
 
 _MARGIN, _ROW, _TALL, _LETTERS = 14.0, 16.0, 11.0, 32
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import cos, pi, sin
 from typing import NamedTuple
 
-from labext_widgets import sequence_svg as svg
-from labext_widgets.sequence_enzymes import Site
-from labext_widgets.sequence_record import Annotation, Molecule
+from labext_widgets.sequence import svg
+from labext_widgets.sequence.enzymes import Site
+from labext_widgets.sequence.molecule import Annotation, Molecule
 
 RADIUS, THICK, LANE, LANES = 130.0, 12.0, 16.0, 4
 _LETTERS, _GAP, _REACH = 23, 14.0, 36.0

@@ -16,7 +16,7 @@ from labext.bases import reverse_complement
 from labext.errors import InputError
 from labext_widgets.markup import plain
 
-_COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _PALETTE = ("#4e9fd1", "#5cad56", "#e08a3c", "#b07cc6", "#d9667b", "#3fada8", "#a8983a", "#8290d8")
 _LETTERS = re.compile(r"[A-Za-z*.-]*")
 
@@ -144,7 +144,7 @@ def _read(given: list[Any], on: Molecule) -> Iterator[Annotation | None]:
             end=end,
             strand=_sign(mark.get("strand")),
             color=color
-            if isinstance(color, str) and _COLOUR.fullmatch(color)
+            if isinstance(color, str) and _COLOR.fullmatch(color)
             else _PALETTE[number % len(_PALETTE)],
         )
 

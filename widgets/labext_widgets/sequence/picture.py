@@ -6,10 +6,10 @@ import base64
 from collections.abc import Sequence
 
 from labext.wording import count, listed
-from labext_widgets import sequence_circle, sequence_line
 from labext_widgets.markup import MUTED, UNTYPESET, div, escape
-from labext_widgets.sequence_enzymes import sites
-from labext_widgets.sequence_record import Annotation, Molecule
+from labext_widgets.sequence import circle, line
+from labext_widgets.sequence.enzymes import sites
+from labext_widgets.sequence.molecule import Annotation, Molecule
 
 DRAWN, LABELLED, CUTS = 400, 40, 40
 """How many annotations, names of annotations, and cut sites the picture has at most: the longest
@@ -38,18 +38,18 @@ def picture(on: Molecule, enzymes: Sequence[str]) -> str:
     labelled = {i for i, each in enumerate(shown) if id(each) in named}
     found = (sites(on, each) for each in enzymes)
     once = [each[0] for each in found if len(each) == 1][:CUTS]
-    draw = sequence_circle.draw if on.circular else sequence_line.draw
+    draw = circle.draw if on.circular else line.draw
     return draw(on, shown, labelled, once)
 
 
 def text(on: Molecule, enzymes: Sequence[str]) -> str:
     """Return one line: `pBAD30: 4,923 bp, circular, 10 annotations; once cut by EcoRI, NcoI`."""
-    line = f"{on.name}: {len(on):,} bp, {'circular' if on.circular else 'linear'}, "
-    line += count(len(on.annotations), "annotation")
+    told = f"{on.name}: {len(on):,} bp, {'circular' if on.circular else 'linear'}, "
+    told += count(len(on.annotations), "annotation")
     if on.left_out:
-        line += f", {count(on.left_out, 'mark')} outside the sequence left out"
+        told += f", {count(on.left_out, 'mark')} outside the sequence left out"
     once = [each for each in enzymes if len(sites(on, each)) == 1]
-    return f"{line}; once cut by {listed(once, 8)}" if once else line
+    return f"{told}; once cut by {listed(once, 8)}" if once else told
 
 
 def table(on: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
