@@ -19,6 +19,7 @@ _CAUSES = (
     "access was not granted to the organization or project, or what was asked for does not exist, "
     "or it is not visible"
 )
+"""What a 403 may mean (contract, Errors): the platform's own words seldom tell them apart."""
 
 _REFUSED = {
     "key": (
@@ -39,7 +40,7 @@ _NO_WAY = "asks who you are", "Sign in: `%lab login`."
 
 _WHOM = {
     "key": "an administrator of the platform to grant you access",
-    "oauth": "an administrator to grant the app access to the organization or project",
+    "oauth": "an administrator to grant the app access",
     "oidc": "an administrator of the platform to grant you access",
 }
 
@@ -55,8 +56,8 @@ def explainer(method: str | None) -> Callable[[Failure], LabextError | None]:
             case 403:
                 whom = _WHOM.get(method or "", "an administrator of the platform for access")
                 return AccessError(
-                    _said(failure, f"The lab platform refuses to {_asked(failure)}: {_CAUSES}"),
-                    f"Ask {whom}; API access may also be restricted to certain IP addresses.",
+                    _said(failure, f"The lab platform refuses to {_asked(failure)}"),
+                    f"Ask {whom}: {_CAUSES}, or API access is restricted to certain IP addresses.",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
                 return NotFoundError(

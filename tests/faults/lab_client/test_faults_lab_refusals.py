@@ -151,9 +151,9 @@ def test_a_403_names_the_three_causes(tenant: Any, by_app: bool) -> None:
     lab = tenant.client(tenant.app() if by_app else None)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
-    told = caught.value.what
-    for cause in ("organization or project", "does not exist", "not visible", "You may not"):
-        assert cause in told
+    assert caught.value.what == "The lab platform refuses to list sequences (“You may not”)."
+    for cause in ("organization or project", "does not exist", "not visible"):
+        assert cause in caught.value.next_step
     assert ("the app" in caught.value.next_step) is by_app
     assert "IP addresses" in caught.value.next_step
     assert tenant.count("dna-sequences") == 1
