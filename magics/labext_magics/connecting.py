@@ -6,16 +6,21 @@ service is asked whether it accepts what is known.
 
 from __future__ import annotations
 
+import re
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labext import config, secret_store
 from labext.config import SANDBOX, Connection, Service
-from labext.errors import AccessError, InputError, SetupError, SignInError
+from labext.errors import AccessError, InputError, LabextError, SetupError, SignInError
 from labext.secret_store import from_environment
 from labext_magics import asking, output, secrets
 from labext_magics.methods import Method
+
+_LIKE_ADDRESS = re.compile(r"[:/]|^localhost$|\.[A-Za-z]{2,}$")
+"""A name with one of these is more likely an address without its scheme."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,11 @@ class SignIn:
     def _by_name(self, name: str) -> Connection:
         if name not in config.profiles():
             secrets.refuse_value(name, self.service)
+            if _LIKE_ADDRESS.search(name):
+                raise SetupError(
+                    f"There is no profile {name}, and an address begins with https://.",
+                    f"Write `%{self.service} connect https://{name}`.",
+                )
         return config.connection(self.service, name)
 
     def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
@@ -178,12 +188,25 @@ class SignIn:
         try:
             return target, self.accepts(target if known else replace(target, secrets={})), False
         except (SignInError, AccessError) as refusal:
-            if known and (isinstance(refusal, AccessError) or method.is_given(target)):
+            if known and isinstance(refusal, AccessError):
                 raise
+            if known and (held := method.held_by(target)):
+                step = f"{held} of the environment has it; change that, and run this line again."
+                raise _advised(refusal, step) from None
             if known:
                 output.say(f"T{method.the[1:]} that was kept is not accepted.")
         asked = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
-        return asked, self.accepts(asked), True
+        try:
+            return asked, self.accepts(asked), True
+        except SignInError as refusal:
+            step = f"Run this line again, and give another {method.bare}."
+            raise _advised(refusal, step) from None
+
+
+def _advised(refusal: LabextError, next_step: str) -> LabextError:
+    """Return a refusal with the next step of whoever isn't connected yet."""
+    told = {name: getattr(refusal, name) for name in ("status", "method", "path", "server")}
+    return type(refusal)(refusal.what, next_step, **told)
 
 
 def _by_method(target: Connection, method: str | None, user: str | None = None) -> Connection:
@@ -225,4 +248,10 @@ def _same(one: str, other: str) -> bool:
 def _file(path: Path) -> Path:
     if not path.is_file():
         raise InputError(f"There is no file {path}.", "Give the path of a PEM file.")
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError as error:  # an SSLError is one
+        raise InputError(
+            f"The file {path} holds no certificate.", "Give the path of a PEM file."
+        ) from error
     return path.absolute()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from labext import config
-from labext.config import SANDBOX, Connection, Service
+from labext.config import Connection, Service
 from labext.errors import SetupError
 from labext.secret_store import OPEN, from_environment, keep_masked, variable
 from labext_magics import asking
@@ -35,22 +34,25 @@ class Method:
     source: str = ""
 
     @property
+    def bare(self) -> str:
+        """The noun without its article."""
+        return self.noun.partition(" ")[2]
+
+    @property
     def the(self) -> str:
         """The noun with the other article."""
-        return f"the {self.noun.partition(' ')[2]}"
+        return f"the {self.bare}"
 
     def is_known(self, target: Connection) -> bool:
         """Say whether all that it needs is known."""
         return all(name in target.secrets for name in self.asked)
 
-    def is_given(self, target: Connection) -> bool:
-        """Say whether its secrets are the environment's, or the sandbox's own."""
-        sandbox = config.known(self.service, SANDBOX) if target.profile == SANDBOX else None
-        return all(
-            target.secrets[name]
-            in (from_environment(self.service, name), sandbox and sandbox.secrets.get(name))
-            for name in self.asked
-        )
+    def held_by(self, target: Connection) -> str:
+        """Return the variables of the environment that all its secrets are from; else nothing."""
+        names = [variable(self.service, name) for name in self.asked]
+        given = {name: from_environment(self.service, name) for name in self.asked}
+        same = all(target.secrets[name] == value for name, value in given.items())
+        return " and ".join(names) if same else ""
 
     def ask(self, url: str) -> dict[str, str]:
         """Ask the user for what it needs.

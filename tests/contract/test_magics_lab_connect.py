@@ -8,7 +8,7 @@ import getpass
 import json
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,9 +213,38 @@ def test_the_environments_key_comes_first(
     run(f"%lab connect {address}")
     assert who(run)["email"] == STUDENT
     monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
-    with pytest.raises(SignInError, match="does not accept the API key"):
+    with pytest.raises(SignInError, match="does not accept the API key") as caught:
         run(f"%lab connect {address}")
+    assert caught.value.next_step.startswith("LABEXT_LAB_API_KEY of the environment")
+    assert caught.value.status == 401
     assert not user.unseen
+
+
+def test_a_refused_key_is_asked_for_by_the_same_line(
+    sandbox: Run, box: Sandbox, address: str, user: User
+) -> None:
+    user.answers = [WRONG, box.lab.api_key]
+    with pytest.raises(SignInError, match="does not accept the API key") as caught:
+        sandbox(f"%lab connect {address}")
+    assert caught.value.next_step == "Run this line again, and give another key."
+    assert status(sandbox)["profile"] == "sandbox", "nothing has changed"
+    sandbox(f"%lab connect {address}")
+    assert status(sandbox)["profile"] != "sandbox"
+
+
+def test_the_sandboxs_own_key_may_be_replaced(
+    sandbox: Run, box: Sandbox, user: User, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    known = config.known("lab")
+    stale = replace(known, secrets={**known.secrets, "api_key": WRONG})
+    user.answers = [box.lab.api_key]
+    with monkeypatch.context() as patch:
+        patch.setattr(config, "known", lambda *_: stale)
+        sandbox("%lab login")
+    assert "The key that was kept is not accepted." in capsys.readouterr().out
+    assert len(user.unseen) == 1
+    assert who(sandbox)["email"] == STUDENT
 
 
 def test_the_environments_key_goes_to_the_environments_address_only(
@@ -405,6 +434,13 @@ def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
         ("%lab connect odd", "'magic' is no way to sign in"),
         ("%lab connect URL --method magic", "key or oauth or oidc"),
         ("%lab connect nosuch", "no profile nosuch"),
+        ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
+        ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
+        ("%lab connect https://", "begins with https://, a host"),
+        (
+            "%lab connect https://lab.example.org --ca-bundle junk.pem",
+            "junk.pem holds no certificate",
+        ),
         ("%lab login --user ada@example.org", "no app was asked for"),
         ("%lab login --method key --user ada@example.org", "no app was asked for"),
     ],
@@ -415,6 +451,7 @@ def test_what_does_not_go_together(
     config.save_profile("other", "lab", "https://lab.example.org")
     config.save_profile("jobs", "jobs", "https://jobs.example.org/api/")
     config.save_profile("odd", "lab", "https://lab.example.org", {"method": "magic"})
+    Path("junk.pem").write_text("no certificate")
     with pytest.raises((InputError, SetupError), match=what):
         sandbox(line.replace("URL", address))
     assert who(sandbox)["email"] == STUDENT
