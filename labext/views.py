@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from typing import Any, Self
 
 import pandas as pd
@@ -31,6 +32,22 @@ class Shown(pd.DataFrame):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         return pd.DataFrame, (), plain(self).__getstate__()  # read without labext, too
+
+
+class Facts(Shown):
+    """What is told of one thing, a value a row, each shown whole."""
+
+    def __repr__(self) -> str:
+        return self.to_string() if len(self) else super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        with pd.option_context("display.max_colwidth", None):
+            return plain(self)._repr_html_()  # type: ignore[operator, no-any-return]
+
+
+def facts(told: Mapping[str, str], of: str) -> Facts:
+    """Return what is told of one thing, by what each value is."""
+    return Facts({"value": list(told.values())}, index=pd.Index(list(told), name=of))
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -39,6 +39,8 @@ def status(call: Call) -> pd.DataFrame:
     """Return where the service is, and what it has: never a secret."""
     import pandas as pd
 
+    from labext.views import facts
+
     found, jobs = call.session.connected("jobs")
     tools = sum(1 for _ in jobs.iter_tools())
     listed = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
@@ -55,7 +57,7 @@ def status(call: Call) -> pd.DataFrame:
         "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
         **{f"  {state}": f"{number:,}" for state, number in states.most_common()},
     }
-    return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="jobs"))
+    return facts(rows, "jobs")
 
 
 def _accepts(target: Connection) -> str:

@@ -32,7 +32,8 @@ def whoami(call: Call) -> pd.DataFrame:
 
     found, lab = call.session.connected("lab")
     who = lab.whoami()
-    output.say(f"{described(who)}, at {found.base_url}")
+    said = described(who)
+    output.say(f"{said if who.known else said[0].upper() + said[1:]}, at {found.base_url}")
     row = {
         "name": who.name,
         "email": who.email,
@@ -48,9 +49,8 @@ def status(call: Call) -> pd.DataFrame:
 
     A tenant that refuses the caller still answers; one that doesn't is an error.
     """
-    import pandas as pd
-
     from labext.config import connection
+    from labext.views import facts
 
     found = connection("lab")
     rows = {
@@ -58,17 +58,21 @@ def status(call: Call) -> pd.DataFrame:
         "address": found.base_url,
     }
     try:
-        rows |= _told(call.lab)
-    except (SignInError, AccessError) as error:
+        lab = call.lab
+        rows |= {"answers": "yes, and accepts the caller", "signed in as": described(lab.whoami())}
+        rows |= _standing(lab)
+    except SignInError as error:
         rows["signed in as"] = "nobody"
         output.say(f"{error.what} {error.next_step}")
-    return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="lab"))
+    except AccessError as error:  # it may know who asks all the same, as an app without a grant
+        rows["answers"] = "yes, and refuses the caller"
+        output.say(f"{error.what} {error.next_step}")
+    return facts(rows, "lab")
 
 
-def _told(lab: LabClient) -> dict[str, str]:
-    """Return what the tenant tells of the caller."""
-    who, standing = lab.whoami(), lab.standing()
-    rows = {"answers": "yes, and accepts the caller", "signed in as": described(who)}
+def _standing(lab: LabClient) -> dict[str, str]:
+    """Return what the tenant lets the caller see, and how much more it may ask."""
+    standing, rows = lab.standing(), {}
     if (seconds := lab.token_expires_in) is not None:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
     if (rate := standing.rate) is not None:

@@ -76,13 +76,13 @@ def _sandbox(data_dir: Path | None, **options: Any) -> Sandbox:
 
 
 def _frame(found: SandboxStatus) -> pd.DataFrame:
-    import pandas as pd
+    from labext.views import facts
 
     rows = {"state": found.state, **found.addresses, "data": str(found.data_dir)}
     if found.running:
         rows["limits"] = str(found.rate)
         rows["jobs at once"] = str(found.workers or "one a core")
-    return pd.DataFrame({"value": list(rows.values())}, index=pd.Index(list(rows), name="sandbox"))
+    return facts(rows, "sandbox")
 
 
 COMMANDS = (

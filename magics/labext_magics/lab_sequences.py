@@ -91,7 +91,7 @@ COMMANDS = (
             Parameter("name-includes", kinds.text(), "only those with this text in their name"),
             Parameter("names", kinds.words("A,B,…"), "only those of these names"),
             Parameter("ids", kinds.words("ID,ID,…"), "only those with these ids"),
-            Parameter("bases", kinds.text("BASES"), "only those with these bases"),
+            Parameter("bases", kinds.text(), "only those that are these bases, on either strand"),
             Parameter("folder", kinds.text("ID"), "only this folder's", dest="folder_id"),
             Parameter("project", kinds.text("ID"), "only this project's", dest="project_id"),
             Parameter("schema", kinds.text("ID"), "only those of this schema", dest="schema_id"),

@@ -26,10 +26,10 @@ def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
         return value
     if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
         return pd.DataFrame(value)
-    raise InputError(
-        f"`--from` takes {wanted}, not {_article(type(value).__name__)}.",
-        "Make a frame of it first: `pd.DataFrame(…)`.",
-    )
+    step = "Make a frame of it first: `pd.DataFrame(…)`."
+    if isinstance(value, pd.Series):
+        step = "Two brackets keep a frame: `frame.iloc[[0]]` one row, `frame[['name']]` a column."
+    raise InputError(f"`--from` takes {wanted}, not {_article(type(value).__name__)}.", step)
 
 
 def _article(noun: str) -> str:
