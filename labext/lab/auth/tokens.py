@@ -58,10 +58,6 @@ class TokenEndpoint:
             service="lab platform",
         )
 
-    def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        self._transport.close()
-
     def token(self) -> Token:
         """Ask for a token.
 
@@ -70,6 +66,13 @@ class TokenEndpoint:
             AccessError: it does, and gives no tokens to the app or to this address.
             ServiceError: its answer makes no sense.
         """
+        try:
+            return token_of(self._answer())
+        finally:
+            self._transport.close()  # the next one is asked for in a quarter of an hour
+
+    def _answer(self) -> Any:
+        """Ask in the way that is known to work, or else in each."""
         refused: LabextError | None = None
         for basic in self._ways:
             try:
@@ -81,7 +84,7 @@ class TokenEndpoint:
                     raise
             else:
                 self._ways = [basic]
-                return token_of(answer)
+                return answer
         raise refused or SignInError("There is no way to ask for a token.", _CHECK)
 
     def _asked(self, basic: bool) -> Any:
