@@ -3,13 +3,11 @@
 
 export const mod = (a, n) => ((a % n) + n) % n;
 
-const PAIRS = Object.fromEntries(
-  [..."ATGCMKRYWWSSVBHDNN"].reduce((found, letter, i, all) => {
-    if (i % 2 === 0) found.push([letter, all[i + 1]], [all[i + 1], letter]);
-    return found;
-  }, []),
-);
-PAIRS.U = "A";
+const PAIRS = { U: "A" };
+for (const [one, other] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
+  PAIRS[one] = other;
+  PAIRS[other] = one;
+}
 for (const [one, other] of Object.entries(PAIRS)) PAIRS[one.toLowerCase()] = other.toLowerCase();
 
 export const complement = (bases) => Array.from(bases, (base) => PAIRS[base] ?? base).join("");

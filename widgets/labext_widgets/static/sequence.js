@@ -25,13 +25,11 @@ function addStyle(id, css) {
 
 // js/sequence/molecule.js
 var mod = (a, n) => (a % n + n) % n;
-var PAIRS = Object.fromEntries(
-  [..."ATGCMKRYWWSSVBHDNN"].reduce((found, letter, i, all) => {
-    if (i % 2 === 0) found.push([letter, all[i + 1]], [all[i + 1], letter]);
-    return found;
-  }, [])
-);
-PAIRS.U = "A";
+var PAIRS = { U: "A" };
+for (const [one, other] of ["AT", "CG", "MK", "RY", "WW", "SS", "VB", "HD", "NN"]) {
+  PAIRS[one] = other;
+  PAIRS[other] = one;
+}
 for (const [one, other] of Object.entries(PAIRS)) PAIRS[one.toLowerCase()] = other.toLowerCase();
 var complement = (bases) => Array.from(bases, (base) => PAIRS[base] ?? base).join("");
 var turned = (bases) => Array.from(complement(bases)).reverse().join("");
