@@ -169,6 +169,8 @@ def _config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         ws="none",
+        # Whoever asks is who is connected: else everybody here could write its own address.
+        proxy_headers=False,
         timeout_graceful_shutdown=2,
         # Longer than a watcher's longest interval, so that it keeps its connection.
         timeout_keep_alive=75,

@@ -104,3 +104,15 @@ def test_only_addresses_within_the_ranges_are_let_in(own, kit, runner):
         there = kit.Api(own, "clinic", address="127.0.0.2")
         assert there.get("users/me", kit.basic(key)).status_code == 200
     assert outside.get("users/me", credentials[0]).status_code == 200
+
+
+def test_an_address_that_the_caller_writes_itself_is_not_believed(own, kit, runner):
+    """Proxies name the caller's address in headers; there is none before the sandbox."""
+    email, key = runner.user()
+    told = {"X-Forwarded-For": "192.0.2.7", "X-Real-IP": "192.0.2.7", "Forwarded": "for=192.0.2.7"}
+    api = kit.Api(own, address="127.0.0.1")
+    with runner.open_to(["192.0.2.0/24"]):
+        refused = api.ask("GET", "users/me", kit.basic(key), headers=told)
+        assert "IP address" in kit.message(refused, 403)
+    (entry,) = runner.logged(user=email, limit=1)
+    assert (entry["status"], entry["address"]) == (403, "127.0.0.1")
