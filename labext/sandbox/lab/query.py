@@ -24,6 +24,7 @@ from labext.wording import shown
 LARGEST_PAGE = 100
 PAGE = 50
 MOST_NAMES = 100
+MOST_BOUNDS = 20
 
 NOT_ARCHIVED, ANY_ARCHIVED = "NOT_ARCHIVED", "ANY_ARCHIVED"
 EITHER = "ANY_ARCHIVED_OR_NOT_ARCHIVED"
@@ -100,8 +101,8 @@ def parse(given: Mapping[str, str]) -> Query:
         next_token=given.get("nextToken", ""),
         sort=_sort(given),
         ids=_list(given, "ids"),
-        name=_text(given, "name"),
-        name_includes=_part_of_name(given),
+        name=_name(given, "name"),
+        name_includes=_name(given, "nameIncludes"),
         names=_names(given),
         bases=_text(given, "bases"),
         folder_id=_text(given, "folderId"),
@@ -127,11 +128,17 @@ def _text(given: Mapping[str, str], name: str) -> str | None:
     return value
 
 
-def _part_of_name(given: Mapping[str, str]) -> str | None:
-    value = _text(given, "nameIncludes")
-    if value is not None and len(value) > LONGEST_NAME:
-        raise invalid(f"nameIncludes is longer than any name, {LONGEST_NAME} characters.")
+def _name(given: Mapping[str, str], name: str) -> str | None:
+    value = _text(given, name)
+    if value is not None:
+        _check_length(name, value)
     return value
+
+
+def _check_length(name: str, value: str) -> None:
+    """Databases search for no text of just any length."""
+    if len(value) > LONGEST_NAME:
+        raise invalid(f"{name} is longer than any name, {LONGEST_NAME} characters.")
 
 
 def _list(given: Mapping[str, str], name: str) -> tuple[str, ...] | None:
@@ -153,6 +160,8 @@ def _names(given: Mapping[str, str]) -> tuple[str, ...] | None:
     found = _list(given, "names.anyOf")
     if found is not None and len(found) > MOST_NAMES:
         raise invalid(f"names.anyOf has {len(found)} names, and {MOST_NAMES} are the most.")
+    for each in found or ():
+        _check_length("names.anyOf", each)
     return found
 
 
@@ -178,7 +187,10 @@ def _times(given: Mapping[str, str], name: str) -> tuple[Bound, ...]:
     value = _text(given, name)
     if value is None:
         return ()
-    return tuple(_bound(part.strip(), name) for part in re.split(r"\sAND\s", value))
+    parts = re.split(r"\sAND\s", value)
+    if len(parts) > MOST_BOUNDS:
+        raise invalid(f"{name} has {len(parts)} bounds, and {MOST_BOUNDS} are the most.")
+    return tuple(_bound(part.strip(), name) for part in parts)
 
 
 def _bound(text: str, name: str) -> Bound:

@@ -316,8 +316,8 @@ BAD = {
     "sort": ["", "length", "name:up", "name:", "name:asc:desc", "modifiedat"],
     "nextToken": ["x", "a.b"],
     "ids": ["", " ", ",", "seq_a,,seq_b", '"seq_a', "a\nb"],
-    "names.anyOf": ["", ",", ",".join(f"n{n}" for n in range(101))],
-    "name": ["", "  ", "a\0b"],
+    "names.anyOf": ["", ",", ",".join(f"n{n}" for n in range(101)), f"n,{'x' * 60_000}"],
+    "name": ["", "  ", "a\0b", "x" * 60_000],
     "nameIncludes": ["", "x" * 300],
     "bases": [""],
     "folderId": [""],
@@ -326,7 +326,12 @@ BAD = {
     "creatorIds": ["", "a,,b"],
     "archiveReason": [""],
     "createdAt": ["", "2024-01-01", "> yesterday", "=> 2024-01-01", "> 2024-13-01", "> "],
-    "modifiedAt": ["> 2024-01-01 AND", "> 2024-01-01 AND 2025-01-01", "> 0001-01-01T00:00+14:00"],
+    "modifiedAt": [
+        " AND ".join(["> 2024-01-01"] * 2000),
+        "> 2024-01-01 AND",
+        "> 2024-01-01 AND 2025-01-01",
+        "> 0001-01-01T00:00+14:00",
+    ],
     "returning": ["", "id", "dnaSequences.nothing", "dnaSequences.", "dnaSequences..id", "x.id"],
 }
 
