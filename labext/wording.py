@@ -1,4 +1,4 @@
-"""Pieces of a message's sentence: near names, quoted values, counts, lists that are cut."""
+"""Pieces of a message's sentence: near names, quoted values, counts, nouns, lists that are cut."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ def shown(value: object) -> str:
 def count(number: int, noun: str) -> str:
     """Return `1 file`, `2 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def article(noun: str) -> str:
+    """Return a noun with its article: `a key`, `an ID token`."""
+    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+
+
+def sentence(words: str) -> str:
+    """Return words as a sentence begins; capitals within stay."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def listed(words: Iterable[str], most: int = 5) -> str:

@@ -155,12 +155,12 @@ class SignIn:
         if save is not None:
             config.save_profile(save, self.service, accepted.base_url, accepted.options)
         if typed and own and method.lasting and not keep:
-            keep = asking.agreed(f"Keep {method.the} in the keyring?")
+            keep = asking.agreed(f"Keep the {method.noun} in the keyring?")
         held = ""
         if keep and not _keep(accepted, method):
-            held = f" There is no keyring here: {method.the} is held for this session only."
+            held = f" There is no keyring here: the {method.noun} is held for this session only."
         elif typed and target.profile is None and method.lasting:
-            held = f" {to_keep} keeps {method.the} for other sessions."
+            held = f" {to_keep} keeps the {method.noun} for other sessions."
         _use(accepted)
         output.say(f"Connected to {accepted.base_url}: {said}.{held}")
 
@@ -194,12 +194,12 @@ class SignIn:
                 step = f"{held} of the environment has it; change that, and run this line again."
                 raise _advised(refusal, step) from None
             if known:
-                output.say(f"T{method.the[1:]} that was kept is not accepted.")
+                output.say(f"The {method.noun} that was kept is not accepted.")
         asked = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
         try:
             return asked, self.accepts(asked), True
         except SignInError as refusal:
-            step = f"Run this line again, and give another {method.bare}."
+            step = f"Run this line again, and give another {method.noun}."
             raise _advised(refusal, step) from None
 
 

@@ -68,4 +68,4 @@ def _accepts(target: Connection) -> str:
         return wording.count(sum(1 for _ in client.iter_tools()), "tool")
 
 
-SIGN_IN = SignIn("jobs", (Method("jobs", "key", "a key", {"api_key": "Key"}),), _accepts)
+SIGN_IN = SignIn("jobs", (Method("jobs", "key", "key", {"api_key": "key"}),), _accepts)

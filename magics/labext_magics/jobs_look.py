@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import JobFailedError
 from labext.progress import Outcome, Progress
 from labext_magics import output
@@ -33,7 +34,7 @@ def tool(call: Call, *, tool: str) -> pd.DataFrame:
         output.say(f"{tool}: {description}")
     named = [("Paper", found.attrs.get("paper")), ("source", found.attrs.get("github"))]
     if told := "; ".join(f"{what}: {address}" for what, address in named if address):
-        output.say(told[0].upper() + told[1:])
+        output.say(wording.sentence(told))
     return found
 
 

@@ -15,18 +15,18 @@ from labext_magics.methods import Method
 from labext_magics.options import CA_BUNDLE, KEEP, SAVE, WHERE
 
 METHODS = (
-    Method("lab", "key", "a key", {"api_key": "API key"}, option="--method key"),
+    Method("lab", "key", "key", {"api_key": "API key"}, option="--method key"),
     Method(
         "lab",
         "oauth",
-        "a client secret",
-        {"client_id": "Client ID", "client_secret": "Client secret"},
+        "client secret",
+        {"client_id": "client ID", "client_secret": "client secret"},
         option="--method oauth",
     ),
     Method(
         "lab",
         "oidc",
-        "an ID token",
+        "ID token",
         {"id_token": "ID token"},
         lasting=False,
         option="--method oidc",

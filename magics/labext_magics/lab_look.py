@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from labext import wording
 from labext.errors import AccessError, SignInError
 from labext_magics import output
 from labext_magics.dispatch import Call
@@ -33,7 +34,7 @@ def whoami(call: Call) -> pd.DataFrame:
     found, lab = call.session.connected("lab")
     who = lab.whoami()
     said = described(who)
-    output.say(f"{said if who.known else said[0].upper() + said[1:]}, at {found.base_url}")
+    output.say(f"{said if who.known else wording.sentence(said)}, at {found.base_url}")
     row = {
         "name": who.name,
         "email": who.email,

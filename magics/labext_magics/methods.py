@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from labext import wording
 from labext.config import Connection, Service
 from labext.errors import SetupError
 from labext.secret_store import OPEN, from_environment, keep_masked, variable
@@ -18,8 +19,8 @@ class Method:
     Attributes:
         service: which one.
         name: as the option `method` holds it.
-        noun: what one signs in with, with its article: `a key`.
-        asked: how each of its secrets is asked for, by the name it has in the secret store.
+        noun: what one signs in with.
+        asked: what each of its secrets is called, by the name it has in the secret store.
         lasting: it is of use in another session; else nobody is asked whether to keep it.
         option: what chooses it on a line, if it isn't the first.
         source: where one is got, as a sentence, if that isn't plain.
@@ -32,16 +33,6 @@ class Method:
     lasting: bool = True
     option: str = ""
     source: str = ""
-
-    @property
-    def bare(self) -> str:
-        """The noun without its article."""
-        return self.noun.partition(" ")[2]
-
-    @property
-    def the(self) -> str:
-        """The noun with the other article."""
-        return f"the {self.bare}"
 
     def is_known(self, target: Connection) -> bool:
         """Say whether all that it needs is known."""
@@ -64,15 +55,11 @@ class Method:
         for name, noun in self.asked.items():
             ask = asking.seen if name in OPEN else asking.unseen
             try:
-                typed[name] = ask(f"{noun} for {url}: ")
+                typed[name] = ask(f"{wording.sentence(noun)} for {url}: ")
             except asking.NobodyError as nobody:
                 raise self._unasked(url) from nobody
             if not typed[name]:
-                raise SetupError(
-                    f"No {noun[0].lower() if noun[1:2].islower() else noun[0]}{noun[1:]} was "
-                    "given.",
-                    "Run the line again and type it.",
-                )
+                raise SetupError(f"No {noun} was given.", "Run the line again and type it.")
         keep_masked(typed)
         return typed
 
@@ -81,10 +68,11 @@ class Method:
         if self.lasting:
             option = f" {self.option}" if self.option else ""
             step += (
-                f", or keep {self.the} in the keyring: run `%{self.service} connect URL --save "
-                f"NAME{option} --keep` once where you can type"
+                f", or keep the {self.noun} in the keyring: run `%{self.service} connect URL "
+                f"--save NAME{option} --keep` once where you can type"
             )
         return SetupError(
-            f"The service at {url} needs {self.noun}, and there is nobody here to ask for it.",
+            f"The service at {url} needs {wording.article(self.noun)}, and there is nobody here to "
+            "ask for it.",
             f"{step}. {self.source}".rstrip(),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +30,4 @@ def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
     step = "Make a frame of it first: `pd.DataFrame(…)`."
     if isinstance(value, pd.Series):
         step = "Two brackets keep a frame: `frame.iloc[[0]]` one row, `frame[['name']]` a column."
-    raise InputError(f"`--from` takes {wanted}, not {_article(type(value).__name__)}.", step)
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[:1].lower() in "aeiou" else f"a {noun}"
+    raise InputError(f"`--from` takes {wanted}, not {wording.article(type(value).__name__)}.", step)

@@ -35,3 +35,11 @@ def test_a_long_value_is_cut() -> None:
     assert wording.shown("a") == '"a"'
     assert wording.shown(3) == '"3"'
     assert len(wording.shown("x" * 1000)) == 60
+
+
+def test_a_noun_has_its_article_and_a_sentence_its_capital() -> None:
+    assert wording.article("key") == "a key"
+    assert wording.article("ID token") == "an ID token"
+    assert wording.sentence("ID token of an app") == "ID token of an app"
+    assert wording.sentence("unknown") == "Unknown"
+    assert wording.sentence("") == ""

@@ -127,7 +127,7 @@ def _check_cells(
         said = "; ".join(faults)
         fill = "Fill it, or leave the row out" if empty == 1 else "Fill them, or leave the rows out"
         raise InputError(
-            f"{said[0].upper()}{said[1:]}.",
+            f"{wording.sentence(said)}.",
             f"{fill}: {_without(needed, blank)}.",
         )
 
