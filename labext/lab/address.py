@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from labext.config import clean_url
+from labext.errors import InputError
 
 _API = "/api/v2"
 
@@ -24,6 +25,19 @@ def tenant_in(url: str) -> str:
     before, found, _ = url.partition(f"{_API}/")
     parts = urlsplit(url)
     return before if found else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def check_https(url: str) -> None:
+    """Check that what signs a request goes by HTTPS, also where plain `requests` sends it.
+
+    Raises:
+        InputError: it would not.
+    """
+    if urlsplit(url).scheme != "https":
+        raise InputError(
+            "What signs in to the lab platform is sent by HTTPS alone: nothing was sent.",
+            "Begin the address with https://.",
+        )
 
 
 def api_of(tenant: str) -> str:

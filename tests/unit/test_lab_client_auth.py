@@ -151,8 +151,8 @@ def test_credentials_are_for_one_tenant() -> None:
         signed(auth, "https://clinic.example/api/v2/users/me")
 
 
-def test_a_token_is_sent_by_https_alone() -> None:
-    for auth in (ClientCredentials("id", "secret"), IdToken(jwt())):
+def test_nothing_signs_in_but_by_https() -> None:
+    for auth in (ApiKey(KEY), ClientCredentials("id", "secret"), IdToken(jwt())):
         with pytest.raises(InputError, match="nothing was sent"):
             signed(auth, "http://lab.example/api/v2/users/me")
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 
+from requests import PreparedRequest
+
 from labext.errors import InputError
+from labext.lab.address import check_https
 from labext.transport.auth import BasicKey, clean_secret
 
 _HEADER = re.compile(r"(?i)(?:authorization\s*:|basic\s|bearer\s)")
@@ -32,6 +35,11 @@ class ApiKey(BasicKey):
             raise InputError(*wrong)
         super().__init__(key)
         self.identity = f"key {sha256(key.encode()).hexdigest()[:16]}"
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        check_https(request.url or "")
+        return super().__call__(request)
 
 
 def _wrong(key: str) -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from requests import PreparedRequest, Response
 
-from labext.errors import InputError
+from labext.lab.address import check_https
 from labext.transport.auth import Fetched
 from labext.transport.session import origin
 
@@ -39,11 +39,7 @@ class RenewedBearer(Fetched):
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the header."""
         url = request.url or ""
-        if origin(url)[0] != "https":
-            raise InputError(
-                "The lab platform's tokens are sent by HTTPS alone: nothing was sent.",
-                "Begin the address with https://.",
-            )
+        check_https(url)
         with self._lock:
             request.headers["Authorization"] = f"{_PREFIX}{self._token(url)}"
         hook = partial(self._answered, home=origin(url))
