@@ -20,6 +20,7 @@ A, B = {"id": "seq_1"}, {"id": "seq_2"}
         ({"dnaSequences": [A, B], "nextToken": "t"}, [A, B], "t"),
         ({"dnaSequences": [A], "nextToken": ""}, [A], ""),
         ({"dnaSequences": [A], "nextToken": None}, [A], ""),
+        ({"dnaSequences": [A], "nextToken": False}, [A], ""),
         ({"dnaSequences": [A]}, [A], ""),
         ({"dnaSequences": [], "nextToken": ""}, [], ""),
         ({"dnaSequences": [A], "others": [B], "nextToken": 7}, [A], "7"),

@@ -18,6 +18,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.lab import ClientCredentials
+from labext.redaction import mask
 from labext.transport import Rate
 
 
@@ -281,3 +282,12 @@ def test_the_secret_shows_nowhere(tenant: Any, caplog: pytest.LogCaptureFixture)
         lab.whoami()
     told = f"{caught.value} {caught.value.server} {auth!r} {lab!r} {caplog.text}"
     assert "another-secret" not in told
+
+
+def test_whatever_repeats_a_token_or_a_header_shows_neither(tenant: Any) -> None:
+    tenant.wants = "basic"
+    with tenant.client(tenant.app()) as lab:
+        lab.whoami()
+    pair = tenant.received[1].headers["authorization"].removeprefix("Basic ")
+    token = tenant.received[-1].token
+    assert mask(f"You sent {pair}, then {token}.") == "You sent •••, then •••."
