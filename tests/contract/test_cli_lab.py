@@ -13,6 +13,7 @@ from labext import config
 from labext.errors import AccessError, SignInError
 from labext.lab import LabClient
 from labext.sandbox import Sandbox
+from labext.sandbox.lab.collection import DATA
 
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
@@ -155,7 +156,10 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         (["id-token", "nobody"], "no e-mail address"),
         (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),
         (["sequences", "import", "/nowhere.fa", "--folder", "Vectors"], "nowhere.fa"),
-        (["sequences", "import", "/nowhere.fa", "--folder", "Vekt"], "There is no folder"),
+        (
+            ["sequences", "import", str(DATA / "opuntia.fasta"), "--folder", "Vekt"],
+            "There is no folder",
+        ),
     ],
 )
 def test_what_does_not_go_is_one_line_with_the_next_step(

@@ -11,7 +11,7 @@ from labext.sandbox.folder import Lock
 
 
 def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
-    box = new_box(workers=1)
+    box = new_box(services=["labext.sandbox.lab.app:service"])
     with kit.Runner.of(box) as runner:
         email, key = runner.user("Vectors")
         _, client_id, secret = runner.app("Vectors")
