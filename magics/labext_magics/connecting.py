@@ -173,7 +173,7 @@ class SignIn:
         named = next((method for method in self.methods if method.name == wanted), None)
         if named is None:
             raise InputError(
-                f"{wanted!r} is no way to sign in to {self.service}.",
+                f'There is no way to sign in to {self.service} called "{wanted}".',
                 f"The ways are {', '.join(method.name for method in self.methods)}.",
             )
         return named

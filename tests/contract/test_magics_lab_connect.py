@@ -431,7 +431,7 @@ def test_a_host_that_does_not_answer_is_told_before_a_key_is_asked_for(
         ("%lab connect other --save more", "go with an address"),
         ("%lab connect ohter", "no profile ohter"),
         ("%lab connect jobs", "no address for lab"),
-        ("%lab connect odd", "'magic' is no way to sign in"),
+        ("%lab connect odd", 'no way to sign in to lab called "magic"'),
         ("%lab connect URL --method magic", "key or oauth or oidc"),
         ("%lab connect nosuch", "no profile nosuch"),
         ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),

@@ -117,7 +117,7 @@ def test_a_row_without_bases_says_where_they_are(bases: Any) -> None:
 
 
 def test_what_is_no_sequence_or_no_record() -> None:
-    with pytest.raises(InputError, match="'1' is no letter of a sequence"):
+    with pytest.raises(InputError, match='"1" is no letter of a sequence'):
         sequence_viewer(CIRCLE | {"bases": "1 acgt"})
     with pytest.raises(InputError, match="this is str"):
         sequence_viewer("ACGT")  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def test_hits_may_overlap_go_over_the_origin_and_be_on_either_strand() -> None:
     assert search(Molecule("x", "AAAACCCG", False), "CGAA") == []
 
 
-@pytest.mark.parametrize(("pattern", "what"), [("", "is empty"), (" ", "is empty"), ("AXA", "'X'")])
+@pytest.mark.parametrize(("pattern", "what"), [("", "is empty"), (" ", "is empty"), ("AXA", '"X"')])
 def test_a_pattern_that_is_none(pattern: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         search(Molecule("x", "ACGT", True), pattern)

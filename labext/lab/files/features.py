@@ -47,7 +47,7 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
         type=kind if isinstance(kind, str) and _KIND.fullmatch(kind) else "misc_feature",
         qualifiers=qualifiers,
     )
-    kept = keeping.keep(_filed(shown(feature, length, circular=circular)), annotation)
+    kept = keeping.keep(_filed(_shown(feature, length, circular=circular)), annotation)
     if kept:
         feature.qualifiers[KEPT] = texts.pieces(keeping.written(kept), _LINE)
     return feature
@@ -55,7 +55,7 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
 
 def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return a feature as an annotation."""
-    plain = shown(feature, length, circular=circular)
+    plain = _shown(feature, length, circular=circular)
     kept = keeping.read("".join(map(str, feature.qualifiers.get(KEPT, ()))))
     exact = keeping.restored(_filed(plain), kept)
     if "strand" in exact and not (isinstance(kept, dict) and "strand" in kept):
@@ -63,7 +63,7 @@ def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields
     return exact
 
 
-def shown(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
+def _shown(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return what a feature shows by itself."""
     qualifiers = {name: _values(held) for name, held in feature.qualifiers.items()}
     start, end = located(feature.location, length, circular=circular)

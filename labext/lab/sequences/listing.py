@@ -41,11 +41,12 @@ class Lister:
         self, limit: int | None, columns: Columns, filters: Filters
     ) -> Iterator[list[Record]]:
         queries, seen, left, checked = list(filters.queries()), set[str](), limit, False
-        whole = limit is None or filters.local or len(queries) > 1
+        size = PAGE
+        if limit is not None and not filters.local and len(queries) == 1:
+            size = _size(limit)  # all that comes is wanted
         for query in queries:
             if left == 0:
                 return
-            size = PAGE if whole or limit is None else _size(limit)
             asked = _Asked(self._transport, query, columns, size)
             for found in self._passing(asked, filters, seen):
                 if found and not checked:
@@ -64,7 +65,7 @@ class Lister:
         for found in paging.pages(asked, seen):
             passing = [record for record in found if filters.passes(record)] if filters else found
             yield passing
-            if len(passing) < len(found) and asked.size < PAGE and all(map(paging.name_of, found)):
+            if len(passing) < len(found) and asked.size < PAGE and all(map(paging.id_of, found)):
                 # The server overlooks a filter, and small pages would take for ever. Begun anew,
                 # since a token may count pages of one size; what came before is left out.
                 yield from self._passing(asked.whole(), filters, seen)

@@ -90,17 +90,17 @@ def pages(ask: Callable[[str], Page], seen: set[str]) -> Iterator[list[Record]]:
         tokens.add(token)
 
 
-def name_of(record: Record) -> str | None:
+def id_of(record: Record) -> str | None:
     """Return the ID by which a record is known again, if it has one."""
-    name = record.get("id")
-    return name if isinstance(name, str) and name else None
+    found = record.get("id")
+    return found if isinstance(found, str) and found else None
 
 
 def _is_new(record: Record, seen: set[str]) -> bool:
-    name = name_of(record)
-    if name is None:
+    found = id_of(record)
+    if found is None:
         return True
-    if name in seen:
+    if found in seen:
         return False
-    seen.add(name)
+    seen.add(found)
     return True

@@ -32,13 +32,13 @@ def frame(
     known = [name for name in wanted if name in _KINDS and not (spread and name in VALUES)]
     gathered = Gathered([Column(name, _KINDS[name]) for name in known])
     for page in pages:
-        gathered.take([spread_out(record) for record in page] if spread else page)
+        gathered.take([_spread_out(record) for record in page] if spread else page)
     table = gathered.frame()
     order = _order(wanted, list(table.columns), whole=names is None)
     return table if order == list(table.columns) else table.reindex(columns=order)
 
 
-def spread_out(record: Record) -> Record:
+def _spread_out(record: Record) -> Record:
     """Return a record with the fields that hold others replaced by those."""
     flat = dict(record)
     for name in PARTS.keys() & flat.keys():

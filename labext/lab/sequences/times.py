@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
     def holds(self, written: Any) -> bool:
         """Say whether the time in a record is within; one that can't be read is not."""
-        time = instant(written)
+        time = _instant(written)
         return time is not None and all(bound.holds(time) for bound in self.bounds)
 
 
@@ -66,7 +66,7 @@ def time_range(value: Any) -> Range:
     return Range(tuple(bounds))
 
 
-def instant(written: Any) -> datetime | None:
+def _instant(written: Any) -> datetime | None:
     """Return the time that a text of ISO 8601 tells; None where it tells none."""
     if not isinstance(written, str):
         return None
@@ -85,7 +85,7 @@ def _bound(value: Any, sign: str) -> Bound:
     if isinstance(value, date):
         value = value.isoformat()
     found = _BOUND.fullmatch(value) if isinstance(value, str) else None
-    time = instant(found[2]) if found else None
+    time = _instant(found[2]) if found else None
     if found is None or time is None:
         raise InputError(f"{shown(value)} is no range of time.", _EXAMPLE)
     return Bound(found[1] or sign, found[2], time)

@@ -14,6 +14,7 @@ from typing import Any
 
 from labext.bases import reverse_complement
 from labext.errors import InputError
+from labext.wording import shown
 from labext_widgets.markup import plain
 
 _COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
@@ -109,7 +110,7 @@ def _bases(value: Any, name: str) -> str:
     if not _LETTERS.fullmatch(bases):
         odd = next(each for each in bases if not _LETTERS.fullmatch(each))
         raise InputError(
-            f"{name}: {odd!r} is no letter of a sequence.",
+            f"{name}: {shown(odd)} is no letter of a sequence.",
             "Give the bases as plain text, without numbers or a heading.",
         )
     return bases

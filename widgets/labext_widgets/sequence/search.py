@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from labext.bases import reverse_complement
 from labext.errors import InputError
+from labext.wording import shown
 from labext_widgets.sequence.molecule import Molecule
 
 IUPAC = {
@@ -51,7 +52,7 @@ def letters(pattern: str) -> str:
     odd = next((each for each in wanted if each not in IUPAC), None)
     if odd is not None:
         raise InputError(
-            f"{odd!r} is no base of a pattern.", f"The letters are {' '.join(IUPAC)} and U."
+            f"{shown(odd)} is no base of a pattern.", f"The letters are {' '.join(IUPAC)} and U."
         )
     if not wanted:
         raise InputError("The pattern is empty.", 'Give some bases: search("GAATTC").')
