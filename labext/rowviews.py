@@ -215,19 +215,22 @@ def _html_list(frame: Rows) -> str:
 def _html_table(frame: Rows) -> str:
     parts = []
     for each in _parts(frame):
-        part = each if each.label in frame._whole else each.clipped(_CELL)
+        whole = each.label in frame._whole
+        part = each if whole else each.clipped(_CELL)
         cells = part.cells
         if isinstance(cells, list):
-            cells = [_escaped(cell, whole=part.kind == "time") for cell in cells]
+            cells = [_escaped(cell, on_one_line=not whole) for cell in cells]
         parts.append(part._replace(label=html.escape(part.label), cells=cells))
     index = pd.Index([html.escape(str(label)) for label in frame.index])
     return f"{_html(_made(parts, index))}<p>{_size(frame, '×')}</p>"
 
 
-def _escaped(cell: str, *, whole: bool) -> str:
-    """Return a cell as HTML; `whole` is on one line."""
+def _escaped(cell: str, *, on_one_line: bool) -> str:
+    """Return a cell as HTML; a table of many columns would break its words into a tower."""
     text = html.escape(cell)
-    return f'<span style="white-space:nowrap">{text}</span>' if whole and " " in text else text
+    may_break = bool(text) and not text.isalnum()
+    kept = on_one_line and may_break
+    return f'<span style="white-space:nowrap">{text}</span>' if kept else text
 
 
 def _html(frame: pd.DataFrame, *, header: bool = True) -> str:

@@ -149,6 +149,7 @@ def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
     assert "4: araC, bla, ori and 1 more" in html
     assert "Volume: 3.5 µL, Hosts: DH5a" in html
     assert ">Ada<" in html
+    assert 'nowrap">4: araC, bla' in html, "a row is one line high"
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -161,7 +162,7 @@ def test_one_sequence_is_a_list_of_its_fields() -> None:
 def test_odd_cells_are_shown_too() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
     assert "none" in repr(shown({**RECORD, **odd}))
-    assert repr(shown()) == "There are no sequences that you may see."
+    assert repr(shown()) == "There are no such sequences that you may see."
 
 
 def test_only_the_showing_differs() -> None:

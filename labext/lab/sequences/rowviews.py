@@ -40,7 +40,7 @@ def _values(cell: Any) -> str:
 class SequenceRows(Rows):
     """A DataFrame with a row a sequence."""
 
-    _none = "There are no sequences that you may see."
+    _none = "There are no such sequences that you may see."
     _always = ("name", "id")
     _told: ClassVar[Mapping[str, Callable[[Any], str]]] = {
         "annotations": _names,
