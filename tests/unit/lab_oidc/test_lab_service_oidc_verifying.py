@@ -117,11 +117,22 @@ def test_only_the_providers_algorithm_and_key_will_do(verifier, provider):
         assert says in refusal(verifier, token)
 
 
-def test_a_key_of_another_kind_is_not_confused(verifier, provider):
-    """Two keys of different kinds: each signs with its own algorithm alone."""
+def _curve_of(provider: Any) -> ec.EllipticCurvePrivateKey:
+    """A key of another kind, which the provider publishes too."""
     curve = ec.generate_private_key(ec.SECP256R1())
     published = jwt.algorithms.ECAlgorithm.to_jwk(curve.public_key(), as_dict=True)
     provider.documents["/jwks"]["keys"].append(published | {"kid": "curve", "use": "sig"})
+    return curve
+
+
+def test_a_published_key_is_not_enough_for_an_algorithm_that_is_not_named(verifier, provider):
+    token = jwt.encode(provider.claims(), _curve_of(provider), "ES256", headers={"kid": "curve"})
+    assert "algorithm that the provider doesn't use" in refusal(verifier, token)
+
+
+def test_a_key_of_another_kind_is_not_confused(verifier, provider):
+    """Two keys of different kinds: each signs with its own algorithm alone."""
+    curve = _curve_of(provider)
     provider.documents[WELL_KNOWN]["id_token_signing_alg_values_supported"] = ["RS256", "ES256"]
     claims = provider.claims()
     good = jwt.encode(claims, curve, "ES256", headers={"kid": "curve"})
