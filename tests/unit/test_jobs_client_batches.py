@@ -108,7 +108,7 @@ def test_rows_and_names_that_do_not_fit() -> None:
     with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
         read(FRAME.assign(name="a", id=["seq_1", "seq_2"]))
     assert raised.value.next_step.endswith("`--name-column bases`."), "the first that tells apart"
-    with pytest.raises(InputError, match="2 names more than once: a b, c.") as raised:
+    with pytest.raises(InputError, match=r"2 names more than once: a b, c.") as raised:
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
     assert raised.value.next_step == "Give each job a name of its own."
 
@@ -116,7 +116,7 @@ def test_rows_and_names_that_do_not_fit() -> None:
 @pytest.mark.parametrize("empty", ["", " \n"])
 def test_a_text_without_a_letter_is_an_empty_cell_where_the_tool_needs_one(empty: str) -> None:
     frame = FRAME.assign(bases=["AC", empty], t=["37", empty])
-    with pytest.raises(InputError, match='olumn "bases" has an empty cell .row 1') as raised:
+    with pytest.raises(InputError, match=r'olumn "bases" has an empty cell .row 1') as raised:
         read(frame, mapping={"sequence": "bases", "temperature": "t"})
     code = raised.value.next_step.removesuffix(".").partition(": ")[2]
     assert eval(code, {"frame": frame})["name"].tolist() == ["a"]
@@ -124,7 +124,7 @@ def test_a_text_without_a_letter_is_an_empty_cell_where_the_tool_needs_one(empty
     assert (
         read(frame, mapping={"sequence": "name", "temperature": "t"})["b"]["temperature"] == empty
     )
-    with pytest.raises(InputError, match='olumn "name" has an empty cell .row 0'):
+    with pytest.raises(InputError, match=r'olumn "name" has an empty cell .row 0'):
         read(FRAME.assign(name=[empty, "b"]))
 
 
