@@ -69,7 +69,7 @@ class TokenEndpoint:
         try:
             return token_of(self._answer())
         finally:
-            self._transport.close()  # the next one is asked for in a quarter of an hour
+            self._transport.close()  # the next one is asked for when this one has aged
 
     def _answer(self) -> Any:
         """Ask in the way that is known to work, or else in each."""
