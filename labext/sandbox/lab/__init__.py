@@ -75,7 +75,8 @@ state and address: without credentials 401. A wrong method on the token endpoint
 (404, 405), permission and places (403), the query (400). At the token endpoint: form and grant type
 (400), id and secret (401), address (403), state of the app (400).
 
-**The log** has every call, refused ones too, before its answer goes out; what can't be logged is
+**The log** has every call, refused ones too, before its answer goes out; not what never becomes a
+call: without TLS, no HTTP, or for another host than this machine. What can't be logged is
 answered with 500. It has the acting user and app where they are known: at the token endpoint the
 app, with unknown credentials neither. It never has a query, a header's value or a body. The limit
 `audit_entries` says how many it keeps; then the oldest go.

@@ -128,8 +128,11 @@ def check_acting(caller: Caller, emails: Sequence[str]) -> None:
 
 def user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
     """The tenant's user with this e-mail address; upper and lower case are the same."""
+    lower = email.lower()
+    if lower.isascii() and not email.isascii():
+        return None  # the Kelvin sign becomes a k, and is another letter all the same
     return session.scalars(
-        select(User).where(User.tenant_id == tenant_id, User.email == email.lower())
+        select(User).where(User.tenant_id == tenant_id, User.email == lower)
     ).one_or_none()
 
 

@@ -137,6 +137,13 @@ def test_an_id_token_is_its_emails_user(world, kit, ann):
         )
 
 
+def test_an_address_in_another_alphabet_is_nobodys(world, kit):
+    """The Kelvin sign is a k in lower case."""
+    world.user("kim@x.y")
+    assert world.campus.get("users/me", kit.id_token("KIM@x.y")).status == 200
+    assert world.campus.get("users/me", kit.id_token("\u212aim@x.y")).status == 401
+
+
 def test_one_address_at_two_tenants_is_two_users(world, kit):
     here = world.user("two@x.y")
     with world.database.write() as session:
