@@ -60,11 +60,12 @@ def add_service(verbs: Verbs, name: str, help: str, service: str) -> Verbs:
 
 def add_nouns(nouns: Verbs, entries: Iterable[Entry]) -> None:
     """Add nouns with their verbs to a command."""
+    common = shared()
     for entry in entries:
         sentence = f"{entry.help[0].upper()}{entry.help[1:]}."
         parser = nouns.add_parser(entry.name, help=entry.help, description=sentence)
         found = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-        entry.add_verbs(Noun(found, [shared(), *entry.parents], entry.acts))
+        entry.add_verbs(Noun(found, [common, *entry.parents], entry.acts))
 
 
 def shared() -> argparse.ArgumentParser:
