@@ -28,7 +28,7 @@ def export(
     from_: Any,
     format: Format | None,
     to: Path,
-    plain: bool,
+    whole: bool,
     force: bool,
 ) -> None:
     """Write sequences of the platform, or of a frame, to a file, and say where they are."""
@@ -44,7 +44,7 @@ def export(
     else:
         records = frame_of(from_)
     before = _stamp(to)
-    written = files.write(records, to, format=format, plain=plain, force=force)
+    written = files.write(records, to, format=format, whole=whole, force=force)
     if from_ is not None and (format or files.SUFFIXES.get(to.suffix.lower())) == "genbank":
         _tell_missing(records)
     many = wording.count(len(records), "sequence")
@@ -83,11 +83,12 @@ EXPORT = Command(
             "format", kinds.choice("fasta", "genbank"), "the file's format; else its suffix says it"
         ),
         Parameter("to", kinds.PATH, "the file", required=True),
-        Parameter("plain", None, "FASTA with the names and the bases alone"),
+        Parameter("whole", None, "keep all of each record in a FASTA file too"),
         Parameter("force", None, "replace a file that holds something else"),
     ],
-    details="The file holds the whole record, as `labext.lab.files.read` gives it back; a FASTA "
-    "file keeps it behind the name. A file that holds the same already is kept.",
+    details="`labext.lab.files.read` reads a file again: from GenBank the whole record comes back, "
+    "from FASTA the name and the bases, and with --whole, which writes all else behind the names, "
+    "the whole record too. A file that holds the same already is kept.",
     examples=[
         "%lab export pBAD30 --format genbank --to out/pBAD30.gb",
         "%lab export --from seqs --format fasta --to out/all.fasta",

@@ -121,7 +121,7 @@ def test_an_export_runs_twice(run: Run, tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("seqs = %lab sequences --names pBAD30,kin1,kin2")
-    run("%lab export --from seqs --to all.fasta --plain")
+    run("%lab export --from seqs --to all.fasta")
     text = (tmp_path / "all.fasta").read_text()
     assert text.count(">") == 3
     assert "labext" not in text

@@ -73,13 +73,13 @@ def test_what_is_written_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, found: list[dict[str, Any]], kind: Any
 ) -> None:
     path = tmp_path_factory.getbasetemp() / f"again.{kind}"
-    files.write(found, path, format=kind, force=True)
+    files.write(found, path, format=kind, force=True, whole=True)
     assert json.dumps(files.read(path), sort_keys=True) == json.dumps(found, sort_keys=True)
 
 
 @pytest.mark.parametrize("name", ["out/plasmid.gb", "plasmid.fasta", "plasmid.FA", "p.gbk"])
 def test_the_end_of_the_name_says_the_format(name: str, tmp_path: Path) -> None:
-    path = files.write([PLASMID, PRIMER], tmp_path / name)
+    path = files.write([PLASMID, PRIMER], tmp_path / name, whole=True)
     assert path == tmp_path / name
     assert path.read_text().startswith(">" if ".f" in name.lower() else "LOCUS")
     assert files.read(str(path)) == [PLASMID, PRIMER]
@@ -103,16 +103,17 @@ def test_another_program_reads_it(kind: Any, tmp_path: Path) -> None:
 
 
 def test_plain_fasta_is_names_and_bases(tmp_path: Path) -> None:
-    path = files.write([PRIMER, PLASMID | {"name": "two words"}], tmp_path / "a.fa", plain=True)
-    first, second, *_ = path.read_text().split(">")[1:]
+    path = files.write([PRIMER, PLASMID | {"name": "two words"}], tmp_path / "a.fa")
+    first, second = path.read_text().split(">")[1:]
     assert first == "primer\nACGTACGT\n"
-    assert second.startswith("two_words\n")
+    assert second.startswith("two_words two words\n")
+    assert [each["name"] for each in files.read(path)] == ["primer", "two_words"]
 
 
 def test_names_that_become_one_word_stay_apart(tmp_path: Path) -> None:
     found = [{"name": name, "bases": "ACGT"} for name in ("a b", "a_b", "a/b", "a" * 99, "a" * 98)]
     for kind in ("fasta", "gb"):
-        path = files.write(found, tmp_path / f"a.{kind}")
+        path = files.write(found, tmp_path / f"a.{kind}", whole=True)
         with path.open() as stream:
             names = [each.name for each in SeqIO.parse(stream, kind)]
         assert len(set(names)) == 5
@@ -150,7 +151,7 @@ def test_others_files_are_read_and_come_back(
     one = found[0]
     assert (one["name"], one["length"], one["isCircular"], len(one["annotations"])) == first
     for kind in ("gb", "fasta"):
-        assert files.read(files.write(found, tmp_path / f"again.{kind}")) == found
+        assert files.read(files.write(found, tmp_path / f"again.{kind}", whole=True)) == found
 
 
 def test_a_description_of_another_s_is_kept() -> None:
@@ -175,7 +176,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
         files.write([PRIMER], path)
     assert "--force" in caught.value.next_step
     assert path.read_text() == "mine"
-    files.write([PRIMER], path, force=True)
+    files.write([PRIMER], path, force=True, whole=True)
     assert files.read(path) == [PRIMER]
 
 
@@ -189,7 +190,7 @@ def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) ->
 
 def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
-    files.write([PRIMER], path)
+    files.write([PRIMER], path, whole=True)
     for bad in ([PRIMER, {"name": "b"}], [PRIMER, PRIMER]):
         refused(InputError, bad, path, force=True)
     assert files.read(path) == [PRIMER]
@@ -235,7 +236,7 @@ def test_what_is_no_base_is_told(bases: str, tmp_path: Path) -> None:
 
 def test_what_has_no_name_goes_by_its_identifier(tmp_path: Path) -> None:
     row = {"id": "seq_9", "bases": "ACGT"}
-    assert files.read(files.write(row, tmp_path / "a.fa")) == [row]
+    assert files.read(files.write(row, tmp_path / "a.fa", whole=True)) == [row]
     said = refused(InputError, [row, {"bases": "ACGT"}], tmp_path / "b.fa")
     assert said == "Without a name: row 1."
 
@@ -272,7 +273,7 @@ sys.modules["Bio"] = None
 from labext.errors import SetupError
 from labext.lab import files
 record = {"name": "a", "bases": "ACGT"}
-assert files.read(files.write(record, "a.fa")) == [record]
+assert files.read(files.write(record, "a.fa", whole=True)) == [record]
 for act in (lambda: files.write(record, "a.gb"), lambda: files.read("b.gb")):
     try:
         act()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -98,12 +97,13 @@ def _check_names(found: Sequence[Fields]) -> None:
             f"Without a name: {wording.listed([f'row {place}' for place in unnamed])}.",
             "Name those rows, or leave them out.",
         )
-    twice = [name for name, times in Counter(map(title, found)).items() if times > 1]
-    if twice:
-        shown = [_twins(name, found) for name in twice]
+    twins = _twins(found)
+    if twins:
+        shown = [f"{name} ({wording.listed(ids)})" if ids else name for name, ids in twins]
         raise ConflictError(
             f"Several sequences have one name: {wording.listed(shown)}.",
-            "Take one of each, or give them names of their own.",
+            'Take one of each, as `seqs.drop_duplicates("name")` does, or give them names of '
+            "their own.",
         )
 
 
@@ -115,6 +115,13 @@ def _called(row: Fields, place: int) -> str:
     return title(row) or f"row {place}"
 
 
-def _twins(name: str, found: Iterable[Fields]) -> str:
-    ids = [str(row["id"]) for row in found if title(row) == name and row.get("id")]
-    return f"{name} ({wording.listed(ids)})" if ids else name
+def _twins(found: Iterable[Fields]) -> list[tuple[str, list[str]]]:
+    """Return each name that several have, and their IDs."""
+    by_name: dict[str, list[Fields]] = {}
+    for row in found:
+        by_name.setdefault(title(row), []).append(row)
+    return [
+        (name, [str(row["id"]) for row in rows if row.get("id")])
+        for name, rows in by_name.items()
+        if len(rows) > 1
+    ]

@@ -38,7 +38,7 @@ def write(
     *,
     format: Format | None = None,
     force: bool = False,
-    plain: bool = False,
+    whole: bool = False,
 ) -> Path:
     """Write sequences to a file, which is there whole, or as it was.
 
@@ -49,7 +49,7 @@ def write(
         path: where; folders that are missing are made.
         format: `fasta` or `genbank`; None goes by the end of the path.
         force: whether a file that holds something else is replaced.
-        plain: FASTA with nothing but the names and the bases.
+        whole: whether FASTA keeps all of a record too, behind its name; GenBank always does.
 
     Returns:
         The path.
@@ -63,13 +63,13 @@ def write(
     target = Path(path).expanduser()
     kind = _format(target, format)
     rows = writable.rows(records)
-    text = _genbank(rows) if kind == "genbank" else _fasta(rows, plain)
+    text = _genbank(rows) if kind == "genbank" else _fasta(rows, whole)
     if _holds(target, text.encode()):
         return target  # a notebook runs twice
     if target.exists() and not force:
         raise ConflictError(
             f"{target} is there already, and holds something else.",
-            "Replace it with --force (force=True).",
+            "Replace it with `--force`, or write to another path.",
         )
     make_folder(target.parent)
     write_whole(target, text.encode())
@@ -96,10 +96,10 @@ def _format(target: Path, named: Format | None) -> Format:
     return SUFFIXES[target.suffix.lower()]
 
 
-def _fasta(rows: Sequence[Fields], plain: bool) -> str:
+def _fasta(rows: Sequence[Fields], whole: bool) -> str:
     names = writable.names(rows, lambda _: fasta.LONGEST_NAME)
     return "".join(
-        fasta.entry(row, name, plain=plain) for row, name in zip(rows, names, strict=True)
+        fasta.entry(row, name, whole=whole) for row, name in zip(rows, names, strict=True)
     )
 
 

@@ -82,7 +82,7 @@ class Filling:
         # Not for secrets: the same number always gives the same sequence.
         chance = random.Random(number)  # noqa: S311
         (source,) = chance.choices(self.sources, cum_weights=self.weights)
-        made = _entry(chance, source, mutant=bool(number % 2))
+        made = _entry(chance, source, number)
         return row(made, self.home, _id(number), written(OLDEST + timedelta(seconds=number)))
 
 
@@ -129,17 +129,17 @@ def _sources() -> list[Source]:
     ]
 
 
-def _entry(chance: random.Random, source: Source, *, mutant: bool) -> Entry:
-    """A fragment from anywhere of the source, with some bases replaced where it is a mutant."""
+def _entry(chance: random.Random, source: Source, number: int) -> Entry:
+    """A fragment from anywhere of the source; every other one with some bases replaced."""
     entry = source.entry
     start = chance.randrange(len(entry.bases) if entry.circular else len(entry.bases) - LENGTH + 1)
     bases, marks = stretch(entry, start, LENGTH)
-    changes = [*_mutations(chance, bases)] if mutant else []
+    changes = [*_mutations(chance, bases)] if number % 2 else []
     for place, _, after in changes:
         bases = f"{bases[:place]}{after}{bases[place + 1 :]}"
     notes = [f"{before.upper()}{place + 1}{after.upper()}" for place, before, after in changes]
     return Entry(
-        " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes]),
+        " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes, f"#{number}"]),
         bases,
         marks=_still_true(marks, [place for place, *_ in changes]),
         parts=[as_part(source.id, LENGTH)],
