@@ -145,6 +145,13 @@ def test_nothing_secret_is_logged(world, kit):
         assert value not in text
 
 
+def test_a_key_in_an_address_is_masked_in_the_log(world, kit):
+    """The log's process knows keys by their hashes alone: this one is seen to be a key."""
+    world.campus.ask("GET", f"/api/v2/sk_{'a1B2' * 8}/x", kit.basic(world.user("lost@x.y")))
+    (entry,) = world.log(1)
+    assert entry.path == "/api/v2/•••/x"
+
+
 def test_a_path_is_logged_in_one_line_and_bounded(world, kit):
     key = world.user("lines@x.y")
     world.campus.ask("GET", "/api/v2/a\nb\0ü " + "x" * 5000, kit.basic(key))
