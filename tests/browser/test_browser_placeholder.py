@@ -32,7 +32,7 @@ def lives(nb: NotebookPage, count: int) -> None:
 def picture_is_seen(nb: NotebookPage) -> None:
     lives(nb, 0)
     assert nb.output().locator("[class^=labext-] > div").first.is_visible()
-    assert nb.page.locator(".labext-mounted").count() == 0
+    nb.gone(nb.page.locator(".labext-mounted"))
 
 
 def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
@@ -126,7 +126,7 @@ def test_unloading_leaves_the_picture_and_nothing_else(watched: Watched) -> None
     nb.says("Watching stopped; the batch goes on.")
     nb.run(2)
     nb.says("0 threads, no hub", cell=2)
-    assert nb.page.get_by_role("button", name="Stop").count() == 0
+    nb.gone(nb.page.get_by_role("button", name="Stop"))
 
 
 def test_an_error_of_a_view_is_told_and_the_picture_comes_back(watched: Watched) -> None:

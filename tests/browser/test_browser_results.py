@@ -129,7 +129,7 @@ def test_results_are_seen_coming_and_taken_up_after_an_interrupt(
     nb.shot("results-end", nb.output())
     html = nb.kept("The results (34 files) were fetched to out.")
     assert "labext-bar" not in html
-    assert nb.page.locator(".labext-live").count() == 0
+    nb.gone(nb.page.locator(".labext-live"))
     assert service.ranges[0] is None
     assert service.ranges[1] is not None
     assert nb.errors == []

@@ -130,6 +130,10 @@ class NotebookPage:
         """Wait until the words have come onto the page since `remember`, also if they are gone."""
         until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
 
+    def gone(self, found: Any) -> None:
+        """Wait until nothing of what a locator finds is on the page."""
+        until(lambda: found.count() == 0, f"no more of {found}")
+
     def bar(self) -> Any:
         """The bar in the first cell's output that a reader is told of."""
         return self.output().get_by_role("progressbar")
