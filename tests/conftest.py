@@ -74,8 +74,14 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     sandbox.stop()
 
 
+@pytest.fixture(scope="session")
+def services() -> list[str] | None:
+    """The services of `new_box`; None for all. A folder that needs one alone starts faster so."""
+    return None
+
+
 @pytest.fixture
-def new_box(tmp_path: Path) -> Iterator[NewBox]:
+def new_box(tmp_path: Path, services: list[str] | None) -> Iterator[NewBox]:
     """Make a running sandbox of this test's own: `new_box(rate="named", workers=1)`.
 
     `data_dir` names its folder; by default each call takes a new one.
@@ -84,7 +90,7 @@ def new_box(tmp_path: Path) -> Iterator[NewBox]:
 
     def make(**options: Any) -> Sandbox:
         options.setdefault("data_dir", tmp_path / f"box{len(made)}")
-        sandbox = Sandbox(**({"rate": "off"} | options))
+        sandbox = Sandbox(**({"rate": "off", "services": services} | options))
         made.append(sandbox)
         sandbox.start()
         return sandbox

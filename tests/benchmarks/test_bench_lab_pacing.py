@@ -21,7 +21,8 @@ import requests
 import trustme
 
 from labext import LabClient
-from labext.lab import ApiKey, records, rowviews
+from labext.lab import ApiKey
+from labext.lab.sequences import records, rowviews
 from labext.sandbox import Sandbox
 
 SERVER = """

@@ -271,3 +271,8 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.jobs.app:service"]

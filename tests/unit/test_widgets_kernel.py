@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import nbformat
@@ -66,11 +67,25 @@ class Kernel:
         self.run(STREAM)
 
     def run(self, code: str, interrupt_after: str = "") -> list[dict[str, Any]]:
-        """Return every message that the cell sent, until it is idle."""
+        """Return every message that the cell sent, until it is idle.
+
+        An interrupt is given again where nothing comes of it, as people do: Python loses one that
+        comes while a finalizer runs.
+        """
         asked = self.client.execute(code, allow_stdin=True)
         messages: list[dict[str, Any]] = []
+        again = 3 if interrupt_after else 0
         while True:
-            message = self.client.get_iopub_msg(timeout=30)
+            try:
+                message = self.client.get_iopub_msg(
+                    timeout=5 if again and not interrupt_after else 30
+                )
+            except Empty:
+                if not again or interrupt_after:
+                    raise
+                again -= 1
+                self.manager.interrupt_kernel()
+                continue
             if message["parent_header"].get("msg_id") == asked:
                 messages.append(message)
                 kind = message["msg_type"]

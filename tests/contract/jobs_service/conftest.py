@@ -242,3 +242,8 @@ def teacher(box: Sandbox) -> Api:
 @pytest.fixture(scope="session")
 def back(box: Sandbox) -> Back:
     return Back(box)
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.jobs.app:service"]
