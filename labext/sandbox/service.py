@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
@@ -124,5 +124,5 @@ class Service(Protocol):
         The host wraps each in the Host check and the bound on a body's size.
         """
 
-    def connection(self, site: Site) -> Mapping[str, str]:
+    def connection(self, site: Site) -> Mapping[str, Any]:
         """Its entry in connection.json: `{"base_url": …, "api_key": …}`."""

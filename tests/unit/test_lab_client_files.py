@@ -188,6 +188,21 @@ def test_a_notebook_that_runs_twice_keeps_the_file(name: str, tmp_path: Path) ->
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+@pytest.mark.parametrize(("name", "whole"), [("a.fa", True), ("a.gb", False)])
+def test_a_platform_that_has_moved_changes_no_file(name: str, whole: bool, tmp_path: Path) -> None:
+    def at(port: int, **changed: Any) -> dict[str, Any]:
+        return PLASMID | {"apiURL": f"https://localhost:{port}/api/v2/dna-sequences/x"} | changed
+
+    path = files.write([at(20_001)], tmp_path / name, whole=whole)
+    before = path.read_text()
+    assert files.write([at(20_002)], path, whole=whole).read_text() == before
+    with pytest.raises(ConflictError):
+        files.write([at(20_002, aliases=["another"])], path, whole=whole)
+    other = "fasta" if name == "a.gb" else "genbank"
+    with pytest.raises(ConflictError):
+        files.write([at(20_001)], path, format=other, whole=True)
+
+
 def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "a.fa"
     files.write([PRIMER], path, whole=True)

@@ -11,9 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from labext.errors import ConflictError, InputError
+from labext.errors import ConflictError, InputError, LabextError
 from labext.lab.files import fasta, writable
 from labext.lab.files.keeping import Fields
+from labext.lab.files.reading import read
 from labext.storage import make_folder, write_whole
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ SUFFIXES: Mapping[str, Format] = {
 }
 """What a file's name says of its format."""
 
+_ADDRESSES = ("apiURL", "url", "webURL")
+"""Where a record is shown; a sandbox that was reset is somewhere else."""
+
 
 def write(
     records: pd.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]],
@@ -42,7 +46,8 @@ def write(
 ) -> Path:
     """Write sequences to a file, which is there whole, or as it was.
 
-    One that holds the same already is kept as it is.
+    One that holds the same sequences already is kept as it is, also where the platform has moved to
+    another address since.
 
     Args:
         records: a frame with the columns `name` and `bases`, a record, or several.
@@ -64,7 +69,7 @@ def write(
     kind = _format(target, format)
     rows = writable.rows(records)
     text = _genbank(rows) if kind == "genbank" else _fasta(rows, whole)
-    if _holds(target, text.encode()):
+    if _holds(target, text.encode()) or _has(target, rows, text[:1]):
         return target  # a notebook runs twice
     if target.exists() and not force:
         raise ConflictError(
@@ -81,6 +86,22 @@ def _holds(target: Path, content: bytes) -> bool:
         return target.stat().st_size == len(content) and target.read_bytes() == content
     except OSError:  # it isn't there, or is no file
         return False
+
+
+def _has(target: Path, rows: Sequence[Fields], begins: str) -> bool:
+    """Say whether a file of this format has these whole records, but for where the platform is."""
+    try:
+        there = read(target)
+        same_format = target.read_bytes().lstrip()[:1] == begins.encode()
+    except (LabextError, OSError):  # it isn't there, or holds something else
+        return False
+    return same_format and [_unaddressed(row) for row in there] == [
+        _unaddressed(row) for row in rows
+    ]
+
+
+def _unaddressed(row: Fields) -> Fields:
+    return {name: value for name, value in row.items() if name not in _ADDRESSES}
 
 
 def _format(target: Path, named: Format | None) -> Format:

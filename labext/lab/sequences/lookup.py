@@ -37,7 +37,8 @@ def one(lister: Lister, name: str) -> Record:
         if found:
             ids = wording.listed(str(record.get("id")) for record in found)
             raise ConflictError(
-                f'{len(found)} sequences are called "{name}": {ids}.', "Give the ID of one of them."
+                f'{len(found)} sequences are called "{name}": {ids}.',
+                f"Give one of the IDs in its place, such as `{found[0].get('id')}`.",
             )
     near = wording.did_you_mean(name, _names(lister))
     raise NotFoundError(
