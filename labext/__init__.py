@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from labext.errors import LabextError
     from labext.jobs import JobsClient
     from labext.lab import LabClient
+    from labext.nb import NotebookClient
     from labext.transport import Rate
 
-__all__ = ["JobsClient", "LabClient", "LabextError", "Rate", "connect"]
+__all__ = ["JobsClient", "LabClient", "LabextError", "NotebookClient", "Rate", "connect"]
 
 _HOMES = {
     "JobsClient": "labext.jobs",
     "LabClient": "labext.lab",
     "LabextError": "labext.errors",
+    "NotebookClient": "labext.nb",
     "Rate": "labext.transport",
 }
 
@@ -31,7 +33,11 @@ _HOMES = {
 def connect(service: Literal["jobs"], profile: str | None = None) -> JobsClient: ...
 @overload
 def connect(service: Literal["lab"], profile: str | None = None) -> LabClient: ...
-def connect(service: Literal["lab", "jobs"], profile: str | None = None) -> LabClient | JobsClient:
+@overload
+def connect(service: Literal["nb"], profile: str | None = None) -> NotebookClient: ...
+def connect(
+    service: Literal["lab", "jobs", "nb"], profile: str | None = None
+) -> LabClient | JobsClient | NotebookClient:
     """Return a client for a service, from a profile, the environment or the sandbox.
 
     Raises:
@@ -49,9 +55,13 @@ def connect(service: Literal["lab", "jobs"], profile: str | None = None) -> LabC
         from labext.jobs import JobsClient
 
         return JobsClient.reached(connection(service, profile))
+    if service == "nb":
+        from labext.nb import NotebookClient
+
+        return NotebookClient.reached(connection(service, profile))
     raise InputError(
         f"There is no client for {service!r}.",
-        'Use `labext.connect("lab")` or `labext.connect("jobs")`.',
+        'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',
     )
 
 

@@ -97,6 +97,14 @@ class JobsConnection:
     api_key: str = field(repr=False)
 
 
+@dataclass(frozen=True)
+class NotebookConnection:
+    """Where the local notebook service is; without a password where none is configured."""
+
+    base_url: str
+    password: str | None = field(default=None, repr=False)
+
+
 class Sandbox:
     """The local services with their data in one folder.
 
@@ -150,6 +158,16 @@ class Sandbox:
         """
         entry = self.connection()["jobs"]
         return JobsConnection(entry["base_url"], entry["api_key"])
+
+    @property
+    def nb(self) -> NotebookConnection:
+        """Address and password of the notebook service.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        entry = self.connection()["nb"]
+        return NotebookConnection(entry["base_url"], entry.get("password"))
 
     def start(self) -> SandboxStatus:
         """Start it, unless it runs, and return once its services answer.

@@ -35,7 +35,11 @@ from labext.sandbox.signing import Signer
 from labext.sandbox.supervisor import Supervisor
 from labext.sandbox.web import guarded
 
-SERVICES = ("labext.sandbox.lab.app:service", "labext.sandbox.jobs.app:service")
+SERVICES = (
+    "labext.sandbox.lab.app:service",
+    "labext.sandbox.jobs.app:service",
+    "labext.sandbox.nb.app:service",
+)
 """Every service, in the order lab, jobs, nb."""
 
 FIRST_PORTS = range(20_000, 30_000)

@@ -1,4 +1,4 @@
-"""The magics: `%lab` and `%jobs`.
+"""The magics: `%lab`, `%jobs` and `%nb`.
 
 Registering them is cheap: a closure and a matcher each. What they do is imported when a line is run
 or completed for the first time.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAGICS", "register", "unregister"]
 
-MAGICS = ("lab", "jobs")
+MAGICS = ("lab", "jobs", "nb")
 
 
 def register(ip: InteractiveShell) -> None:

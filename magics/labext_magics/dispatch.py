@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from labext.jobs import JobsClient
     from labext.lab import LabClient
+    from labext.nb import NotebookClient
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Call:
     def lab(self) -> LabClient:
         """The laboratory platform's client."""
         return self.session.lab()
+
+    @property
+    def nb(self) -> NotebookClient:
+        """The notebook service's client."""
+        return self.session.nb()
 
 
 def magic_named(name: str) -> grammar.Magic:

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from labext.config import Connection, Service
     from labext.jobs import JobsClient
     from labext.lab import LabClient
+    from labext.nb import NotebookClient
 
-_CLIENTS = {"lab": "LabClient", "jobs": "JobsClient"}
+_CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
 
 
 class Session:
@@ -39,11 +40,21 @@ class Session:
         """
         return self.connected("lab")[1]
 
+    def nb(self) -> NotebookClient:
+        """Return the client for the notebook service that is chosen now.
+
+        Raises:
+            SetupError: nothing says where it is.
+        """
+        return self.connected("nb")[1]
+
     @overload
     def connected(self, service: Literal["jobs"]) -> tuple[Connection, JobsClient]: ...
     @overload
     def connected(self, service: Literal["lab"]) -> tuple[Connection, LabClient]: ...
-    def connected(self, service: Literal["jobs", "lab"]) -> tuple[Connection, Any]:
+    @overload
+    def connected(self, service: Literal["nb"]) -> tuple[Connection, NotebookClient]: ...
+    def connected(self, service: Service) -> tuple[Connection, Any]:
         """Return how a service is reached, and its client."""
         import labext
         from labext.config import connection

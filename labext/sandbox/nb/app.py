@@ -1,0 +1,62 @@
+"""The notebook service: its application, and what the host needs to serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fastapi import Depends, FastAPI
+from sqlalchemy import MetaData
+from starlette.types import ASGIApp
+
+from labext.sandbox.nb import faults, seed
+from labext.sandbox.nb.calls import check_password
+from labext.sandbox.nb.chat import routes as chat
+from labext.sandbox.nb.notebooks import routes as notebooks
+from labext.sandbox.nb.notes import routes as notes
+from labext.sandbox.nb.search import routes as search
+from labext.sandbox.nb.search.index import Index
+from labext.sandbox.nb.sources import routes as sources
+from labext.sandbox.nb.store import Base
+from labext.sandbox.queue import Kind
+from labext.sandbox.service import Certificate, Site
+from labext.sandbox.web import FloodGuard, handle_errors
+
+
+class NotebookService:
+    """The notebook service, as the host knows it (`labext.sandbox.service.Service`)."""
+
+    name = "nb"
+    doors = ("nb",)
+    metadata: MetaData = Base.metadata
+    preload: Sequence[str] = ()
+
+    def kinds(self, site: Site) -> Sequence[Kind]:  # noqa: ARG002
+        """Processing a source."""
+        return []
+
+    def seed(self, site: Site) -> None:
+        """The password."""
+        seed.seed(site)
+
+    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
+        """None: it speaks plain HTTP, on this machine alone."""
+        return None
+
+    def connection(self, site: Site) -> Mapping[str, str]:
+        """Where it is, and its password."""
+        return {"base_url": f"{site.origin}/api", "password": seed.password(site)}
+
+    def apps(self, site: Site) -> Mapping[str, ASGIApp]:
+        """The application."""
+        app = FastAPI(title="labext nb", redirect_slashes=False)
+        app.state.site = site
+        app.state.guard = FloodGuard(None)
+        app.state.index = Index(site)
+        for group in (notebooks, sources, notes, chat, search):
+            app.include_router(group.api, prefix="/api", dependencies=[Depends(check_password)])
+        handle_errors(app, faults.body)
+        return {"nb": app}
+
+
+service = NotebookService()

@@ -1,0 +1,25 @@
+"""The service's limits, which its contract leaves open; the database has the changed ones."""
+
+from __future__ import annotations
+
+from labext.sandbox.limits import Bounds, Limits
+from labext.sandbox.nb.store import Limit
+
+LIMITS = Limits(
+    Limit,
+    {
+        "requests": Bounds(
+            "requests in 10 seconds, after which 429, with the sandbox's `--rate named`",
+            1000,
+            1,
+            10**9,
+        ),
+        "upload_bytes": Bounds("bytes of one uploaded file", 2 << 30, 1, 1 << 50, size=True),
+        "text_bytes": Bounds("bytes of one text or note", 64 << 20, 1, 1 << 40, size=True),
+        "page_bytes": Bounds("bytes of one fetched page", 32 << 20, 1, 1 << 40, size=True),
+        "page_seconds": Bounds("seconds that fetching a page may take", 30, 1, 3600),
+        "source_seconds": Bounds("seconds that processing a source may take", 900, 1, 86400),
+    },
+)
+
+limit = LIMITS.value

@@ -1,0 +1,1 @@
+"""Models: the built-in ones, and those of any OpenAI-compatible server."""

@@ -1,0 +1,1 @@
+"""Notebooks: what groups sources and notes."""

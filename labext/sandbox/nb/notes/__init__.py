@@ -1,0 +1,1 @@
+"""Notes: what people and models write."""

@@ -1,0 +1,7 @@
+"""The routes of the group Search (contract, Endpoints); each calls a function of the package."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+api = APIRouter()

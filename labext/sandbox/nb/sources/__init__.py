@@ -1,0 +1,1 @@
+"""Sources: how they come in, are shown, and go."""

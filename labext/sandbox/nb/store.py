@@ -1,0 +1,237 @@
+"""The notebook service's tables: notebooks, sources, notes, their passages, chats and models.
+
+Times are seconds since the epoch. A source belongs to any number of notebooks, a note to one. What
+can be searched is a passage: a piece of a source's or a note's text.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
+"""A source's processing status (real services, section nb)."""
+
+
+class Base(DeclarativeBase):
+    """The service's tables."""
+
+
+class Notebook(Base):
+    """What groups sources and notes."""
+
+    __tablename__ = "nb_notebooks"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    description: Mapped[str] = mapped_column(Text, default="")
+    archived: Mapped[bool] = mapped_column(default=False)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Source(Base):
+    """Research material: a file, a page or a text.
+
+    Attributes:
+        kind: `upload`, `link` or `text`.
+        file_name: an upload's name; its bytes are `originals/<the id's last part>`.
+        full_text: what was read out of it; None until it is processed.
+        status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
+        stage: what is being done with it while it runs, in one or two words.
+        reason: why it failed.
+        changed: when its status or stage changed last.
+    """
+
+    __tablename__ = "nb_sources"
+    __table_args__ = (Index("nb_sources_updated", "updated"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(10))
+    title: Mapped[str] = mapped_column(Text, default="")
+    topic: Mapped[str] = mapped_column(Text, default="")
+    file_name: Mapped[str | None] = mapped_column(Text)
+    media_type: Mapped[str | None] = mapped_column(String(200))
+    size: Mapped[int | None]
+    url: Mapped[str | None] = mapped_column(Text)
+    full_text: Mapped[str | None] = mapped_column(Text, deferred=True)
+    status: Mapped[str] = mapped_column(String(20), default=NEW)
+    stage: Mapped[str] = mapped_column(String(100), default="")
+    reason: Mapped[str | None] = mapped_column(Text)
+    started: Mapped[float | None]
+    ended: Mapped[float | None]
+    changed: Mapped[float] = mapped_column(default=time.time)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Link(Base):
+    """That a source is in a notebook."""
+
+    __tablename__ = "nb_links"
+    __table_args__ = (Index("nb_links_source", "source_id"),)
+
+    notebook_id: Mapped[str] = mapped_column(
+        ForeignKey("nb_notebooks.id", ondelete="CASCADE"), primary_key=True
+    )
+    source_id: Mapped[str] = mapped_column(
+        ForeignKey("nb_sources.id", ondelete="CASCADE"), primary_key=True
+    )
+
+
+class Note(Base):
+    """A note of a notebook; `kind` is `human` or `ai`."""
+
+    __tablename__ = "nb_notes"
+    __table_args__ = (Index("nb_notes_notebook", "notebook_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    notebook_id: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_notebooks.id", ondelete="CASCADE")
+    )
+    title: Mapped[str | None] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(10))
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Insight(Base):
+    """What a model has made of a source; `kind` is the name of what made it."""
+
+    __tablename__ = "nb_insights"
+    __table_args__ = (Index("nb_insights_source", "source_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    source_id: Mapped[str] = mapped_column(ForeignKey("nb_sources.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(Text)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Passage(Base):
+    """A piece of the text of a source or a note, as it is searched and cited.
+
+    Attributes:
+        parent_id: the source's or the note's.
+        position: its place among its parent's, from 0.
+        page: of a file that has pages, from 1.
+        vector: of the embedding model `model`, float32, of length 1; None until it is made.
+    """
+
+    __tablename__ = "nb_passages"
+    __table_args__ = (Index("nb_passages_parent", "parent_id", "position"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    parent_id: Mapped[str] = mapped_column(String(60))
+    position: Mapped[int]
+    text: Mapped[str] = mapped_column(Text)
+    page: Mapped[int | None]
+    model: Mapped[str | None] = mapped_column(String(100))
+    vector: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+
+
+class ChatSession(Base):
+    """A conversation about a notebook."""
+
+    __tablename__ = "nb_sessions"
+    __table_args__ = (Index("nb_sessions_notebook", "notebook_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    notebook_id: Mapped[str] = mapped_column(ForeignKey("nb_notebooks.id", ondelete="CASCADE"))
+    title: Mapped[str] = mapped_column(Text)
+    model_override: Mapped[str | None] = mapped_column(String(100))
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Message(Base):
+    """One message of a conversation; `kind` is `human` or `ai`."""
+
+    __tablename__ = "nb_messages"
+    __table_args__ = (Index("nb_messages_session", "session_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[str] = mapped_column(ForeignKey("nb_sessions.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(10))
+    content: Mapped[str] = mapped_column(Text)
+    citations: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    model: Mapped[str | None] = mapped_column(String(100))
+    created: Mapped[float] = mapped_column(default=time.time)
+
+
+class Credential(Base):
+    """How a provider of models is reached; `key` is encrypted."""
+
+    __tablename__ = "nb_credentials"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    provider: Mapped[str] = mapped_column(String(60))
+    name: Mapped[str] = mapped_column(Text)
+    base_url: Mapped[str | None] = mapped_column(Text)
+    key: Mapped[bytes | None] = mapped_column(LargeBinary)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Model(Base):
+    """A model; `kind` is `llm`, `embedding`, `stt` or `tts`; without a credential it is built in."""
+
+    __tablename__ = "nb_models"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(20))
+    provider: Mapped[str] = mapped_column(String(60))
+    credential_id: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_credentials.id", ondelete="CASCADE")
+    )
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Default(Base):
+    """Which model a slot has; a slot without a row has none.
+
+    Attributes:
+        slot: `chat`, `transformation`, `embedding`, `speech_to_text`, `text_to_speech`, `podcast`
+            or `summary`.
+    """
+
+    __tablename__ = "nb_defaults"
+
+    slot: Mapped[str] = mapped_column(String(30), primary_key=True)
+    model_id: Mapped[str] = mapped_column(ForeignKey("nb_models.id", ondelete="CASCADE"))
+
+
+class Setting(Base):
+    """What whoever runs the service has set.
+
+    The password's hash, and whether pages of this machine and its network may be fetched.
+    """
+
+    __tablename__ = "nb_settings"
+
+    name: Mapped[str] = mapped_column(String(60), primary_key=True)
+    value: Mapped[str] = mapped_column(Text)
+
+
+class Limit(Base):
+    """A limit that was changed."""
+
+    __tablename__ = "nb_limits"
+
+    name: Mapped[str] = mapped_column(String(60), primary_key=True)
+    value: Mapped[int]
+
+
+class Seeded(Base):
+    """What was made at a start, and is not made again."""
+
+    __tablename__ = "nb_seeded"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
