@@ -179,7 +179,7 @@ class Credential(Base):
 
 
 class Model(Base):
-    """A model; `kind` is `llm`, `embedding`, `stt` or `tts`; without a credential it is built in."""
+    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; built in if it has no credential."""
 
     __tablename__ = "nb_models"
 
