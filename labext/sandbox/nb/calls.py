@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import orjson
@@ -55,6 +56,14 @@ def _check(headers: list[str], wanted: str) -> None:
         raise faults.unauthenticated("Send the password as `Authorization: Bearer …`.")
     if not hmac.compare_digest(key_hash(password.strip()), wanted):
         raise faults.unauthenticated("The password is wrong.")
+
+
+def moment(seconds: float | None) -> str | None:
+    """A time since the epoch as ISO 8601 in UTC: `2026-11-20T13:23:23.768Z`."""
+    if seconds is None:
+        return None
+    shown = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return shown.replace("+00:00", "Z")
 
 
 def json_answer(value: Any, status: int = 200) -> Response:

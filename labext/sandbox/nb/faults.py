@@ -20,6 +20,11 @@ def absent(noun: str, identifier: str) -> HTTPException:
     return HTTPException(404, f"There is no {noun} {identifier[:100]}.")
 
 
+def too_large(sentence: str) -> HTTPException:
+    """413: what was sent is over a limit of the service."""
+    return HTTPException(413, sentence)
+
+
 def unconfigured(sentence: str) -> HTTPException:
     """422: something has to be configured first."""
     return HTTPException(422, sentence)

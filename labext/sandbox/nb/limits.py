@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from sqlalchemy.orm import Session
+
 from labext.sandbox.limits import Bounds, Limits
+from labext.sandbox.nb import faults
 from labext.sandbox.nb.store import Limit
 
 LIMITS = Limits(
@@ -23,3 +26,14 @@ LIMITS = Limits(
 )
 
 limit = LIMITS.value
+
+
+def check_text(session: Session, text: str) -> None:
+    """See that a text is within the limit `text_bytes`.
+
+    Raises:
+        HTTPException: 413.
+    """
+    most, size = limit(session, "text_bytes"), len(text.encode())
+    if size > most:
+        raise faults.too_large(f"The text has {size:,} bytes; at most {most:,} are taken.")
