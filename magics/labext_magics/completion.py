@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from labext_magics import candidates
@@ -32,7 +32,7 @@ class Place:
         fragment: what is there, as it stands in the line; it is replaced.
         bare: the same without its quotes.
         command, parameter: what it belongs to, as far as the line says.
-        words: the words before it, where they name no command yet.
+        words: the words before it, where they may go on as a command's name.
         typed: names and texts of the arguments and options before it.
         options: those that may come next.
     """
@@ -108,7 +108,9 @@ def find_place(magic: Magic, line: str) -> Place | None:
     command = magic.find(words)
     if command is None:
         return Place(raw, current.text, words=words)
-    return _in_command(command, tokens[len(command.name.split()) :], current, raw)
+    rest = tokens[len(command.name.split()) :]
+    place = _in_command(command, rest, current, raw)
+    return place if rest else replace(place, words=words)
 
 
 def _in_command(command: Command, tokens: list[Token], current: Token, raw: str) -> Place:
@@ -143,9 +145,8 @@ def _in_command(command: Command, tokens: list[Token], current: Token, raw: str)
 
 def offers(magic: Magic, place: Place, known: candidates.Candidates) -> Iterator[Offer]:
     """Yield what may stand at a place, the likeliest first."""
-    if place.command is None and place.parameter is None:
+    if place.parameter is not candidates.EXPRESSION and (place.command is None or place.words):
         yield Offer(_next_words(magic, place.words), "command")
-        return
     if place.parameter is not None and not place.fragment.startswith("--"):
         yield from (Offer(texts, word) for texts, word in known.of(place.parameter, place.bare))
     if place.options:

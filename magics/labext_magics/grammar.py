@@ -67,6 +67,7 @@ class Command:
         body: what a cell's body may hold; empty if the command takes none.
         guarded: arguments that look like a key are refused.
         details, examples: more for its own help.
+        heading: what it stands under in the list of commands; empty if that isn't parted.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Command:
     guarded: bool = False
     details: str = ""
     examples: Sequence[str] = ()
+    heading: str = ""
 
     def option(self, name: str) -> Parameter | None:
         """Return the option that is written `--name`."""
@@ -125,6 +127,7 @@ def parse(magic: Magic, line: Line, scope: Scope, *, has_body: bool = False) -> 
     options = takewhile(lambda t: t.quoted or t.text != "--", rest)
     if any(t.is_option and t.text in HELP for t in options):
         return Wanted(command.name)
+    _check_verb(magic, command, rest)
     title = f"%{magic.name} {command.name}"
     if has_body and not command.body:
         raise InputError(
@@ -152,6 +155,19 @@ def _group(magic: Magic, words: list[str]) -> str:
         f"Did you mean `%{magic.name} {prefix}{near}`?"
         if near
         else f"`%{magic.name} {prefix}".rstrip() + "` alone lists them.",
+    )
+
+
+def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
+    """Raise InputError, naming the verbs there are, for a word behind a noun that isn't one."""
+    verbs = [c.name.split()[1] for c in magic.below(command.name)]
+    if not verbs or command.arguments or not rest or rest[0].is_option:
+        return
+    near = wording.near(rest[0].text, verbs)
+    title = f"%{magic.name} {command.name}"
+    raise InputError(
+        f"`{title}` has no verb `{_shown(rest[0])}`: it has {', '.join(verbs)}.",
+        f"Did you mean `{title} {near}`?" if near else f"`{title} --help` explains them.",
     )
 
 

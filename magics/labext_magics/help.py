@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from labext_magics.grammar import Command, Magic, Parameter
 
@@ -21,7 +22,7 @@ def text(magic: Magic, topic: str = "") -> str:
         [
             f"{title} COMMAND: {magic.summary}" if not topic else f"{title} COMMAND",
             "",
-            *_table([(c.name, c.summary) for c in commands]),
+            *_parted(commands),
             "",
             f"`%{magic.name} COMMAND --help` shows a command's arguments and options.",
         ]
@@ -52,6 +53,8 @@ def _command(magic: Magic, command: Command) -> str:
         blocks.append(_wrapped(f"%%{magic.name} {command.name}, with a text below: {command.body}"))
     if command.examples:
         blocks.append("\n".join(f"    {example}" for example in command.examples))
+    if below := magic.below(command.name):
+        blocks.append("\n".join(_table([(c.name, c.summary) for c in below])))
     return "\n\n".join(blocks)
 
 
@@ -63,9 +66,19 @@ def _help(option: Parameter) -> str:
     return option.help + ("; again for another" if option.many else "")
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> Iterable[str]:
+def _parted(commands: Sequence[Command]) -> Iterable[str]:
+    """Yield the commands, those under one heading together."""
+    widest = max(len(c.name) for c in commands)
+    for place, (heading, group) in enumerate(groupby(commands, key=lambda c: c.heading)):
+        if heading:
+            yield from ([""] if place else [])
+            yield f"{heading}:"
+        yield from _table([(c.name, c.summary) for c in group], widest)
+
+
+def _table(rows: Sequence[tuple[str, str]], widest: int = 0) -> Iterable[str]:
     """Yield rows of two columns, the second one wrapped beside the first."""
-    widest = min(max(len(name) for name, _ in rows), 28)
+    widest = min(widest or max(len(name) for name, _ in rows), 28)
     for name, told in rows:
         lines = textwrap.wrap(told, WIDTH - widest - 4) or [""]
         if len(name) > widest:
