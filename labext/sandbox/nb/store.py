@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
@@ -116,23 +116,66 @@ class Insight(Base):
 class Passage(Base):
     """A piece of the text of a source or a note, as it is searched and cited.
 
+    Its number is never given again, also not when it is gone: a citation that was kept names no
+    other passage, and what is new has a higher number than what was there.
+
     Attributes:
         parent_id: the source's or the note's.
         position: its place among its parent's, from 0.
         page: of a file that has pages, from 1.
-        vector: of the embedding model `model`, float32, of length 1; None until it is made.
     """
 
     __tablename__ = "nb_passages"
-    __table_args__ = (Index("nb_passages_parent", "parent_id", "position"),)
+    __table_args__ = (
+        Index("nb_passages_parent", "parent_id", "position"),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     parent_id: Mapped[str] = mapped_column(String(60))
     position: Mapped[int]
     text: Mapped[str] = mapped_column(Text)
     page: Mapped[int | None]
-    model: Mapped[str | None] = mapped_column(String(100))
-    vector: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+
+
+class Vector(Base):
+    """What an embedding model has made of a passage; never changed, its number never given again.
+
+    A passage has one for each model that is in use: two, while another one takes over.
+
+    Attributes:
+        space: what its vectors can be compared with: the model's identifier, and for a model that
+            is made of the corpus itself also which making of it, `model:lsa@3`.
+        vector: float32, of length 1.
+    """
+
+    __tablename__ = "nb_vectors"
+    __table_args__ = (
+        UniqueConstraint("passage_id", "space"),
+        Index("nb_vectors_space", "space"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    passage_id: Mapped[int] = mapped_column(ForeignKey("nb_passages.id", ondelete="CASCADE"))
+    space: Mapped[str] = mapped_column(String(120))
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Making(Base):
+    """The model that was made of the corpus itself, each time that it was made; the last counts.
+
+    Attributes:
+        passages: of how many passages.
+        last: the highest number among them.
+    """
+
+    __tablename__ = "nb_makings"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    passages: Mapped[int]
+    last: Mapped[int]
 
 
 class ChatSession(Base):

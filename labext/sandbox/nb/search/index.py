@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from labext.sandbox.nb.search import words
 from labext.sandbox.nb.search.passages import Piece
+from labext.sandbox.nb.search.scope import Scope
+from labext.sandbox.nb.store import Note, Passage, Source, Vector
 from labext.sandbox.service import Site
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,34 @@ def put(
         title: of it; it is found by that too.
         pieces: in their order.
         vectors: of shape (pieces, dimensions), rows of length 1; None: they are made later.
-        model: the identifier of the embedding model that made them.
+        model: `Embedder.id` of what made them.
     """
-    raise NotImplementedError
+    remove(session, [parent_id])
+    passages = [
+        Passage(parent_id=parent_id, position=position, text=piece.text, page=piece.page)
+        for position, piece in enumerate(pieces)
+    ]
+    session.add_all(passages)
+    session.flush()
+    words.put(session, title, passages)
+    if vectors is not None and model is not None:
+        session.add_all(
+            Vector(passage_id=passage.id, space=model, vector=vector.tobytes())
+            for passage, vector in zip(passages, vectors, strict=True)
+        )
+
+
+def retitle(session: Session, parent_id: str, title: str) -> None:
+    """Find a source or a note by another title from now on; its passages stay as they are."""
+    words.retitle(session, parent_id, title)
 
 
 def remove(session: Session, parent_ids: Collection[str]) -> None:
-    """Remove the passages of sources and notes."""
-    raise NotImplementedError
+    """Remove the passages of sources and notes, and with them their vectors."""
+    for parent_id in parent_ids:
+        here = Passage.parent_id == parent_id
+        words.remove(session, session.scalars(select(Passage.id).where(here)).all())
+        session.execute(delete(Passage).where(here))
 
 
 class Index:
@@ -86,4 +112,25 @@ class Index:
         Raises:
             HTTPException: 422 without an embedding model where `by` is `vector`.
         """
-        raise NotImplementedError
+        scope = Scope(source_ids, note_ids, include_sources, include_notes)
+        with self._site.database.read() as session:
+            found = words.find(session, query, scope, limit)
+            return _hits(session, [(number, None, rank) for number, rank in found])
+
+
+def _hits(session: Session, found: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
+    """What is told of passages: each with its similarity and its relevance."""
+    title = func.coalesce(Source.title, Note.title, "")
+    statement = (
+        select(Passage, title)
+        .outerjoin(Source, Source.id == Passage.parent_id)
+        .outerjoin(Note, Note.id == Passage.parent_id)
+        .where(Passage.id.in_([number for number, _, _ in found]))
+    )
+    there = {passage.id: (passage, title) for passage, title in session.execute(statement)}
+    return [
+        Hit(passage.parent_id, title, passage.id, passage.text, passage.page, similarity, relevance)
+        for number, similarity, relevance in found
+        if number in there  # else it went meanwhile
+        for passage, title in [there[number]]
+    ]

@@ -1,0 +1,58 @@
+"""Among what is searched: sources, notes, or some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import orjson
+from sqlalchemy import ColumnElement, false, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+SOURCE, NOTE = "source:", "note:"
+"""What the identifiers of either begin with (contract, Resources and their fields)."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a search is limited to; see `labext.sandbox.nb.search.index.Index.find`."""
+
+    source_ids: Collection[str] | None = None
+    note_ids: Collection[str] | None = None
+    include_sources: bool = True
+    include_notes: bool = True
+
+    @cached_property
+    def only(self) -> frozenset[str] | None:
+        """The identifiers that are searched; None for all of the `kinds`."""
+        if self.source_ids is None and self.note_ids is None:
+            return None
+        return frozenset(
+            identifier
+            for kind, given in ((SOURCE, self.source_ids), (NOTE, self.note_ids))
+            for identifier in given or ()
+            if kind in self.kinds and identifier.startswith(kind)
+        )
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Of which kinds."""
+        included = ((SOURCE, self.include_sources), (NOTE, self.include_notes))
+        return frozenset(kind for kind, wanted in included if wanted)
+
+    def has(self, parent_id: str) -> bool:
+        """Whether a source or a note is searched."""
+        if self.only is not None:
+            return parent_id in self.only
+        return parent_id.startswith(tuple(self.kinds))
+
+    def conditions(self, parent_id: InstrumentedAttribute[str]) -> list[ColumnElement[bool]]:
+        """The same as a WHERE about the column of the parent's identifier."""
+        if self.only is not None:
+            # As one value: there may be more identifiers than a statement may have values.
+            among = func.json_each(orjson.dumps(sorted(self.only)).decode()).table_valued("value")
+            return [parent_id.in_(select(among.c.value))]
+        if len(self.kinds) == 2:
+            return []
+        return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]

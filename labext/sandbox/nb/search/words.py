@@ -1,0 +1,89 @@
+"""The words of the passages: a table of SQLite's FTS5 beside the others.
+
+It has a row for each passage, with the passage's number. The title of what it is of stands with
+the first passage alone, so that whoever looks for a title finds the source once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import (
+    DDL,
+    ColumnClause,
+    bindparam,
+    column,
+    delete,
+    event,
+    func,
+    insert,
+    literal_column,
+    select,
+    table,
+    update,
+)
+from sqlalchemy.orm import Session
+
+from labext.sandbox.nb.search.query import expression
+from labext.sandbox.nb.search.scope import Scope
+from labext.sandbox.nb.store import Base, Passage
+
+_WORDS = table("nb_words", column("rowid"), column("title"), column("text"))
+
+# Words are compared by their stems, without accents: `inductions` finds `induction`.
+_CREATE = DDL(  # type: ignore[no-untyped-call]
+    "CREATE VIRTUAL TABLE IF NOT EXISTS nb_words USING fts5"
+    "(title, text, tokenize = 'porter unicode61 remove_diacritics 2')"
+)
+event.listen(Base.metadata, "after_create", _CREATE.execute_if(dialect="sqlite"))
+
+TITLE_WEIGHT = 2.0
+"""What a word of the title counts for, where one of the text counts for 1."""
+
+
+def put(session: Session, title: str, passages: Iterable[Passage]) -> None:
+    """Add the words of passages that were just stored, the first of their parent's first."""
+    rows = [
+        {"rowid": passage.id, "title": "" if passage.position else title, "text": passage.text}
+        for passage in passages
+    ]
+    if rows:
+        session.execute(insert(_WORDS), rows)
+
+
+def retitle(session: Session, parent_id: str, title: str) -> None:
+    """Find a source or a note by another title from now on."""
+    first = select(Passage.id).where(Passage.parent_id == parent_id, Passage.position == 0)
+    session.execute(
+        update(_WORDS).where(_WORDS.c.rowid == first.scalar_subquery()).values(title=title)
+    )
+
+
+def remove(session: Session, passage_ids: Collection[int]) -> None:
+    """Forget the words of passages."""
+    if passage_ids:
+        session.execute(
+            delete(_WORDS).where(_WORDS.c.rowid == bindparam("passage")),
+            [{"passage": number} for number in passage_ids],
+        )
+
+
+def find(session: Session, query: str, scope: Scope, limit: int) -> list[tuple[int, float]]:
+    """The passages that have words of the query, the best first.
+
+    Returns:
+        Each with its rank, higher is better: BM25, which is about the words' rarity.
+    """
+    asked = expression(query)
+    if asked is None:
+        return []
+    every: ColumnClause[str] = literal_column("nb_words")
+    rank = (-func.bm25(every, TITLE_WEIGHT, 1.0)).label("rank")
+    statement = (
+        select(Passage.id, rank)
+        .join(_WORDS, _WORDS.c.rowid == Passage.id)
+        .where(every.op("MATCH")(asked), *scope.conditions(Passage.parent_id))
+        .order_by(rank.desc(), Passage.id)
+        .limit(limit)
+    )
+    return [(number, score) for number, score in session.execute(statement)]

@@ -1,0 +1,88 @@
+"""Passages are found by their words as soon as they are stored, and not once they are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.search.passages import Piece
+
+World = Any
+
+
+def parents(hits: list[Any]) -> list[str]:
+    return [hit.parent_id for hit in hits]
+
+
+def test_what_was_put_is_found_and_what_was_removed_is_not(world: World) -> None:
+    source = world.source("a", "Arabinose induces the promoter.", "Bench notes")
+    note = world.note("b", "Glucose represses it.")
+    (hit,) = world.text("arabinose")
+    assert (hit.parent_id, hit.title, hit.page, hit.similarity) == (
+        source,
+        "Bench notes",
+        None,
+        None,
+    )
+    assert hit.text == "Arabinose induces the promoter."
+    assert parents(world.text("glucose")) == [note]
+    with world.database.write() as session:
+        index.remove(session, [source, note])
+    assert world.text("arabinose") == world.text("glucose") == world.text("bench") == []
+
+
+def test_putting_again_replaces(world: World) -> None:
+    world.source("a", "The old text.", "Old name")
+    with world.database.write() as session:
+        index.put(session, "source:a", "New name", [Piece("First page.", 1), Piece("Second.", 2)])
+    assert world.text("old") == []
+    assert [(hit.text, hit.page) for hit in world.text("second")] == [("Second.", 2)]
+    assert len(world.text("new name")) == 1  # with the first passage alone
+
+
+def test_another_title_is_found_and_the_one_before_it_is_not(world: World) -> None:
+    source = world.source("a", "Some text.", "Alpha")
+    with world.database.write() as session:
+        index.retitle(session, source, "Beta")
+    assert world.text("alpha") == []
+    assert parents(world.text("beta")) == [source]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("INDUCTIONS", True),  # stems, and any case
+        ("beta-galactosidase", True),
+        ("naïve", True),
+        ("naive", True),
+        ('"of the naive"', True),
+        ('"naive the of"', False),
+        ("0.2 %", True),
+        ("the of and", True),  # nothing else was asked for
+        ("galactose", False),
+        ("???", False),
+    ],
+)
+def test_words_are_compared_as_people_do(world: World, query: str, found: bool) -> None:
+    world.source("a", "Induction of the naïve β-galactosidase, beta-galactosidase, with 0.2 %.")
+    assert bool(world.text(query)) is found
+
+
+def test_the_best_comes_first(world: World) -> None:
+    for number in range(9):
+        world.source(f"x{number}", f"The culture number {number} grew.")
+    both = world.source("both", "The culture was induced by arabinose.")
+    rare = world.source("rare", "What arabinose costs, and how it is kept dry, is told elsewhere.")
+    hits = world.text("arabinose culture")
+    assert parents(hits)[:2] == [both, rare]
+    assert [hit.relevance for hit in hits] == sorted((h.relevance for h in hits), reverse=True)
+    assert len(hits) == 10
+
+
+def test_a_word_alone_is_no_reason_where_a_phrase_was_asked_for(world: World) -> None:
+    phrase = world.source("a", "Catabolite repression of the promoter.")
+    more = world.source("b", "Here glucose causes catabolite repression.")
+    world.source("c", "Glucose is a sugar; repression of a catabolite.")
+    assert parents(world.text('"catabolite repression" glucose')) == [more, phrase]
