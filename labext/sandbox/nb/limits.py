@@ -21,6 +21,7 @@ LIMITS = Limits(
         "text_bytes": Bounds("bytes of one text or note", 64 << 20, 1, 1 << 40, size=True),
         "page_bytes": Bounds("bytes of one fetched page", 32 << 20, 1, 1 << 40, size=True),
         "page_seconds": Bounds("seconds that fetching a page may take", 30, 1, 3600),
+        "model_seconds": Bounds("seconds that a model's server may take to answer", 300, 1, 86400),
         "source_seconds": Bounds("seconds that processing a source may take", 900, 1, 86400),
     },
 )
