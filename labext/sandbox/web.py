@@ -34,20 +34,41 @@ log = logging.getLogger(__name__)
 LARGEST_BODY = 2 * 1024**3
 """Bytes of a request's body that any service takes; a service may take less."""
 
+TOO_LARGE = "The request's body is too large."
+
 
 def guarded(app: ASGIApp, *, hosts: Sequence[str] = HOSTS, most: int = LARGEST_BODY) -> ASGIApp:
     """`app` behind the check of the Host header (400) and the bound on a body's size (413)."""
-    return TrustedHostMiddleware(
-        BodyLimit(app, most), allowed_hosts=list(hosts), www_redirect=False
-    )
+    bounded = app if isinstance(app, BoundsBodies) else BodyLimit(app, most)
+    return TrustedHostMiddleware(bounded, allowed_hosts=list(hosts), www_redirect=False)
 
 
-class BodyLimit:
-    """Refuses a body of more than `most` bytes with 413: by its declared length, or as it comes."""
+class BoundsBodies:
+    """The base of an application that bounds the bodies of its requests itself."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        raise NotImplementedError
+
+
+class BodyLimit(BoundsBodies):
+    """Refuses a body of more than `most` bytes with 413: by its declared length, or as it comes.
+
+    Args:
+        app: what is behind it.
+        most: bytes.
+        body: makes a refusal's body, as in `handle_errors`.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most: int,
+        body: Callable[[int, str], Any] = lambda _status, sentence: {"error": sentence},
+    ) -> None:
         self._app = app
         self._most = most
+        self._body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -56,7 +77,8 @@ class BodyLimit:
             return
         declared = dict(scope["headers"]).get(b"content-length", b"")
         if declared.isdigit() and int(declared[:18]) > self._most:
-            await _too_large(scope, receive, send)
+            refusal = JSONResponse(self._body(413, TOO_LARGE), 413)
+            await refusal(scope, receive, send)
             return
         await self._app(scope, self._bounded(receive), send)
 
@@ -68,13 +90,10 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._most:
-                raise HTTPException(413, "The request's body is too large.")
+                raise HTTPException(413, TOO_LARGE)
             return message
 
         return bounded
-
-
-_too_large = JSONResponse({"error": "The request's body is too large."}, status_code=413)
 
 
 def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:

@@ -32,8 +32,8 @@ The description that `/docs` shows is made from the routes, so each says all the
   validated or serialised twice. Times are `calls.moment(seconds)`.
 - The docstring's first line is the operation's summary in `/docs`. `tags` and the refusals that
   every route may answer are given where `app` includes the router.
-- A route is a plain function unless it streams: it runs beside the event loop. The password has been
-  checked and the body bounded before the first byte of a body is read.
+- A route is a plain function unless it streams: it runs beside the event loop. The password is
+  checked, and the body bounded, before the first byte of a body is read.
 - A route that reads a form or a stream itself takes `request: Request`, is `async`, and describes
   its body by `openapi_extra={"requestBody": …}`.
 """

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
-from labext.sandbox.nb import faults, seed
-from labext.sandbox.nb.calls import check_password
+from labext.sandbox.nb import faults, pages, seed
 from labext.sandbox.nb.chat import routes as chat
+from labext.sandbox.nb.description import REFUSALS, describe
+from labext.sandbox.nb.gate import Gate
 from labext.sandbox.nb.notebooks import routes as notebooks
 from labext.sandbox.nb.notes import routes as notes
 from labext.sandbox.nb.search import routes as search
@@ -20,7 +21,7 @@ from labext.sandbox.nb.sources import routes as sources
 from labext.sandbox.nb.store import Base
 from labext.sandbox.queue import Kind
 from labext.sandbox.service import Certificate, Site
-from labext.sandbox.web import FloodGuard, handle_errors
+from labext.sandbox.web import handle_errors
 
 
 class NotebookService:
@@ -44,19 +45,32 @@ class NotebookService:
         return None
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """Where it is, and its password."""
-        return {"base_url": f"{site.origin}/api", "password": seed.password(site)}
+        """Where it is, and its password, if it has one."""
+        password = seed.password(site)
+        found = {"base_url": f"{site.origin}/api"}
+        return found if password is None else found | {"password": password}
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """The application."""
-        app = FastAPI(title="labext nb", redirect_slashes=False)
+        app = FastAPI(title=pages.TITLE, redirect_slashes=False, docs_url=None, redoc_url=None)
         app.state.site = site
-        app.state.guard = FloodGuard(None)
         app.state.index = Index(site)
-        for group in (notebooks, sources, notes, chat, search):
-            app.include_router(group.api, prefix="/api", dependencies=[Depends(check_password)])
+        app.include_router(pages.api, tags=["service"])
+        pages.mount_assets(app)
+        for tag, group in _GROUPS.items():
+            app.include_router(group.api, prefix="/api", tags=[tag], responses=REFUSALS)
+        describe(app)
         handle_errors(app, faults.body)
-        return {"nb": app}
+        return {"nb": Gate(app, site)}
 
+
+_GROUPS = {
+    "notebooks": notebooks,
+    "sources": sources,
+    "notes": notes,
+    "chat": chat,
+    "search": search,
+}
+"""The modules with the routes, by what `/docs` calls them."""
 
 service = NotebookService()

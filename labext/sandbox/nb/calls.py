@@ -1,8 +1,7 @@
-"""What every route asks for, and how it answers: the site, the password, the body, JSON."""
+"""What every route asks for, and how it answers: the site, the index, times, JSON."""
 
 from __future__ import annotations
 
-import hmac
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,15 +9,10 @@ import orjson
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
-from labext.sandbox.keys import key_hash
-from labext.sandbox.nb import faults, limits
 from labext.sandbox.nb.search.index import Index
-from labext.sandbox.nb.store import Setting
 from labext.sandbox.service import Site
-from labext.sandbox.web import FloodGuard
 
 JSON = "application/json"
-PASSWORD = "password"  # noqa: S105 - the setting's name
 
 
 async def _site(request: Request) -> Site:
@@ -35,27 +29,6 @@ async def _index(request: Request) -> Index:
 
 
 IndexOf = Annotated[Index, Depends(_index)]
-
-
-def check_password(site: SiteOf, request: Request) -> None:
-    """401 without the password, where one is configured; 429 in a flood (contract, Errors)."""
-    with site.database.read() as session:
-        wanted = session.get(Setting, PASSWORD)
-        guard: FloodGuard = request.app.state.guard
-        guard.requests = limits.limit(session, "requests") if site.rate == "named" else None
-    if wanted is not None:
-        _check(request.headers.getlist("authorization"), wanted.value)
-    guard.check("all")
-
-
-def _check(headers: list[str], wanted: str) -> None:
-    if not headers:
-        raise faults.unauthenticated("The service's password is missing.")
-    scheme, _, password = headers[0].partition(" ")
-    if len(headers) > 1 or scheme.lower() != "bearer":
-        raise faults.unauthenticated("Send the password as `Authorization: Bearer …`.")
-    if not hmac.compare_digest(key_hash(password.strip()), wanted):
-        raise faults.unauthenticated("The password is wrong.")
 
 
 def moment(seconds: float | None) -> str | None:

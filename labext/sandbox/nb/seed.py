@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from labext.sandbox.folder import secret
-from labext.sandbox.keys import key_hash
-from labext.sandbox.nb.calls import PASSWORD
+from labext.sandbox.nb import settings
 from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.store import Seeded, Setting
+from labext.sandbox.nb.passwords import hashed
+from labext.sandbox.nb.store import Seeded
 from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
 
@@ -14,11 +16,18 @@ from labext.sandbox.service import Site
 def seed(site: Site) -> None:
     """Make what was never made."""
     with site.database.write() as session:
-        if once(session, Seeded, PASSWORD):
-            session.merge(Setting(name=PASSWORD, value=key_hash(password(site))))
+        if once(session, Seeded, settings.PASSWORD):
+            settings.change(session, settings.PASSWORD, hashed(secret(password_file(site))))
         registry.seed(session)
 
 
-def password(site: Site) -> str:
-    """The password of the connection that the sandbox hands out."""
-    return secret(site.secrets / "nb_password")
+def password(site: Site) -> str | None:
+    """The password of the connection that the sandbox hands out; None where none is configured."""
+    with site.database.read() as session:
+        configured = settings.value(session, settings.PASSWORD) is not None
+    return secret(password_file(site)) if configured else None
+
+
+def password_file(site: Site) -> Path:
+    """Where the password is kept for whoever runs the sandbox, who alone may read it."""
+    return site.secrets / "nb_password"
