@@ -66,7 +66,7 @@ class _Adapter(HTTPAdapter):
         pool: Any = super().get_connection_with_tls_context(*arguments, **options)
         line, plain = self._line, pool.ConnectionCls
 
-        class Known(plain):  # type: ignore[misc]
+        class Known(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
                 super().connect()
                 line.opened(self)
