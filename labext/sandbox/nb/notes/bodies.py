@@ -1,0 +1,40 @@
+"""What is sent and answered about notes (contract, Resources and their fields)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from labext.sandbox.nb.bodies import Body, Content, Identifier, Line, Record
+
+NoteType = Literal["human", "ai"]
+
+
+class NewNote(Body):
+    """What a new note says; one of `ai` without a title gets one made from its content."""
+
+    content: Content = Field(examples=["Check leaky expression without arabinose."])
+    title: Line | None = Field(None, examples=["Plan"])
+    note_type: NoteType = "human"
+    notebook_id: Identifier | None = None
+
+
+class ChangedNote(Body):
+    """What is to change; what is left out stays, and an empty title takes it away."""
+
+    title: Line | None = None
+    content: Content | None = None
+    note_type: NoteType | None = None
+
+
+class NoteRecord(Record):
+    """A note."""
+
+    id: str = Field(examples=["note:2v1h6nnjbp70uur02d4q"])
+    title: str | None
+    content: str
+    note_type: NoteType
+    notebook_id: str | None
+    created_at: str = Field(examples=["2026-11-20T13:23:23.768Z"])
+    updated_at: str
