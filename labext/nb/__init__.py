@@ -1,5 +1,18 @@
 """The client of the notebook service: notebooks, sources, notes, chat, search and answers."""
 
+from labext.nb.answers import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.nb.client import NotebookClient
+from labext.nb.watching import Ingestion, SourceRow
 
-__all__ = ["NotebookClient"]
+__all__ = [
+    "Answer",
+    "AskEvent",
+    "Citation",
+    "Final",
+    "Ingestion",
+    "NotebookClient",
+    "Partial",
+    "Search",
+    "SourceRow",
+    "Strategy",
+]

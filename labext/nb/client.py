@@ -5,13 +5,30 @@ from __future__ import annotations
 from typing import Self
 
 from labext.config import Connection, clean_url
+from labext.nb.chat import Chat
+from labext.nb.dialects.contract import Contract
+from labext.nb.failures import LAST_WORDS, explainer
+from labext.nb.knowledge import Knowledge
+from labext.nb.notebooks import Notebooks
+from labext.nb.notes import Notes
+from labext.nb.records import Record
+from labext.nb.sources import Sources
+from labext.nb.standing import standing
+from labext.nb.titles import Titles
 from labext.nb.wire import Wire
 from labext.transport import Rate, Transport
 from labext.transport.auth import Bearer
 
 
-class NotebookClient:
+class NotebookClient(Knowledge):
     """A client for one notebook service.
+
+    Every method asks the service when it is called, and raises a `LabextError` that says what
+    happened and what to do. Wherever one takes a notebook, a source, a note or a chat session, it
+    takes its identifier or its title.
+
+    Attributes:
+        notebooks, sources, notes, chat: the methods about each kind of thing.
 
     Args:
         base_url: the service's address, ending in `/api`.
@@ -33,9 +50,17 @@ class NotebookClient:
             auth=None if password is None else Bearer(password),
             rate=rate,
             verify=verify,
+            explain=explainer(has_password=password is not None),
+            last_words=LAST_WORDS,
             service="notebook service",
         )
-        self._wire = Wire(self._transport)
+        wire, dialect = Wire(self._transport), Contract()
+        parts = wire, dialect, Titles(wire, dialect)
+        super().__init__(*parts)
+        self.notebooks = Notebooks(*parts)
+        self.sources = Sources(*parts)
+        self.notes = Notes(*parts)
+        self.chat = Chat(*parts)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:
@@ -63,3 +88,11 @@ class NotebookClient:
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         self._transport.close()
+
+    def status(self) -> Record:
+        """Return where the service is, its version, whether it asks for a password and accepts it.
+
+        Keys: `address`, `dialect`, `version`, `password_needed`, `signed_in`, `notebooks` (how
+        many; None if not signed in).
+        """
+        return standing(self._wire, self._dialect)

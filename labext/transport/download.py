@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from requests.auth import AuthBase
 
 from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.transport.call import Call
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
@@ -24,6 +27,24 @@ CHUNK = 512 * 1024
 OnBytes = Callable[[int, int | None], None]
 """Is told the bytes that are there, and the whole's if known."""
 
+
+@dataclass(frozen=True)
+class Own:
+    """A download from the service itself, which is signed in, in place of a presigned address.
+
+    Attributes:
+        call: what is asked.
+        auth: how to sign in; another origin that the service sends it on to never gets that.
+        refused: what follows from an answer of 400 and above.
+        page: what is downloaded may be a web page.
+    """
+
+    call: Call
+    auth: AuthBase | None
+    refused: Callable[[requests.Response], Exception]
+    page: bool = False
+
+
 _MOST_CUTS = 500
 
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
@@ -37,11 +58,13 @@ def fetch(
     fresh: Callable[[], str] | None = None,
     on_bytes: OnBytes | None = None,
     terms: Terms | None = None,
+    own: Own | None = None,
 ) -> Path:
     """Download a presigned address to `target`, and return that.
 
-    No key is sent. After a cut it goes on with Range and If-Range where the server can, else from
-    the start; what an earlier call left as `.<name>.part` is taken up likewise.
+    No key is sent, unless it is the service's `own`. After a cut it goes on with Range and If-Range
+    where the server can, else from the start; what an earlier call left as `.<name>.part` is taken
+    up likewise.
 
     Args:
         url: the presigned address.
@@ -49,6 +72,7 @@ def fetch(
         fresh: gives a new address when this one has expired.
         on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
         terms: on what terms; their attempts and patience are those in a row that bring nothing new.
+        own: asks the service itself, by its call, and signed in.
 
     Raises:
         AccessError: the address has expired, and there is no `fresh`.
@@ -57,7 +81,7 @@ def fetch(
         ServiceError: the download failed.
     """
     terms = terms or Terms()
-    download = _Download(url, fresh, on_bytes, terms)
+    download = _Download(url, fresh, on_bytes, terms, own)
     with new_session() as session, Partial(target) as part:
         for _ in range(_MOST_CUTS):
             if terms.tried(lambda: download.go_on(session, part)):
@@ -75,7 +99,9 @@ class _Download:
         fresh: Callable[[], str] | None,
         on_bytes: OnBytes | None,
         terms: Terms,
+        own: Own | None,
     ) -> None:
+        self._own = own
         self._url = url
         self._fresh = fresh
         self._on_bytes = on_bytes
@@ -92,6 +118,8 @@ class _Download:
         if part.size and part.validator:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
         request = requests.Request("GET", self._url, headers=headers)
+        if self._own is not None:
+            request.auth, request.params = self._own.auth, self._own.call.params
         terms = self._terms
         got = exchange(session, request, terms.timeout, terms.verify, terms.service, away=True)
         if isinstance(got, Lost):
@@ -115,7 +143,7 @@ class _Download:
         if got.status_code != 200:
             raise self._refused(got)
         kind = got.headers.get("Content-Type", "")
-        if "html" in kind.lower() and part.target.suffix.lower() not in {".html", ".htm"}:
+        if "html" in kind.lower() and not self._is_page(part.target):
             words = server_words(beginning(got), kind)
             raise Again(
                 ServiceError(
@@ -127,6 +155,11 @@ class _Download:
             )
         part.restart(_validator(got), _length(got))
         return True
+
+    def _is_page(self, target: Path) -> bool:
+        """Say whether a web page may be what is asked for, and not an answer in its place."""
+        named = target.suffix.lower() in {".html", ".htm"}
+        return named or (self._own is not None and self._own.page)
 
     def _rest(self, got: requests.Response, part: Partial) -> bool:
         cut = self._written(got, part)
@@ -156,6 +189,8 @@ class _Download:
                 self._on_bytes(part.size, part.total)
 
     def _refused(self, got: requests.Response) -> Exception:
+        if self._own is not None:
+            return self._own.refused(got)
         status = got.status_code
         kind = got.headers.get("Content-Type", "")
         words = server_words(beginning(got), kind)

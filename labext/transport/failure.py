@@ -39,6 +39,7 @@ class Failure:
         path: without host and query.
         words: the service's own words, masked, in one line.
         op: what was asked.
+        spoken: the service itself says so, in JSON; what stands in between sends pages and words.
     """
 
     status: int
@@ -46,6 +47,7 @@ class Failure:
     path: str
     words: str
     op: Operation
+    spoken: bool = False
 
 
 Explain = Callable[[Failure], LabextError | None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -21,14 +21,20 @@ class Multipart:
     Args:
         fields: text by name; a name may come more than once.
         files: paths by the name of their field.
+        on_bytes: is told the bytes of the form that were taken to be sent, and the whole's; a try
+            after a cut begins at 0 again.
     """
 
     def __init__(
-        self, fields: Iterable[tuple[str, str]] = (), files: Mapping[str, Path] | None = None
+        self,
+        fields: Iterable[tuple[str, str]] = (),
+        files: Mapping[str, Path] | None = None,
+        on_bytes: Callable[[int, int], None] | None = None,
     ) -> None:
         self._boundary = secrets.token_hex(16)
         self._fields = list(fields)
         self._files = dict(files or {})
+        self._on_bytes = on_bytes
 
     @property
     def headers(self) -> dict[str, str]:
@@ -47,7 +53,7 @@ class Multipart:
         for name, path in self._files.items():
             parts += [self._head(name, path.name), path, b"\r\n"]
         parts.append(f"--{self._boundary}--\r\n".encode())
-        return cast(BinaryIO, _Body(parts))
+        return cast(BinaryIO, _Body(parts, self._on_bytes))
 
     def _head(self, name: str, filename: str | None) -> bytes:
         field = RequestField(name, b"", filename=filename)
@@ -59,12 +65,16 @@ class Multipart:
 class _Body:
     """What `requests` needs of a stream: a length, and pieces."""
 
-    def __init__(self, parts: list[bytes | Path]) -> None:
+    def __init__(
+        self, parts: list[bytes | Path], on_bytes: Callable[[int, int], None] | None
+    ) -> None:
         self._files = [part.open("rb") for part in parts if isinstance(part, Path)]
         sizes = [os.fstat(file.fileno()).st_size for file in self._files]
         self._length = sum(sizes) + sum(len(part) for part in parts if isinstance(part, bytes))
         self._chunks = self._read(parts, sizes)
         self._rest = b""
+        self._taken = 0
+        self._on_bytes = on_bytes
 
     def __len__(self) -> int:
         return self._length
@@ -83,6 +93,9 @@ class _Body:
         whole = b"".join(held)
         end = len(whole) if size < 0 else size
         self._rest = whole[end:]
+        self._taken += len(whole) - len(self._rest)
+        if self._on_bytes is not None:
+            self._on_bytes(self._taken, self._length)
         return whole[:end]
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class Reply:
         declares it, or where the answer does and begins like it: some services label every answer
         as JSON, also one of plain words.
         """
-        if self.status in {204, 304, 404}:
+        if self.status in {204, 304, 404} or self._op.method == "HEAD":
             return None
         kind = self.headers.get("Content-Type", "").lower()
         start = self.content[:200].lstrip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -15,7 +15,7 @@ from labext.errors import LabextError
 from labext.redaction import logger
 from labext.transport.auth import Fetched
 from labext.transport.call import Call, Params, new_call
-from labext.transport.download import OnBytes, fetch
+from labext.transport.download import OnBytes, Own, fetch
 from labext.transport.exchange import exchange
 from labext.transport.failure import Explain
 from labext.transport.lost import NETWORK_ERRORS, Lost, lost
@@ -49,6 +49,8 @@ class Transport:
         service: what it is called in errors: `jobs service`.
         pacer: in place of one of its own by `rate`, where several share an allowance
             (`labext.transport.sharing`).
+        last_words: statuses that are the service's last word where it says them itself
+            (`labext.transport.verdict`).
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Transport:
         patience: float = 60.0,
         service: str = "service",
         pacer: Pacer | None = None,
+        last_words: Set[int] = frozenset(),
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -71,6 +74,7 @@ class Transport:
         self._auth = auth
         self._pacer = pacer or new_pacer(rate, clock, sleep)
         self._explain = explain
+        self._last_words = last_words
         self._terms = Terms(
             service=service,
             verify=verify,
@@ -183,6 +187,42 @@ class Transport:
         """Download a presigned address to `target`, as `labext.transport.download.fetch` does."""
         return fetch(url, target, fresh=fresh, on_bytes=on_bytes, terms=self._terms)
 
+    def fetch(
+        self,
+        op: Operation,
+        target: Path,
+        *,
+        path: Mapping[str, str] | None = None,
+        params: Params | None = None,
+        page: bool = False,
+        on_bytes: OnBytes | None = None,
+    ) -> Path:
+        """Stream an operation's answer to `target`, as `download` does, but signed in.
+
+        Args:
+            op: a GET.
+            target: the file to write; its folder is made.
+            path: the values of the path's placeholders.
+            params: the query.
+            page: the answer may be a web page.
+            on_bytes: is told the bytes that are there, and the whole's if known.
+
+        Raises:
+            LabextError: what the service refused, or why there is no answer.
+            StorageError: the disk is full, or the folder can't be written.
+        """
+        call = new_call(
+            op,
+            self.base_url,
+            path=path or {},
+            params=params,
+            json=None,
+            content=None,
+            headers=None,
+        )
+        own = Own(call, self._auth, lambda got: self._refused(call, got), page=page)
+        return fetch(call.url, target, on_bytes=on_bytes, terms=self._terms, own=own)
+
     def store(self) -> Store:
         """Return where presigned addresses lead, on this transport's terms and with no key."""
         return Store(self._terms)
@@ -240,7 +280,9 @@ class Transport:
         raise after_loss(call, missing, answered=True)
 
     def _refused(self, call: Call, response: requests.Response) -> Exception:
-        verdict = after_refusal(call, response, self._terms.service, self._explain)
+        verdict = after_refusal(
+            call, response, self._terms.service, self._explain, self._last_words
+        )
         if isinstance(verdict, Again) and verdict.after:
             self._pacer.pause(verdict.after)
         return verdict

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import requests
 
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
@@ -42,15 +44,32 @@ def after_half(call: Call, error: LabextError) -> Exception:
 
 
 def after_refusal(
-    call: Call, response: requests.Response, service: str, explain: Explain | None
+    call: Call,
+    response: requests.Response,
+    service: str,
+    explain: Explain | None,
+    last_words: Set[int] = frozenset(),
 ) -> Exception:
-    """Return what follows from an answer of 400 and above; reads it to its end."""
+    """Return what follows from an answer of 400 and above; reads it to its end.
+
+    Args:
+        call: what was asked.
+        response: the answer.
+        service: what it is called.
+        explain: the service's own reading of a failure.
+        last_words: statuses that are the service's last word where it says them itself: nothing is
+            tried again then, and nothing is left unknown.
+    """
     status = response.status_code
     after = asked_to_wait(status, response.headers)
+    kind = response.headers.get("Content-Type", "")
     with response:
-        words = server_words(beginning(response), response.headers.get("Content-Type", ""))
-    failure = Failure(status, call.op.method, call.path, words, call.op)
+        words = server_words(beginning(response), kind)
+    spoken = "json" in kind.lower()
+    failure = Failure(status, call.op.method, call.path, words, call.op, spoken)
     error = error_of(failure, service, explain)
+    if spoken and status in last_words:
+        return error
     if status in REJECTED or (status == 503 and after is not None):
         return Again(error, after)
     if status not in TRANSIENT:

@@ -1,0 +1,122 @@
+"""What is added: checked before it is sent, so that what can't be sent is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from labext import wording
+from labext.errors import InputError, LabextError, NotFoundError
+from labext.nb.dialects.contract import Contract
+from labext.nb.records import Record
+from labext.nb.wire import Wire
+
+OnFile = Callable[[str, int, int | None], None]
+"""Is told a file's name, the bytes of it that have gone, and the whole's."""
+
+
+def checked_file(path: Path | str) -> Path:
+    """Return a file's path.
+
+    Raises:
+        InputError: there is none, it is a folder, it is empty, or it can't be read.
+    """
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise InputError(f"{file} is a folder.", "Add its files: `FOLDER/*.pdf`, or one by one.")
+    if not file.is_file():
+        raise InputError(f"There is no file {file}{_hint(file)}.", "Check the path.")
+    try:
+        with file.open("rb") as opened:
+            empty = not opened.read(1)
+    except OSError as error:
+        raise InputError(f"{file} can't be read ({error.strerror}).", "Check the file.") from None
+    if empty:
+        raise InputError(f"{file} is empty.", "Add a file with something in it.")
+    return file
+
+
+def checked_url(url: str) -> str:
+    """Return an address that the service can fetch.
+
+    Raises:
+        InputError: it is none of HTTP.
+    """
+    if is_url(url) and urlsplit(url.strip()).hostname:
+        return url.strip()
+    raise InputError(
+        f"{wording.shown(url)} is no address of a page.",
+        "Give one that begins with https:// or http://.",
+    )
+
+
+def checked_text(text: str) -> str:
+    """Return a text that is one.
+
+    Raises:
+        InputError: there is nothing in it.
+    """
+    if text.strip():
+        return text
+    raise InputError("The text is empty.", "Add a text with something in it.")
+
+
+def is_url(text: Path | str) -> bool:
+    """Say whether something is meant as an address and not as a path."""
+    return isinstance(text, str) and text.strip().lower().startswith(("http://", "https://"))
+
+
+def several(
+    wire: Wire,
+    dialect: Contract,
+    what: Iterable[Path | str] | Path | str,
+    given: Mapping[str, Any],
+    on_bytes: OnFile | None,
+) -> Iterator[Record]:
+    """Add files and pages one after the other; yield each one's record when it is there.
+
+    Raises:
+        InputError: one can't be sent: told before any is.
+        LabextError: one was refused or failed; it says which, and how many were added before.
+    """
+    names = [what] if isinstance(what, str | Path) else list(what)
+    checked = [checked_url(str(each)) if is_url(each) else checked_file(each) for each in names]
+    for number, each in enumerate(checked):
+        try:
+            if isinstance(each, Path):
+                told = None if on_bytes is None else partial(on_bytes, each.name)
+                record = wire.run(dialect.add_file(each, **given), on_bytes=told)
+            else:
+                record = wire.run(dialect.add_url(each, **given))
+        except LabextError as error:
+            before = f" ({number} of {len(checked)} were added before it)" if number else ""
+            error.args = (f"{each}{before}: {error.what} {error.next_step}",)
+            error.what = f"{each}{before}: {error.what}"
+            raise
+        yield record
+
+
+def file_name(source: Record) -> str:
+    """Return the name under which a source's file is kept; a bare one, whatever was told.
+
+    Raises:
+        NotFoundError: the source has no file.
+    """
+    name = Path(str(source["file_name"] or "").replace("\\", "/")).name
+    if not name or name in {".", ".."}:
+        raise NotFoundError(
+            f"{wording.shown(source['title'] or source['id'])} has no file to download.",
+            "Only what was uploaded as a file has one.",
+        )
+    return name
+
+
+def _hint(file: Path) -> str:
+    try:
+        names = [each.name for each in file.parent.iterdir()]
+    except OSError:
+        return ""
+    return wording.did_you_mean(file.name, names)

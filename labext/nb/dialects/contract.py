@@ -1,0 +1,34 @@
+"""The dialect of the documented contract (contracts/notebook-service.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labext.nb import records
+from labext.nb.dialects import Request, Steps
+from labext.nb.dialects.contract_chat import ChatCalls
+from labext.nb.dialects.contract_notebooks import NotebookCalls
+from labext.nb.dialects.contract_notes import NoteCalls
+from labext.nb.dialects.contract_search import SearchCalls
+from labext.nb.dialects.contract_sources import SourceCalls
+from labext.nb.records import Record
+from labext.transport import Operation, Repeat
+
+CONFIG = Operation("read the configuration", "GET", "config", Repeat.ALWAYS, answer="json")
+AUTH = Operation("ask how to sign in", "GET", "auth/status", Repeat.ALWAYS, answer="json")
+
+
+class Contract(NotebookCalls, SourceCalls, NoteCalls, ChatCalls, SearchCalls):
+    """What is said to a server of the contract; a method for each thing that is wanted of it."""
+
+    name = "contract"
+
+    def status(self) -> Steps[Record]:
+        """Read what the routes tell that need no password (contract, Authentication rule 2)."""
+        config: Any = yield Request(CONFIG)
+        auth: Any = yield Request(AUTH)
+        told = records.mapping(config, "its configuration")
+        return {
+            "version": told.get("version"),
+            "password_needed": records.mapping(auth, "signing in").get("auth_enabled"),
+        }

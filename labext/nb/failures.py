@@ -1,0 +1,109 @@
+"""What the notebook service means by a refusal (contract, Errors)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from labext.errors import (
+    BusyError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+    SignInError,
+)
+from labext.transport import Failure
+
+LAST_WORDS = frozenset({502})
+"""What the service says of another one that failed it, such as a model's provider: its last word.
+
+Nothing is gained by asking again at once, and nothing is left unknown.
+"""
+
+_SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key)")
+_NOUNS = (
+    ("chat session", "sessions"),
+    ("session", "sessions"),
+    ("chat", "sessions"),
+    ("note", "notes"),
+    ("source", "sources"),
+    ("notebook", "notebooks"),
+)
+
+
+def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
+    """Return the reading of refusals, for a client with a password or without."""
+
+    def explain(failure: Failure) -> LabextError | None:
+        asked = f"The notebook service refused to {failure.op.name}"
+        match failure.status:
+            case 401:
+                return _unknown(failure, has_password=has_password)
+            case 400:
+                return InputError(_said(failure, asked), "Change what it objects to.")
+            case 404:
+                return NotFoundError(_said(failure, "Not found"), _see(failure))
+            case 409:
+                return ConflictError(_said(failure, asked), "Choose another name.")
+            case 413:
+                return InputError(
+                    _said(failure, "It is larger than the notebook service takes"),
+                    "Add a smaller file, or ask whoever runs the service for a larger limit.",
+                )
+            case 415:
+                return InputError(
+                    _said(failure, "The notebook service can't read that kind of file"),
+                    "Add a PDF, DOCX, HTML page, Markdown or plain text.",
+                )
+            case 422:
+                return _configuration(failure, asked)
+            case 429:
+                return BusyError(_said(failure, "The notebook service is asked too often"))
+            case 502 if failure.spoken:
+                return ServiceError(
+                    _said(failure, "Something that the notebook service needs has failed"),
+                    "Look at the model or page that it names, then try again.",
+                )
+            case _:
+                return None
+
+    return explain
+
+
+def _unknown(failure: Failure, *, has_password: bool) -> SignInError:
+    if has_password:
+        return SignInError(
+            _said(failure, "The notebook service does not accept the password"),
+            "Check it: `%nb login`, or LABEXT_NB_PASSWORD.",
+        )
+    return SignInError(
+        _said(failure, "The notebook service asks for a password"),
+        "Give it: `%nb login`, or LABEXT_NB_PASSWORD.",
+    )
+
+
+def _configuration(failure: Failure, asked: str) -> LabextError:
+    if not _SETUP.search(failure.words):
+        return InputError(_said(failure, asked), "Change what it objects to.")
+    return SetupError(
+        _said(failure, asked),
+        "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
+    )
+
+
+def _see(failure: Failure) -> str:
+    for noun, plural in _NOUNS:
+        if noun in failure.op.name:
+            return f"See `%nb {plural}`."
+    return "Check the names, and the service's address."
+
+
+def _said(failure: Failure, otherwise: str) -> str:
+    """Return what a refusal means, and the service's own words."""
+    words = failure.words.strip()
+    if not words:
+        return f"{otherwise} (status {failure.status}, without a word)."
+    return f"{otherwise}: {words if words[-1] in '.!?…' else f'{words}.'}"

@@ -1,0 +1,164 @@
+"""The client's methods that find and answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from labext.nb import asking
+from labext.nb.answers import Answer, AskEvent
+from labext.nb.group import Group
+from labext.nb.scope import Question
+from labext.nb.scoping import scope_of
+from labext.nb.wire import IDLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Knowledge(Group):
+    """Search, and answers out of what is stored (contract, Endpoints: Search)."""
+
+    def search(
+        self,
+        query: str,
+        type: Literal["text", "vector"] = "text",
+        notebook: str | None = None,
+        limit: int | None = None,
+        source_ids: Iterable[str] | None = None,
+        note_ids: Iterable[str] | None = None,
+        min_similarity: float | None = None,
+        include_sources: bool = True,
+        include_notes: bool = True,
+    ) -> pd.DataFrame:
+        """Return the passages that fit a query, the best first; columns as `records.HIT`.
+
+        Args:
+            query: words, or what it is about.
+            type: `text` finds words, `vector` what means the same.
+            notebook: within this one alone.
+            limit: rows at most; by default as many as the service gives.
+            source_ids: among these sources alone (identifiers or titles).
+            note_ids: among these notes alone.
+            min_similarity: from -1 to 1; of `vector` what is less alike is left out.
+            include_sources: among sources.
+            include_notes: among notes.
+
+        Raises:
+            SetupError: `vector`, and the service has no embedding model.
+        """
+        from labext.nb.rowviews import hits
+
+        scope = scope_of(
+            self._titles,
+            notebook=notebook,
+            source_ids=source_ids,
+            note_ids=note_ids,
+            include_sources=include_sources,
+            include_notes=include_notes,
+        )
+        if scope.is_empty:
+            return hits([])
+        return hits(self._wire.run(self._dialect.search(query, type, scope, limit, min_similarity)))
+
+    def ask(
+        self,
+        question: str,
+        notebook: str | None = None,
+        limit: int | None = None,
+        source_ids: Iterable[str] | None = None,
+        note_ids: Iterable[str] | None = None,
+        min_similarity: float | None = None,
+        include_sources: bool = True,
+        include_notes: bool = True,
+        model_override: str | None = None,
+        strategy_model: str | None = None,
+        answer_model: str | None = None,
+        final_answer_model: str | None = None,
+    ) -> Answer:
+        """Return an answer out of the sources and notes, with what it cites.
+
+        The client waits as long as the service works.
+
+        Args:
+            question: what is asked.
+            notebook: out of this one alone.
+            limit: passages looked at, at most.
+            source_ids: out of these sources alone (identifiers or titles).
+            note_ids: out of these notes alone.
+            min_similarity: from -1 to 1; what is less alike is not looked at.
+            include_sources: out of sources.
+            include_notes: out of notes.
+            model_override: the identifier of the model that answers, for all three steps.
+            strategy_model: of the one that says what to look for.
+            answer_model: of the one that answers by each search.
+            final_answer_model: of the one that makes one answer of them.
+
+        Raises:
+            SetupError: there is no model to answer.
+            ServiceError: the model's provider failed.
+            InputError: there is nothing to answer from.
+        """
+        scope = scope_of(
+            self._titles,
+            notebook=notebook,
+            source_ids=source_ids,
+            note_ids=note_ids,
+            include_sources=include_sources,
+            include_notes=include_notes,
+        )
+        models = model_override, strategy_model, answer_model, final_answer_model
+        asked = asking.checked(Question(question, scope, limit, min_similarity, *models))
+        return self._wire.run(self._dialect.ask(asked))
+
+    def ask_stream(
+        self,
+        question: str,
+        notebook: str | None = None,
+        limit: int | None = None,
+        source_ids: Iterable[str] | None = None,
+        note_ids: Iterable[str] | None = None,
+        min_similarity: float | None = None,
+        include_sources: bool = True,
+        include_notes: bool = True,
+        model_override: str | None = None,
+        strategy_model: str | None = None,
+        answer_model: str | None = None,
+        final_answer_model: str | None = None,
+        idle: float = IDLE,
+    ) -> Iterator[AskEvent]:
+        """Yield an answer as it comes: a `Strategy`, `Partial` answers, the `Final` one.
+
+        It may take as long as it takes, but the service may not be silent for long.
+
+        Args:
+            question: what is asked.
+            notebook: out of this one alone.
+            limit: passages looked at, at most.
+            source_ids: out of these sources alone (identifiers or titles).
+            note_ids: out of these notes alone.
+            min_similarity: from -1 to 1; what is less alike is not looked at.
+            include_sources: out of sources.
+            include_notes: out of notes.
+            model_override: the identifier of the model that answers, for all three steps.
+            strategy_model: of the one that says what to look for.
+            answer_model: of the one that answers by each search.
+            final_answer_model: of the one that makes one answer of them.
+            idle: seconds of silence after which the answer is given up.
+
+        Raises:
+            ServiceError: the answer failed, at once or midway, in the service's words; or it ended
+                without its end.
+            UnreachableError: it was cut off, or nothing came for `idle` seconds.
+        """
+        scope = scope_of(
+            self._titles,
+            notebook=notebook,
+            source_ids=source_ids,
+            note_ids=note_ids,
+            include_sources=include_sources,
+            include_notes=include_notes,
+        )
+        models = model_override, strategy_model, answer_model, final_answer_model
+        asked = asking.checked(Question(question, scope, limit, min_similarity, *models))
+        return asking.events(self._wire, self._dialect, asked, idle)

@@ -1,0 +1,92 @@
+"""The client's methods for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from labext.errors import InputError
+from labext.nb.group import UNCHANGED, Group
+from labext.nb.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Notebooks(Group):
+    """`nb.notebooks`: what groups sources and notes (contract, Endpoints: Notebooks)."""
+
+    def list(self, archived: bool | None = None, order_by: str | None = None) -> pd.DataFrame:
+        """Return the notebooks, a row each; columns as `labext.nb.records.NOTEBOOK`.
+
+        Args:
+            archived: those archived alone, or those not archived alone.
+            order_by: `updated_at` (the default, newest first), `created_at` or `name`, with
+                ` asc` or ` desc` behind it.
+        """
+        from labext.nb.rowviews import notebooks
+
+        return notebooks(self._wire.run(self._dialect.notebooks(archived, order_by)))
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all notebooks, each once."""
+        records = self._wire.run(self._dialect.notebooks())
+        return [*dict.fromkeys(str(record["name"]) for record in records if record["name"])]
+
+    def find(self, notebook: str) -> str:
+        """Return a notebook's identifier."""
+        return self._titles.notebook(notebook)
+
+    def get(self, notebook: str) -> Record:
+        """Return one notebook's record."""
+        return self._wire.run(self._dialect.notebook(self.find(notebook)))
+
+    def create(self, name: str, description: str | None = None) -> Record:
+        """Make a notebook; return its record.
+
+        Raises:
+            OutcomeUnknownError: the answer was lost; it may have been made.
+        """
+        return self._wire.run(self._dialect.new_notebook(name, description))
+
+    def update(
+        self,
+        notebook: str,
+        name: str | None = None,
+        description: str | None = None,
+        archived: bool | None = None,
+    ) -> Record:
+        """Change a notebook; what is None stays. Return its record.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        given = {"name": name, "description": description, "archived": archived}
+        changes = {key: value for key, value in given.items() if value is not None}
+        if not changes:
+            raise InputError("Nothing of the notebook is to be changed.", UNCHANGED)
+        return self._wire.run(self._dialect.change_notebook(self.find(notebook), changes))
+
+    def preview(self, notebook: str) -> Record:
+        """Return what a deletion of a notebook concerns: how many notes, sources and sessions."""
+        return self._wire.run(self._dialect.preview(self.find(notebook)))
+
+    def delete(self, notebook: str, delete_sources: bool = False) -> Record:
+        """Delete a notebook with its notes and chat sessions; return how many things went.
+
+        Args:
+            notebook: which one.
+            delete_sources: its sources too, as far as no other notebook has them.
+        """
+        found = self.find(notebook)
+        return self._wire.run(self._dialect.delete_notebook(found, delete_sources=delete_sources))
+
+    def link(self, notebook: str, source: str) -> None:
+        """Put a source into a notebook; it may be in several, and a second time changes nothing."""
+        within = self.find(notebook)
+        self._wire.run(self._dialect.link(within, self._titles.source(source)))
+
+    def unlink(self, notebook: str, source: str) -> None:
+        """Take a source out of a notebook; the source itself stays."""
+        within = self.find(notebook)
+        self._wire.run(self._dialect.unlink(within, self._titles.source(source, within)))

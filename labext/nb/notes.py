@@ -1,0 +1,74 @@
+"""The client's methods for notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from labext.errors import InputError
+from labext.nb.group import UNCHANGED, Group
+from labext.nb.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Notes(Group):
+    """`nb.notes`: what people and models have written (contract, Endpoints: Notes)."""
+
+    def list(self, notebook: str | None = None) -> pd.DataFrame:
+        """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
+        from labext.nb.rowviews import notes
+
+        return notes(self._wire.run(self._dialect.notes(self._notebook(notebook))))
+
+    def names(self, notebook: str | None = None) -> Sequence[str]:
+        """Return the titles of notes, each once."""
+        records = self._wire.run(self._dialect.notes(self._notebook(notebook)))
+        return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
+
+    def find(self, note: str, notebook: str | None = None) -> str:
+        """Return a note's identifier; those of a notebook come first."""
+        return self._titles.note(note, self._notebook(notebook))
+
+    def get(self, note: str) -> Record:
+        """Return one note's record."""
+        return self._wire.run(self._dialect.note(self.find(note)))
+
+    def create(
+        self,
+        content: str,
+        title: str | None = None,
+        note_type: Literal["human", "ai"] = "human",
+        notebook: str | None = None,
+    ) -> Record:
+        """Write a note; return its record. A model's without a title gets one of the service.
+
+        Raises:
+            InputError: the service refuses: an empty note, or a type other than `human` or `ai`.
+            OutcomeUnknownError: the answer was lost; it may have been written.
+        """
+        within = self._notebook(notebook)
+        return self._wire.run(self._dialect.new_note(content, title, note_type, within))
+
+    def update(
+        self,
+        note: str,
+        title: str | None = None,
+        content: str | None = None,
+        note_type: Literal["human", "ai"] | None = None,
+    ) -> Record:
+        """Change a note; what is None stays. Return its record.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        given = {"title": title, "content": content, "note_type": note_type}
+        changes = {key: value for key, value in given.items() if value is not None}
+        if not changes:
+            raise InputError("Nothing of the note is to be changed.", UNCHANGED)
+        return self._wire.run(self._dialect.change_note(self.find(note), changes))
+
+    def delete(self, note: str) -> None:
+        """Delete a note."""
+        self._wire.run(self._dialect.delete_note(self.find(note)))

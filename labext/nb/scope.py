@@ -1,0 +1,71 @@
+"""What a search, a question or a chat may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Sources and notes by identifier, None for every one; and whether either kind counts at all.
+
+    Where only sources or only notes are named, nothing of the other kind counts.
+    """
+
+    sources: tuple[str, ...] | None = None
+    notes: tuple[str, ...] | None = None
+    include_sources: bool = True
+    include_notes: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look at."""
+        return not (self._kind("source") or self._kind("note"))
+
+    def holds(self, kind: str, identifier: str) -> bool:
+        """Say whether something of a kind is in it; of another kind nobody knows."""
+        if kind not in ("source", "note"):
+            return True
+        named = self.sources if kind == "source" else self.notes
+        return self._kind(kind) and (named is None or identifier in named)
+
+    def named(self) -> dict[str, Any]:
+        """Return it by the contract's names of the fields."""
+        told: dict[str, Any] = {
+            "include_sources": self._kind("source"),
+            "include_notes": self._kind("note"),
+        }
+        if self.sources is not None and told["include_sources"]:
+            told["source_ids"] = list(self.sources)
+        if self.notes is not None and told["include_notes"]:
+            told["note_ids"] = list(self.notes)
+        return told
+
+    def _kind(self, kind: str) -> bool:
+        own, other = self.sources, self.notes
+        included = self.include_sources
+        if kind == "note":
+            own, other, included = other, own, self.include_notes
+        if own is not None:
+            return included and bool(own)
+        return included and other is None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, what it is answered from, and by which models (identifiers)."""
+
+    text: str
+    scope: Scope
+    limit: int | None = None
+    min_similarity: float | None = None
+    model_override: str | None = None
+    strategy_model: str | None = None
+    answer_model: str | None = None
+    final_answer_model: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what was chosen, by the contract's names of the fields."""
+        names = [field.name for field in fields(self) if field.name not in ("text", "scope")]
+        return {name: value for name in names if (value := getattr(self, name)) is not None}

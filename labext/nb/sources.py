@@ -1,0 +1,269 @@
+"""The client's methods for sources."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError
+from labext.nb import adding, watching
+from labext.nb.group import UNCHANGED, Group
+from labext.nb.listing import all_sources
+from labext.nb.records import Record
+from labext.nb.watching import Ingestion
+from labext.nb.wire import OnBytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Sources(Group):
+    """`nb.sources`: research material (contract, Endpoints: Sources)."""
+
+    def list(
+        self,
+        notebook: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        order_by: str | None = None,
+    ) -> pd.DataFrame:
+        """Return sources, a row each; columns as `labext.nb.records.SOURCE`.
+
+        Args:
+            notebook: those of one notebook; None for all.
+            limit: rows wanted in all; None for every one.
+            offset: how many to leave out first.
+            order_by: `updated_at` (the default, newest first), `created_at` or `title`, with
+                ` asc` or ` desc` behind it.
+        """
+        from labext.nb.rowviews import sources
+
+        return sources(self.iter(notebook, limit, offset, order_by))
+
+    def iter(
+        self,
+        notebook: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        order_by: str | None = None,
+    ) -> Iterator[Record]:
+        """Yield sources' records, page by page; arguments as for `list`."""
+        return all_sources(
+            self._wire,
+            self._dialect,
+            notebook=self._notebook(notebook),
+            limit=limit,
+            offset=offset or 0,
+            order_by=order_by,
+        )
+
+    def names(self, notebook: str | None = None) -> Sequence[str]:
+        """Return the titles of sources, each once."""
+        return [*dict.fromkeys(str(each["title"]) for each in self.iter(notebook) if each["title"])]
+
+    def find(self, source: str, notebook: str | None = None) -> str:
+        """Return a source's identifier; those of a notebook come first."""
+        return self._titles.source(source, self._notebook(notebook))
+
+    def get(self, source: str) -> Record:
+        """Return one source's record, with its `full_text`."""
+        return self._wire.run(self._dialect.source(self.find(source)))
+
+    def add_file(
+        self,
+        path: Path | str,
+        notebook: str | None = None,
+        title: str | None = None,
+        topic: str | None = None,
+        process_async: bool = True,
+        on_bytes: OnBytes | None = None,
+    ) -> Record:
+        """Upload a file, streamed from disk; return its record.
+
+        Args:
+            path: the file: a PDF, DOCX, HTML page, Markdown, plain text, audio or video.
+            notebook: where it belongs; None for none.
+            title: what it is called; else the service names it after the file.
+            topic: what it is about.
+            process_async: processed after the answer; else the answer comes when it is done, and
+                the client waits for that as long as the service works.
+            on_bytes: is told the bytes that have gone, and the whole's.
+
+        Raises:
+            InputError: there is no such file, it is empty or can't be read, or the service
+                refuses it.
+            OutcomeUnknownError: the answer was lost; it may have been added.
+        """
+        source = adding.checked_file(path)
+        given = self._given(notebook, title, topic, process_async)
+        return self._wire.run(self._dialect.add_file(source, **given), on_bytes=on_bytes)
+
+    def add_url(
+        self,
+        url: str,
+        notebook: str | None = None,
+        title: str | None = None,
+        topic: str | None = None,
+        process_async: bool = True,
+    ) -> Record:
+        """Add a page of the web, which the service fetches; arguments as for `add_file`."""
+        given = self._given(notebook, title, topic, process_async)
+        return self._wire.run(self._dialect.add_url(adding.checked_url(url), **given))
+
+    def add_text(
+        self,
+        text: str,
+        notebook: str | None = None,
+        title: str | None = None,
+        topic: str | None = None,
+        process_async: bool = True,
+    ) -> Record:
+        """Add a text; arguments as for `add_file`.
+
+        Raises:
+            InputError: it is empty.
+        """
+        given = self._given(notebook, title, topic, process_async)
+        return self._wire.run(self._dialect.add_text(adding.checked_text(text), **given))
+
+    def add(
+        self,
+        what: Iterable[Path | str] | Path | str,
+        notebook: str | None = None,
+        topic: str | None = None,
+        process_async: bool = True,
+        on_bytes: Callable[[str, int, int | None], None] | None = None,
+        on_added: Callable[[Record], None] | None = None,
+    ) -> pd.DataFrame:
+        """Add several files and pages, one after the other; return a row for each.
+
+        All files are looked at before the first is sent.
+
+        Args:
+            what: paths, and addresses that begin with http:// or https://.
+            notebook: where they belong; None for none.
+            topic: what they are about.
+            process_async: as for `add_file`.
+            on_bytes: is told a file's name, the bytes of it that have gone, and the whole's.
+            on_added: is told each one's record when it is there.
+
+        Raises:
+            InputError: a file is not there, is empty or can't be read: then nothing is sent.
+            LabextError: one failed; the error names it, and those that were added before.
+        """
+        from labext.nb.rowviews import sources
+
+        given = self._given(notebook, None, topic, process_async)
+        steps = adding.several(self._wire, self._dialect, what, given, on_bytes)
+        added = []
+        for record in steps:
+            added.append(record)
+            if on_added is not None:
+                on_added(record)
+        return sources(added)
+
+    def status(self, source: str) -> Record:
+        """Return how far a source's processing is: `labext.nb.records.STATUS`."""
+        return self._wire.run(self._dialect.source_status(self.find(source)))
+
+    def update(self, source: str, title: str | None = None, topic: str | None = None) -> Record:
+        """Change a source's title or topic; what is None stays. Return its record.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        given = {"title": title, "topic": topic}
+        changes = {key: value for key, value in given.items() if value is not None}
+        if not changes:
+            raise InputError("Nothing of the source is to be changed.", UNCHANGED)
+        return self._wire.run(self._dialect.change_source(self.find(source), changes))
+
+    def delete(self, source: str) -> None:
+        """Delete a source, in every notebook that has it."""
+        self._wire.run(self._dialect.delete_source(self.find(source)))
+
+    def download(
+        self, source: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
+    ) -> Path:
+        """Download the file that was uploaded, streamed; return where it is.
+
+        It is written beside its place and appears under its name when it is whole.
+
+        Args:
+            source: which one.
+            to: a file, or a folder that is there; by default the working folder. In a folder it
+                has the name under which it was uploaded.
+            on_bytes: is told the bytes that have come, and the whole's if known.
+
+        Raises:
+            NotFoundError: there is no such source, or it has no file (a text or a page).
+            StorageError: the disk is full, or the folder can't be written.
+        """
+        found = self.find(source)
+        target = Path(to or ".").expanduser()
+        if target.is_dir():
+            target /= adding.file_name(self._wire.run(self._dialect.source(found)))
+        return self._wire.download(self._dialect.original(found), target, on_bytes)
+
+    def exists(self, source: str) -> bool:
+        """Tell whether a source's file is on the service; False also without such a source."""
+        return self._wire.run(self._dialect.has_original(self.find(source)))
+
+    def retry(self, source: str) -> Record:
+        """Process a failed source again; return its record.
+
+        Raises:
+            InputError: it has not failed.
+        """
+        return self._wire.run(self._dialect.retry_source(self.find(source)))
+
+    def insights(self, source: str) -> pd.DataFrame:
+        """Return what models have made of a source, a row each; columns as `records.INSIGHT`."""
+        from labext.nb.rowviews import insights
+
+        return insights(self._wire.run(self._dialect.insights(self.find(source))))
+
+    def watch(
+        self, sources: Iterable[str] | str, stop: threading.Event | None = None
+    ) -> Iterator[Ingestion]:
+        """Look at sources until all are processed or have failed; yield what is seen, and ticks.
+
+        Args:
+            sources: one or several.
+            stop: ends the watching, not the processing.
+
+        Raises:
+            NotFoundError: one is not there at the first look.
+        """
+        found = self._titles.several("source", sources)
+        return watching.watch(self._wire, self._dialect, found, stop=stop)
+
+    def wait(self, sources: Iterable[str] | str, timeout: float | None = None) -> pd.DataFrame:
+        """Wait until sources are processed; return a row for each.
+
+        Args:
+            sources: one or several.
+            timeout: seconds to wait at most.
+
+        Raises:
+            JobFailedError: one has failed; each one's reason is told.
+            NotReadyError: they are not done in time: which are at what stage, and how long nothing
+                has changed. The processing goes on.
+        """
+        from labext.nb.rowviews import sources as shown
+
+        found = self._titles.several("source", sources)
+        watching.wait(watching.watch(self._wire, self._dialect, found), timeout)
+        return shown(watching.looked_up(self._wire, self._dialect, found))
+
+    def _given(
+        self, notebook: str | None, title: str | None, topic: str | None, process_async: bool
+    ) -> dict[str, Any]:
+        return {
+            "notebook": self._notebook(notebook),
+            "title": title,
+            "topic": topic,
+            "process_async": process_async,
+        }

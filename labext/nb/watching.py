@@ -1,0 +1,267 @@
+"""Looking at sources while they are processed, one snapshot a look.
+
+A state unheard of is shown as it is and ends nothing. A service that does not answer for a while,
+because it is started again or the network is away, ends no watch.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from labext import wording
+from labext.errors import (
+    BusyError,
+    JobFailedError,
+    NotFoundError,
+    NotReadyError,
+    ServiceError,
+)
+from labext.nb.dialects.contract import Contract
+from labext.nb.listing import all_sources
+from labext.nb.records import Record
+from labext.nb.wire import Wire
+from labext.progress import TICK, Outcome, interval
+
+PATIENCE = 600.0
+"""Seconds without an answer after which a watch of what was seen before is given up."""
+
+SINGLY = 10
+"""Sources that are asked for one by one; of more the list is read, in which they all stand."""
+
+ENDS = {"completed": Outcome.COMPLETE, "failed": Outcome.FAILED, "canceled": Outcome.STOPPED}
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One source as it is processed.
+
+    Attributes:
+        id, title: which one.
+        status: the service's own word, also one nobody foresaw: `new`, `running`, `completed`,
+            `failed`.
+        stage: what is being done with it, in the service's own words, while it runs.
+        reason: why it failed, in the service's own words; or that there is no answer now.
+        unchanged: seconds since anything of it changed, as far as this watch saw.
+    """
+
+    id: str
+    title: str
+    status: str
+    stage: str = ""
+    reason: str = ""
+    unchanged: float = 0.0
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it goes on."""
+        return ENDS.get(self.status)
+
+
+@dataclass(frozen=True)
+class Ingestion:
+    """One look at sources that are processed.
+
+    Attributes:
+        rows: one a source, in the order in which they were named.
+        elapsed: seconds since the watch began.
+        outcome: None while any goes on; complete if every one is, else failed.
+    """
+
+    rows: tuple[SourceRow, ...]
+    elapsed: float = 0.0
+    outcome: Outcome | None = None
+
+
+class Watched:
+    """Sources that are looked at again and again."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        dialect: Contract,
+        sources: Sequence[str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wire = wire
+        self._dialect = dialect
+        self._sources = list(dict.fromkeys(sources))
+        self._clock = clock
+        self._rows: dict[str, SourceRow] = {}
+        self._changed: dict[str, float] = {}
+        self._silent_since: float | None = None
+        self._silence = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether every source has."""
+        return len(self._rows) == len(self._sources) and all(
+            row.outcome is not None for row in self._rows.values()
+        )
+
+    def look(self) -> None:
+        """Ask the service once for what goes on.
+
+        Raises:
+            NotFoundError: one is not there at the first look. One that was there is deleted, which
+                is an end of its own.
+            ServiceError, BusyError: there is no answer at the first look, or for `PATIENCE`.
+        """
+        going = [each for each in self._sources if not self._is_over(each)]
+        try:
+            found = self._asked(going)
+        except (ServiceError, BusyError) as error:
+            now = self._clock()
+            since = now if self._silent_since is None else self._silent_since
+            if len(self._rows) < len(self._sources) or now - since >= PATIENCE:
+                raise
+            self._silent_since = since
+            self._silence = f"No answer now, trying again. {error.what}"
+            return
+        self._silent_since, self._silence = None, ""
+        for row in found:
+            if self._rows.get(row.id) != row:
+                self._rows[row.id], self._changed[row.id] = row, self._clock()
+
+    def seen(self, began: float) -> Ingestion:
+        """Return what the last look saw, as it stands now."""
+        now = self._clock()
+        rows = tuple(
+            replace(
+                self._rows[each],
+                unchanged=now - self._changed[each],
+                reason=self._rows[each].reason or ("" if self._is_over(each) else self._silence),
+            )
+            for each in self._sources
+        )
+        ends = {row.outcome for row in rows}
+        outcome = None
+        if None not in ends:
+            outcome = Outcome.COMPLETE if ends <= {Outcome.COMPLETE} else Outcome.FAILED
+        return Ingestion(rows, now - began, outcome)
+
+    def _is_over(self, source: str) -> bool:
+        row = self._rows.get(source)
+        return row is not None and row.outcome is not None
+
+    def _asked(self, going: Sequence[str]) -> list[SourceRow]:
+        if len(going) <= SINGLY:
+            return [self._one(each) for each in going]
+        wanted = set(going)
+        found = {}
+        for record in all_sources(self._wire, self._dialect):
+            if record["id"] in wanted:
+                found[record["id"]] = _row(record)
+            if len(found) == len(wanted):
+                break
+        return [found.get(each) or self._one(each) for each in going]
+
+    def _one(self, source: str) -> SourceRow:
+        known = self._rows.get(source)
+        try:
+            if known is None:
+                return _row(self._wire.run(self._dialect.source(source)))
+            status = self._wire.run(self._dialect.source_status(source))
+        except NotFoundError:
+            if known is None:
+                raise
+            return replace(known, status="deleted", stage="", reason="It was deleted.")
+        return _row({"id": source, "title": known.title, **status})
+
+
+def watch(
+    wire: Wire,
+    dialect: Contract,
+    sources: Sequence[str],
+    *,
+    stop: threading.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Ingestion]:
+    """Look at the pace of `labext.progress.interval` until every source has ended, or `stop`."""
+    watched, began = Watched(wire, dialect, sources, clock), clock()
+    while True:
+        watched.look()
+        yield watched.seen(began)
+        if watched.has_ended:
+            return
+        due = clock() + interval(clock() - began)
+        while (now := clock()) < due:
+            if stop is not None and stop.is_set():
+                return
+            sleep(min(TICK, due - now))
+            yield watched.seen(began)
+        if stop is not None and stop.is_set():
+            return
+
+
+def wait(snapshots: Iterator[Ingestion], timeout: float | None = None) -> None:
+    """Follow a watch to its end.
+
+    Raises:
+        JobFailedError: a source failed.
+        NotReadyError: they are not done in time.
+    """
+    for seen in snapshots:
+        if seen.outcome is Outcome.COMPLETE:
+            return
+        if seen.outcome is not None:
+            raise _failed(seen)
+        if timeout is not None and seen.elapsed >= timeout:
+            raise _late(seen, timeout)
+
+
+def looked_up(wire: Wire, dialect: Contract, sources: Sequence[str]) -> list[Record]:
+    """Return the records of sources, without their texts, in the order in which they are named."""
+    names = list(dict.fromkeys(sources))
+    if len(names) <= SINGLY:
+        return [_short(wire.run(dialect.source(each))) for each in names]
+    wanted = set(names)
+    found = {each["id"]: each for each in all_sources(wire, dialect) if each["id"] in wanted}
+    return [found[each] for each in names if each in found]
+
+
+def _short(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key != "full_text"}
+
+
+def _row(told: Record) -> SourceRow:
+    status = str(told["status"] or "unknown")
+    over = ENDS.get(status)
+    reason = told["error"] or (told.get("message") if over is Outcome.FAILED else "")
+    return SourceRow(
+        str(told["id"]),
+        str(told.get("title") or told["id"]),
+        status,
+        "" if over else str(told["stage"] or ""),
+        "" if over is Outcome.COMPLETE else str(reason or ""),
+    )
+
+
+def _failed(seen: Ingestion) -> JobFailedError:
+    bad = [row for row in seen.rows if row.outcome is not Outcome.COMPLETE]
+    told = wording.listed((f"{row.title}: {row.reason or row.status}" for row in bad), 3)
+    of = "" if len(seen.rows) == 1 else f"{len(bad)} of {len(seen.rows)} sources failed. "
+    return JobFailedError(
+        f"{of}{told.rstrip('.')}.",
+        f"Mend the cause, then `%nb sources retry {_quoted(bad[0])}`.",
+    )
+
+
+def _late(seen: Ingestion, timeout: float) -> NotReadyError:
+    going = [row for row in seen.rows if row.outcome is None]
+    told = wording.listed((_standing(row) for row in going), 3)
+    return NotReadyError(
+        f"Not processed after {timeout:g} seconds: {told}.", "It goes on; wait again."
+    )
+
+
+def _standing(row: SourceRow) -> str:
+    stage = f" ({row.stage})" if row.stage else ""
+    return f"{row.title} is {row.status}{stage}, unchanged for {row.unchanged:.0f} seconds"
+
+
+def _quoted(row: SourceRow) -> str:
+    return f'"{row.title}"' if " " in row.title else row.title
