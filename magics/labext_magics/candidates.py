@@ -44,6 +44,10 @@ class Candidates:
             "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
             "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
             "sequences": lambda _: (self._sequences(), "sequence"),
+            "notebooks": lambda _: (self._of_nb("notebooks"), "notebook"),
+            "sources": lambda _: (self._of_nb("sources"), "source"),
+            "notes": lambda _: (self._of_nb("notes"), "note"),
+            "sessions": lambda _: (self._of_nb("sessions"), "chat"),
             "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
             "profiles": lambda _: (_profiles(), "profile"),
             "paths": lambda typed: (_paths(typed), "path"),
@@ -77,6 +81,23 @@ class Candidates:
             return self._session.lab().names(limit=NEWEST)
 
         return self._session.names.get("lab/sequences", look)
+
+    def _of_nb(self, what: str) -> Sequence[str]:
+        """Return names on the notebook service: of the notebook that is named, else in use."""
+        chosen = self._session.notebook
+        within = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
+        if within is None and chosen is not None and "all" not in self._typed:
+            within = chosen.id
+
+        def look() -> Sequence[str]:
+            nb = self._session.nb()
+            if what == "notebooks":
+                return nb.notebooks.names()
+            group = {"sources": nb.sources, "notes": nb.notes, "sessions": nb.chat}[what]
+            return group.names(within)
+
+        scope = "" if what == "notebooks" else within or ""
+        return self._session.names.get(f"nb/{what}/{scope}", look)
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
         """Return the parameters of the tool that is named on the line, by name."""

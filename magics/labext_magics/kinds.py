@@ -7,7 +7,7 @@ the option's name and makes the sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +74,31 @@ def _text(raw: Raw, scope: Scope) -> str:
     return str(value)
 
 
-def _whole(raw: Raw, scope: Scope) -> int:
+def _from_zero(raw: Raw, scope: Scope) -> int:
     value = _object(raw, scope)
     if isinstance(value, bool):
         raise ValueError(value)
     number = int(value) if isinstance(value, str) else value
-    if int(number) != number or number < 1:
+    if int(number) != number or number < 0:
         raise ValueError(value)
     return int(number)
+
+
+def _whole(raw: Raw, scope: Scope) -> int:
+    number = _from_zero(raw, scope)
+    if number < 1:
+        raise ValueError(number)
+    return number
+
+
+def _similarity(raw: Raw, scope: Scope) -> float:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = float(value)
+    if not -1 <= number <= 1:
+        raise ValueError(value)
+    return number
 
 
 def _positive(raw: Raw, scope: Scope) -> float:
@@ -180,6 +197,13 @@ def words(metavar: str, live: str = "") -> Kind:
     return Kind(metavar, "words with commas between them, or {a list}", _words, live)
 
 
+def ordered_by(*columns: str) -> Kind:
+    """Return the kind of a column to order by; `:asc` or `:desc` behind it says which way."""
+    ways = choice(*(f"{column}{way}" for column in columns for way in ("", ":asc", ":desc")))
+    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, and :asc or :desc behind it"
+    return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
+
+
 def choice(*words: str) -> Kind:
     """Return the kind of one of a few words."""
 
@@ -203,10 +227,18 @@ FOLDER = text("FOLDER", "folders")
 PROFILE = text("URL|PROFILE", "profiles")
 COLUMN = text("COLUMN", "columns")
 PATH = Kind("PATH", "a path", _path, "paths")
+PATHS_OR_URLS = text("PATH|URL", "paths")
 SEQUENCE = text("NAME", "sequences")
 FIELDS = words("A,B,…", "fields")
+NOTEBOOK = text("NOTEBOOK", "notebooks")
+SOURCE = text("SOURCE", "sources")
+NOTE = text("NOTE", "notes")
+CHAT = text("SESSION", "sessions")
+MODEL = text("MODEL", "models")
 YES_NO = Kind("yes|no", "yes or no", _truth, choices=("yes", "no"))
 WHOLE = Kind("N", "a whole number from 1", _whole)
+FROM_ZERO = Kind("N", "a whole number from 0", _from_zero)
+SIMILARITY = Kind("NUMBER", "a number from -1 to 1", _similarity)
 POSITIVE = Kind("NUMBER", "a number above 0", _positive)
 VARIABLE = Kind("VARIABLE", "the name of a variable, or {an expression}", _variable, "variables")
 NEW_VARIABLE = Kind("VARIABLE", "the name of a variable", _new_variable)

@@ -12,7 +12,7 @@ from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.lab_look import described
 from labext_magics.methods import Method
-from labext_magics.options import CA_BUNDLE, KEEP, SAVE, WHERE
+from labext_magics.options import CA_BUNDLE, KEEP, SAVE, WHERE, YES_KEYRING
 
 METHODS = (
     Method("lab", "key", "key", {"api_key": "API key"}, option="--method key"),
@@ -112,6 +112,6 @@ COMMANDS = (
         "logout",
         "Forget what signs in, for this session.",
         logout,
-        options=[Parameter("yes", None, "remove it from the keyring too")],
+        options=[YES_KEYRING],
     ),
 )

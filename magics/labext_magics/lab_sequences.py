@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext_magics import kinds
@@ -15,17 +14,7 @@ if TYPE_CHECKING:
 
     from labext_widgets import SequenceViewer
 
-_ORDER = replace(
-    kinds.choice(
-        *(
-            f"{what}{way}"
-            for what in ("name", "createdAt", "modifiedAt")
-            for way in ("", ":asc", ":desc")
-        )
-    ),
-    metavar="COLUMN[:asc|:desc]",
-    expects="name, createdAt or modifiedAt, and :asc or :desc behind it",
-)
+_ORDER = kinds.ordered_by("name", "createdAt", "modifiedAt")
 
 
 def sequences(

@@ -2,6 +2,41 @@
 
 from __future__ import annotations
 
-from labext_magics.grammar import Magic
+from collections.abc import Iterable
+from dataclasses import replace
 
-MAGIC = Magic("nb", "Notebooks and knowledge: sources, notes, search, answers, chat.", [])
+from labext_magics import (
+    nb_add,
+    nb_connect,
+    nb_notebooks,
+    nb_notes,
+    nb_search,
+    nb_sessions,
+    nb_sources,
+)
+from labext_magics.grammar import Command, Magic
+
+
+def _under(heading: str, *groups: Iterable[Command]) -> list[Command]:
+    return [replace(command, heading=heading) for group in groups for command in group]
+
+
+MAGIC = Magic(
+    "nb",
+    "Notebooks and knowledge: sources, notes, search, answers, chat.",
+    [
+        *_under(
+            "What is said most",
+            nb_notebooks.SHORTCUTS,
+            nb_add.SHORTCUTS,
+            nb_notes.SHORTCUTS,
+            nb_search.SHORTCUTS,
+            nb_sessions.SHORTCUTS,
+        ),
+        *_under("Notebooks", nb_notebooks.COMMANDS),
+        *_under("Sources", nb_sources.COMMANDS),
+        *_under("Notes", nb_notes.COMMANDS),
+        *_under("Chats", nb_sessions.COMMANDS),
+        *_under("The service", nb_connect.COMMANDS),
+    ],
+)

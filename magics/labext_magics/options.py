@@ -7,6 +7,7 @@ from labext_magics.grammar import Parameter
 
 OUT = Parameter("out", kinds.NEW_VARIABLE, "store the result under this name, and don't show it")
 YES = Parameter("yes", None, "do it")
+YES_KEYRING = Parameter("yes", None, "remove it from the keyring too")
 PREVIEW = Parameter("preview", None, "only show what would go")
 
 WHERE = Parameter("WHERE", kinds.PROFILE, "an address, a profile, or `sandbox`", required=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
 
@@ -16,11 +17,27 @@ if TYPE_CHECKING:
 _CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
 
 
+@dataclass(frozen=True)
+class NotebookInUse:
+    """The notebook that lines of `%nb` are about where they name none."""
+
+    id: str
+    name: str
+
+
 class Session:
-    """The clients of one shell, made when first needed and again when the profile changes."""
+    """The clients of one shell, made when first needed and again when the profile changes.
+
+    Attributes:
+        names: what completion knows.
+        notebook: the notebook in use.
+        chats: which chat goes on in a notebook, by the notebook's identifier.
+    """
 
     def __init__(self) -> None:
         self.names = Names()
+        self.notebook: NotebookInUse | None = None
+        self.chats: dict[str, str] = {}
         self._open: dict[Service, tuple[Connection, Any]] = {}
 
     def jobs(self) -> JobsClient:
@@ -63,20 +80,36 @@ class Session:
         held = self._open.get(service)
         if held is None or held[0] != found:
             self.names.forget(service)
+            if service == "nb" and held is not None and not _same_place(held[0], found):
+                self.leave()
             held = self._open[service] = found, getattr(labext, _CLIENTS[service]).reached(found)
         return held
 
     def forget(self, service: Service) -> None:
         """Close a service's client, and forget its tokens and names with it."""
         self.names.forget(service)
+        if service == "nb":
+            self.leave()
         if service in self._open:
             self._open.pop(service)[1].close()
+
+    def leave(self) -> None:
+        """Forget which notebook and which chats are in use."""
+        self.notebook = None
+        self.chats.clear()
 
     def close(self) -> None:
         """End the threads that look for names, and close the connections."""
         self.names.close()
         for _, client in self._open.values():
             client.close()
+
+
+def _same_place(one: Connection, other: Connection) -> bool:
+    """Say whether two ways reach one service: the sandbox's port is another at each start."""
+    if one.profile is not None or other.profile is not None:
+        return one.profile == other.profile
+    return one.base_url == other.base_url
 
 
 _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()

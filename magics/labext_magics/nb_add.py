@@ -1,0 +1,180 @@
+"""`%nb add` and `%%nb source`: files, pages and texts become sources, once each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError
+from labext_magics import kinds, nb_keeping, nb_options, nb_scope
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.options import OUT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add(
+    call: Call,
+    *,
+    what: list[str],
+    url: list[str],
+    title: str | None,
+    topic: str | None,
+    notebook: str | None,
+    sync: bool,
+    async_: bool,
+    wait: bool,
+) -> pd.DataFrame:
+    """Add files and pages, or the text of the cell's body, to a notebook; return a row for each.
+
+    What is in the notebook already, and the same, is kept. A text is processed before the service
+    answers, unless `async_` is there; files and pages afterwards, unless `sync` is.
+
+    Raises:
+        InputError: a file is missing, empty or unreadable: then nothing is sent.
+        JobFailedError: with `wait` or `sync`, a source has failed; the others were awaited.
+    """
+    if sync and async_:
+        raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
+    text = (call.body or "").strip()
+    items = _items([*what, *url])
+    _check(text, items, title)
+    into = nb_scope.notebook_of(call, notebook)
+    given = {"topic": topic, "process_async": not sync}
+    if text:
+        given["process_async"] = async_
+        records = [nb_keeping.text(call, into, text, title, given)]
+    else:
+        records = nb_keeping.files(call, into, items, title, given)
+    names = [str(record["id"]) for record in records]
+    if wait:
+        return follow(call, names)
+    if not given["process_async"]:
+        return call.nb.sources.wait(names)
+    from labext.nb.rowviews import sources
+
+    return sources(records)
+
+
+def source(call: Call, **given: Any) -> pd.DataFrame:
+    """As `add`, of a text or of one page."""
+    return add(call, what=[], **given)
+
+
+def follow(call: Call, sources: Sequence[str]) -> pd.DataFrame:
+    """Draw sources until all are processed, and return a row for each.
+
+    Raises:
+        JobFailedError: one has failed.
+        WatchInterrupted: the kernel was interrupted; the processing goes on.
+    """
+    import labext_widgets
+
+    nb = call.nb
+    labext_widgets.follow_ingestion(nb.sources.watch(sources), again="%nb sources wait")
+    return nb.sources.wait(sources)
+
+
+def _items(what: Iterable[str]) -> list[Path | str]:
+    """Return the files and addresses that are meant, each once, all of them looked at."""
+    from labext.nb import adding
+
+    found: list[Path | str] = []
+    for each in what:
+        if adding.is_url(each):
+            found.append(adding.checked_url(each))
+        else:
+            found += [adding.checked_file(path) for path in _paths(each)]
+    return list(dict.fromkeys(found))
+
+
+def _paths(typed: str) -> list[Path]:
+    """Return the files that a path or a pattern names."""
+    import glob
+
+    path = Path(typed).expanduser()
+    if path.exists() or not glob.has_magic(typed):
+        return [path]
+    fitting = sorted(glob.glob(str(path), recursive=True))
+    files = [Path(each) for each in fitting if Path(each).is_file()]
+    if not files:
+        raise InputError(
+            f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."
+        )
+    return files
+
+
+def _check(text: str, items: Sequence[Path | str], title: str | None) -> None:
+    """Raise InputError unless there is one text, or files and pages."""
+    if text and items:
+        raise InputError(
+            "The line names files or pages, and there is a text below it.",
+            "Add the text in a cell of its own: `%%nb source --title …`.",
+        )
+    if not text and not items:
+        raise InputError(
+            "There is nothing to add.",
+            "Name files or addresses: `%nb add paper.pdf`; or write a text below `%%nb source "
+            "--title …`.",
+        )
+    if title is not None and len(items) > 1:
+        raise InputError(
+            f"`--title` is one title, and these are {len(items)} sources.",
+            "Add them without it; `%nb sources edit SOURCE --title …` changes one.",
+        )
+
+
+WAIT = Parameter("wait", None, "watch until all are processed")
+
+_WHAT = Parameter(
+    "PATH|URL", kinds.PATHS_OR_URLS, "a file, a pattern or an address", many=True, dest="what"
+)
+_OPTIONS = [
+    nb_options.TITLE,
+    nb_options.TOPIC,
+    nb_options.INTO_NOTEBOOK,
+    Parameter("url", kinds.text("URL"), "a page of the web", many=True),
+    WAIT,
+    Parameter("sync", None, "have each processed before the service answers; a text always is"),
+    Parameter("async", None, "have a text processed afterwards"),
+    OUT,
+]
+_BODY = "the source's text."
+_DETAILS = (
+    "PDF, DOCX, HTML, Markdown, plain text, sound and video. All files are looked at before the "
+    "first is sent. What is in the notebook already, with the same name and size, the same "
+    "address or the same title and text, is kept; if it has failed, it is processed again."
+)
+
+SHORTCUTS = (
+    Command(
+        "add",
+        "Add files and pages to the notebook in use.",
+        add,
+        [_WHAT],
+        _OPTIONS,
+        details=_DETAILS,
+        examples=["%nb add data/paper.pdf data/*.docx https://example.org/page --wait"],
+    ),
+    Command(
+        "source",
+        "Add a text, or a page, to the notebook in use.",
+        source,
+        options=_OPTIONS,
+        body=_BODY,
+        examples=['%%nb source --title "Bench notes"'],
+    ),
+)
+
+NEW = Command(
+    "sources new",
+    "Add files, pages or a text to the notebook in use.",
+    add,
+    [_WHAT],
+    _OPTIONS,
+    body=_BODY,
+    details=_DETAILS,
+)

@@ -1,0 +1,93 @@
+"""`%nb connect`, `login`, `logout` and `status`: which service, and whether it asks a password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext.config import Connection
+from labext_magics.connecting import SignIn
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command
+from labext_magics.methods import Method
+from labext_magics.options import CA_BUNDLE, KEEP, OUT, SAVE, WHERE, YES_KEYRING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def connect(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    where: str,
+    save: str | None,
+    keep: bool,
+    ca_bundle: Path | None,
+) -> None:
+    """Use a service for this session, once it has accepted the password, or asks for none."""
+    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle)
+
+
+def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
+    """Check the password of the service in use; ask for another one if it isn't accepted."""
+    SIGN_IN.login(keep=keep)
+
+
+def logout(call: Call, *, yes: bool) -> None:
+    """Forget the password, and which notebook is in use."""
+    call.session.forget("nb")
+    SIGN_IN.logout(kept=yes)
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return where the service is, what it has and which notebook is in use: never a secret."""
+    from labext.views import facts
+
+    found, nb = call.session.connected("nb")
+    chosen = call.session.notebook
+    said = nb.status()
+    notebooks = len(nb.notebooks.list())
+    asks = "yes, and it is accepted" if said["password_needed"] else "no"
+    rows = {
+        "profile": found.profile or "none (environment, or connected by address)",
+        "address": found.base_url,
+        "password needed": asks,
+        "notebooks": f"{notebooks:,}",
+        "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
+    }
+    return facts(rows, "nb")
+
+
+def _accepts(target: Connection) -> str:
+    """Return how many notebooks the service has for whoever knows the password."""
+    from labext.nb import NotebookClient
+
+    with NotebookClient.reached(target) as client:
+        return wording.count(len(client.notebooks.list()), "notebook")
+
+
+SIGN_IN = SignIn("nb", (Method("nb", "password", "password", {"password": "password"}),), _accepts)
+
+COMMANDS = (
+    Command(
+        "connect",
+        "Use a notebook service: by its address, a profile's name, or the sandbox.",
+        connect,
+        [WHERE],
+        [SAVE, KEEP, CA_BUNDLE],
+        guarded=True,
+        details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for, if "
+        "the service wants one: on a line it has no place.",
+        examples=["%nb connect http://localhost:5055/api --save work --keep"],
+    ),
+    Command(
+        "login",
+        "Check the password of the service in use, and ask for another one if it isn't accepted.",
+        login,
+        options=[KEEP],
+        guarded=True,
+    ),
+    Command("logout", "Forget the password, for this session.", logout, options=[YES_KEYRING]),
+    Command("status", "Show which service and which notebook are in use.", status, options=[OUT]),
+)

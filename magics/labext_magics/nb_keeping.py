@@ -1,0 +1,125 @@
+"""What is added once: a file, a page or a text that a notebook has already is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext import wording
+from labext.errors import ConflictError
+from labext_magics import output
+from labext_magics.dispatch import Call
+from labext_magics.line import quote
+from labext_magics.session import NotebookInUse
+
+if TYPE_CHECKING:
+    from labext.nb.records import Record
+
+
+def text(
+    call: Call, into: NotebookInUse, content: str, title: str | None, given: dict[str, Any]
+) -> Record:
+    """Add a text, unless the notebook has it already under this title."""
+    there = [each for each in call.nb.sources.iter(into.id) if _may_be(each, content, title)]
+    for each in there:
+        record = call.nb.sources.get(each["id"])
+        if (record["full_text"] or "").strip() == content:
+            output.say(f"{_title(record)} is in {into.name} already, with this text: it was kept.")
+            return record
+    if title is not None and there:
+        raise ConflictError(
+            f"There is a source {title} in {into.name} already, with another text.",
+            f"Take another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
+        )
+    record = call.nb.sources.add_text(content, into.id, title, **given)
+    output.say(f"{_title(record)} is added to {into.name}.")
+    return record
+
+
+def _may_be(there: Record, content: str, title: str | None) -> bool:
+    """Say whether a source may be a text's: by its title, or by one that was made of the text."""
+    if title is not None:
+        return bool(there["title"] == title)
+    begins = str(there["title"] or "").rstrip("… .")
+    return there["kind"] == "text" and content.startswith(begins)
+
+
+def files(
+    call: Call,
+    into: NotebookInUse,
+    items: Sequence[Path | str],
+    title: str | None,
+    given: dict[str, Any],
+) -> list[Record]:
+    """Add what the notebook doesn't have yet; have processed again what has failed."""
+    there = list(call.nb.sources.iter(into.id))
+    kept = {item: each for item in items for each in there if _is(each, item)}
+    new = [item for item in items if item not in kept]
+    for item, record in kept.items():
+        if record["status"] == "failed":
+            kept[item] = call.nb.sources.retry(record["id"])
+    added = _sent(call, into, new, title, given) if new else {}
+    _tell(into, list(kept.values()), list(added.values()))
+    return [{**kept, **added}[item] for item in items]
+
+
+def _is(there: Record, item: Path | str) -> bool:
+    """Say whether a source is of this address, or of a file with this name and size."""
+    if isinstance(item, str):
+        return bool(there["url"] == item)
+    size = there.get("size")
+    return there["file_name"] == item.name and size in (None, item.stat().st_size)
+
+
+def _sent(
+    call: Call,
+    into: NotebookInUse,
+    new: Sequence[Path | str],
+    title: str | None,
+    given: dict[str, Any],
+) -> dict[Path | str, Record]:
+    """Send files and addresses one after the other, drawing what takes its time."""
+    import labext_widgets
+
+    added: list[Record] = []
+    again = "%nb add " + " ".join(quote(str(each)) for each in new)
+    name = str(new[0]) if len(new) == 1 else wording.count(len(new), "source")
+    with labext_widgets.Transfer(name, "source", again) as transfer:
+        if title is None:
+            call.nb.sources.add(
+                new,
+                into.id,
+                on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
+                on_added=added.append,
+                **given,
+            )
+        elif isinstance(new[0], Path):
+            options = {**given, "on_bytes": transfer.bytes}
+            added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
+        else:
+            added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
+    return dict(zip(new, added, strict=True))
+
+
+def _tell(into: NotebookInUse, kept: Sequence[Record], added: Sequence[Record]) -> None:
+    if added:
+        output.say(f"{_titles(added)} {_is_are(added)} added to {into.name}.")
+    again = [record for record in kept if record["status"] in ("new", "queued")]
+    same = [record for record in kept if record not in again]
+    if again:
+        output.say(f"{_titles(again)} {_is_are(again)} in {into.name}, and processed again.")
+    if same:
+        output.say(f"{_titles(same)} {_is_are(same)} in {into.name} already, and kept.")
+
+
+def _titles(records: Sequence[Record]) -> str:
+    return wording.listed(map(_title, records))
+
+
+def _title(record: Record) -> str:
+    return str(record["title"] or record["file_name"] or record["url"] or record["id"])
+
+
+def _is_are(records: Sequence[Record]) -> str:
+    return "is" if len(records) == 1 else "are"

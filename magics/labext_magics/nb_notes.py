@@ -1,0 +1,146 @@
+"""`%nb notes`, and `%%nb note`: what people and models have written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext.errors import ConflictError
+from labext_magics import kinds, nb_options, nb_scope, output
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.line import quote
+from labext_magics.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
+    """Return a row for each note of the notebook in use, of another or of all."""
+    within = nb_scope.notebook_or_all(call, notebook, every)
+    return call.nb.notes.list(None if within is None else within.id)
+
+
+def show(call: Call, *, note: str) -> pd.DataFrame:
+    """Return one note with its whole text."""
+    return _row(_note(call, note))
+
+
+def new(
+    call: Call,
+    *,
+    text: str | None,
+    title: str | None,
+    note_type: Literal["human", "ai"] | None,
+    notebook: str | None,
+) -> None:
+    """Write a note into a notebook; the same again is kept, and says so."""
+    content = nb_scope.text_of(call, text, "note", "%nb note --title …")
+    into = nb_scope.notebook_of(call, notebook)
+    kind: Literal["human", "ai"] = note_type or "human"
+    if (kept := _kept(call, into.id, title, content, kind)) is not None:
+        output.say(f"{_called(kept)} is in {into.name} already, and was kept.")
+        return
+    record = call.nb.notes.create(content, title=title, note_type=kind, notebook=into.id)
+    output.say(f"{_called(record)} is written into {into.name}.")
+
+
+def edit(
+    call: Call, *, note: str, title: str | None, note_type: Literal["human", "ai"] | None
+) -> pd.DataFrame:
+    """Change a note's title, type, or its text, which is the cell's body."""
+    content = (call.body or "").strip() or None
+    record = _note(call, note)
+    given = {"title": title, "type": note_type}
+    if content is None:
+        nb_scope.changes(given, "%nb notes edit")
+    changed = call.nb.notes.update(record["id"], title=title, content=content, note_type=note_type)
+    output.say(f"{_called(changed)} is changed.")
+    return _row(changed)
+
+
+def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
+    """Delete notes, once all of them are known to be there."""
+    records = [_note(call, each) for each in notes]
+    would_go = [_called(record) for record in records]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        call.nb.notes.delete(record["id"])
+        output.say(f"{_called(record)} is deleted.")
+
+
+def _row(record: Record) -> pd.DataFrame:
+    from labext.nb.rowviews import notes
+
+    return notes([record])
+
+
+def _note(call: Call, named: str) -> Record:
+    return call.nb.notes.get(nb_scope.one(call, "note", named))
+
+
+def _kept(
+    call: Call, notebook: str, title: str | None, content: str, kind: str
+) -> dict[str, Any] | None:
+    """Return the note of a notebook that is the same already.
+
+    Raises ConflictError for another one of the same title: by it neither could be named.
+    """
+    there = call.nb.notes.list(notebook=notebook).to_dict("records")
+    for record in there:
+        same = (record["content"] or "").strip() == content and record["note_type"] == kind
+        if same and title in (None, record["title"]):
+            return {str(name): value for name, value in record.items()}
+    if title is not None and any(record["title"] == title for record in there):
+        raise ConflictError(
+            f"There is a note {title} in this notebook already, with another text.",
+            f"`%%nb notes edit {quote(title)}` with this text changes it; another title keeps "
+            "both.",
+        )
+    return None
+
+
+def _called(record: dict[str, Any]) -> str:
+    title = record.get("title")
+    return f"The note {title}" if isinstance(title, str) and title else f"The note {record['id']}"
+
+
+_TYPE = Parameter("type", kinds.choice("human", "ai"), "who wrote it", dest="note_type")
+_NEW: dict[str, Any] = {
+    "arguments": [Parameter("TEXT", kinds.text(), "the note, if no text stands below the line")],
+    "options": [nb_options.TITLE, _TYPE, nb_options.INTO_NOTEBOOK],
+    "body": "the note.",
+    "details": "The same note again is kept. A note of a model (--type ai) without a title gets "
+    "one.",
+}
+
+SHORTCUTS = (Command("note", "Write a note into the notebook in use.", new, **_NEW),)
+
+COMMANDS = (
+    Command(
+        "notes",
+        "List the notes of the notebook in use.",
+        list_,
+        options=[nb_options.IN_NOTEBOOK, nb_options.ALL, OUT],
+    ),
+    Command("notes show", "Show a note with its whole text.", show, [nb_options.ONE_NOTE], [OUT]),
+    Command("notes new", "Write a note into the notebook in use.", new, **_NEW),
+    Command(
+        "notes edit",
+        "Change a note's title or type, or its text.",
+        edit,
+        [nb_options.ONE_NOTE],
+        [nb_options.TITLE, _TYPE, OUT],
+        body="its new text.",
+    ),
+    Command(
+        "notes delete",
+        "Delete notes.",
+        delete,
+        [nb_options.SOME_NOTES],
+        [YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,102 @@
+"""Which notebook, sources and notes a line of `%nb` is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from labext.errors import InputError
+from labext_magics.dispatch import Call
+from labext_magics.session import NotebookInUse
+
+Noun = Literal["source", "note", "session"]
+
+
+def in_use(call: Call) -> NotebookInUse:
+    """Return the notebook in use; InputError, which says how one is chosen, without one."""
+    _ = call.nb  # another service than before has other notebooks
+    chosen = call.session.notebook
+    if chosen is None:
+        raise InputError(
+            "No notebook is in use.",
+            "Choose one with `%nb use NAME`; `%nb use NAME --create` makes it, `%nb notebooks` "
+            "lists those there are.",
+        )
+    return chosen
+
+
+def notebook_of(call: Call, named: str | None) -> NotebookInUse:
+    """Return the notebook that an option names by title or identifier, else the one in use."""
+    return in_use(call) if named is None else found(call, named)
+
+
+def notebook_or_all(call: Call, named: str | None, every: bool) -> NotebookInUse | None:
+    """Return the notebook that a list or a question is restricted to; None with `--all`."""
+    if every and named is not None:
+        raise InputError("`--all` and `--notebook` are both there.", "Keep one of the two.")
+    return None if every else notebook_of(call, named)
+
+
+def found(call: Call, named: str) -> NotebookInUse:
+    """Return a notebook by its title or identifier."""
+    return made(call.nb.notebooks.get(named))
+
+
+def made(record: dict[str, Any]) -> NotebookInUse:
+    """Return what is kept of a notebook's record."""
+    return NotebookInUse(str(record["id"]), str(record["name"]))
+
+
+def one(call: Call, noun: Noun, named: str) -> str:
+    """Return the identifier of a source, a note or a chat; those of the notebook in use come first.
+
+    Raises:
+        NotFoundError: none is called so; a near title is told.
+        ConflictError: several are; they are listed.
+    """
+    nb, within = call.nb, call.session.notebook
+    find = {"source": nb.sources.find, "note": nb.notes.find, "session": nb.chat.find}[noun]
+    return find(named, None if within is None else within.id)
+
+
+def ordered(by: str | None) -> str | None:
+    """Return an order as the service names it: `name:desc` is `name desc`."""
+    return None if by is None else by.replace(":", " ")
+
+
+def changes(given: Mapping[str, Any], line: str) -> dict[str, Any]:
+    """Return what is to be changed; InputError if nothing is."""
+    found = {name: value for name, value in given.items() if value is not None}
+    if not found:
+        options = " or ".join(f"`--{name.replace('_', '-')}`" for name in given)
+        raise InputError("Nothing to change was given.", f"Add {options} to `{line} …`.")
+    return found
+
+
+def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
+    """Return the text of the line or of the cell below it.
+
+    Raises InputError where there is none, or one in both places.
+    """
+    body = (call.body or "").strip()
+    if bool(body) == bool(typed):
+        what = f"There are two texts: {noun}s take one." if body else f"The {noun} has no text."
+        raise InputError(what, f"Write it below `%{line}`, in the same cell.")
+    return body or str(typed)
+
+
+def looked_at(
+    sources: list[str], notes: list[str], no_sources: bool, no_notes: bool
+) -> dict[str, Any]:
+    """Return what a search, a question or a message is restricted to, as the client takes it."""
+    if (sources and no_sources) or (notes and no_notes):
+        noun = "source" if sources and no_sources else "note"
+        raise InputError(
+            f"`--{noun}` names one, and `--no-{noun}s` leaves them out.", "Keep one of the two."
+        )
+    return {
+        "source_ids": sources or None,
+        "note_ids": notes or None,
+        "include_sources": not no_sources,
+        "include_notes": not no_notes,
+    }

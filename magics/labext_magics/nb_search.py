@@ -1,0 +1,124 @@
+"""`%nb search` and `%nb ask`: passages that fit, and answers made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext_magics import kinds, nb_options, nb_scope
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.options import OUT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def search(
+    call: Call,
+    *,
+    query: str,
+    type_: Literal["text", "vector"] | None,
+    notebook: str | None,
+    every: bool,
+    limit: int | None,
+    sources: list[str],
+    notes: list[str],
+    min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
+) -> pd.DataFrame:
+    """Return a row for each passage that fits, the best first."""
+    within = nb_scope.notebook_or_all(call, notebook, every)
+    return call.nb.search(
+        query,
+        type_ or "text",
+        notebook=None if within is None else within.id,
+        limit=limit,
+        min_similarity=min_similarity,
+        **nb_scope.looked_at(sources, notes, no_sources, no_notes),
+    )
+
+
+def ask(
+    call: Call,
+    *,
+    question: str | None,
+    notebook: str | None,
+    every: bool,
+    limit: int | None,
+    sources: list[str],
+    notes: list[str],
+    min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
+    model_override: str | None,
+    strategy_model: str | None,
+    answer_model: str | None,
+    final_answer_model: str | None,
+    simple: bool,
+) -> Any:
+    """Draw an answer as it comes, and return it with its citations.
+
+    With `simple` it is asked for in one piece.
+    """
+    import labext_widgets
+
+    text = nb_scope.text_of(call, question, "question", "%nb ask")
+    within = nb_scope.notebook_or_all(call, notebook, every)
+    given: dict[str, Any] = {
+        "notebook": None if within is None else within.id,
+        "limit": limit,
+        "min_similarity": min_similarity,
+        "model_override": model_override,
+        "strategy_model": strategy_model,
+        "answer_model": answer_model,
+        "final_answer_model": final_answer_model,
+        **nb_scope.looked_at(sources, notes, no_sources, no_notes),
+    }
+    if simple:
+        return labext_widgets.answered(call.nb.ask(text, **given))
+    return labext_widgets.answer(call.nb.ask_stream(text, **given), question=text)
+
+
+_WHERE = [
+    nb_options.IN_NOTEBOOK,
+    nb_options.ALL,
+    nb_options.LIMIT,
+    nb_options.SOURCES,
+    nb_options.NOTES,
+    nb_options.MIN_SIMILARITY,
+    nb_options.NO_SOURCES,
+    nb_options.NO_NOTES,
+]
+
+SHORTCUTS = (
+    Command(
+        "search",
+        "Find passages in the sources and notes of the notebook in use.",
+        search,
+        [Parameter("QUERY", kinds.text("QUERY"), "words, or what it is about", required=True)],
+        [
+            Parameter("type", kinds.choice("text", "vector"), "the words, or what means the same"),
+            *_WHERE,
+            OUT,
+        ],
+        examples=['hits = %nb search "catabolite repression" --type vector --limit 10'],
+    ),
+    Command(
+        "ask",
+        "Have a question answered from the notebook in use, with citations.",
+        ask,
+        [Parameter("QUESTION", kinds.text("QUESTION"), "the question, if it isn't below the line")],
+        [
+            *_WHERE,
+            nb_options.MODEL,
+            Parameter("strategy-model", kinds.MODEL, "the model that says what to look for"),
+            Parameter("answer-model", kinds.MODEL, "the model that answers by each search"),
+            Parameter("final-answer-model", kinds.MODEL, "the model that makes one answer of them"),
+            Parameter("simple", None, "have the answer in one piece"),
+            OUT,
+        ],
+        body="the question.",
+        examples=['%nb ask "Why is glucose added to the uninduced culture?"'],
+    ),
+)
