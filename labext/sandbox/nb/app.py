@@ -10,13 +10,19 @@ from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
 from labext.sandbox.nb import faults, pages, seed
+from labext.sandbox.nb.answers import routes as answers
 from labext.sandbox.nb.chat import routes as chat
+from labext.sandbox.nb.chat.talking import Turns
 from labext.sandbox.nb.description import REFUSALS, describe
 from labext.sandbox.nb.gate import Gate
+from labext.sandbox.nb.ingestion import tasks
+from labext.sandbox.nb.models.leaving import Threads
 from labext.sandbox.nb.notebooks import routes as notebooks
 from labext.sandbox.nb.notes import routes as notes
+from labext.sandbox.nb.search import renewal
 from labext.sandbox.nb.search import routes as search
 from labext.sandbox.nb.search.index import Index
+from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.sources import routes as sources
 from labext.sandbox.nb.store import Base
 from labext.sandbox.queue import Kind
@@ -30,14 +36,15 @@ class NotebookService:
     name = "nb"
     doors = ("nb",)
     metadata: MetaData = Base.metadata
-    preload: Sequence[str] = ()
+    preload: Sequence[str] = ("labext.sandbox.nb.ingestion.execution",)
 
-    def kinds(self, site: Site) -> Sequence[Kind]:  # noqa: ARG002
-        """Processing a source."""
-        return []
+    def kinds(self, site: Site) -> Sequence[Kind]:
+        """Processing a source, and making vectors of passages."""
+        return [*tasks.kinds(site), renewal.kind(site)]
 
     def seed(self, site: Site) -> None:
-        """The password."""
+        """The password and the models; and what a kill has left behind is cleared away."""
+        folders.prepare(site)
         seed.seed(site)
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
@@ -55,22 +62,25 @@ class NotebookService:
         app = FastAPI(title=pages.TITLE, redirect_slashes=False, docs_url=None, redoc_url=None)
         app.state.site = site
         app.state.index = Index(site)
+        app.state.threads = Threads()
+        app.state.turns = Turns()
         app.include_router(pages.api, tags=["service"])
         pages.mount_assets(app)
-        for tag, group in _GROUPS.items():
+        for tag, group in _GROUPS:
             app.include_router(group.api, prefix="/api", tags=[tag], responses=REFUSALS)
         describe(app)
         handle_errors(app, faults.body)
         return {"nb": Gate(app, site)}
 
 
-_GROUPS = {
-    "notebooks": notebooks,
-    "sources": sources,
-    "notes": notes,
-    "chat": chat,
-    "search": search,
-}
-"""The modules with the routes, by what `/docs` calls them."""
+_GROUPS = (
+    ("notebooks", notebooks),
+    ("sources", sources),
+    ("notes", notes),
+    ("chat", chat),
+    ("search", search),
+    ("search", answers),
+)
+"""What `/docs` calls a group, and a module with routes of it."""
 
 service = NotebookService()

@@ -1,1 +1,7 @@
-"""Answers with citations, from the passages that were found."""
+"""Answers from the sources: passages are looked for, and a model makes an answer that cites them.
+
+`asking` goes the way of a question: a strategy, an answer to each of its searches, a final answer.
+What a model does on that way is a `Writer` (`writing`): `extracted` by the built-in model,
+`prompted` by a language model. `citations` says what an answer stands on, and `routes` serves it,
+also to the chat, which asks the same writers.
+"""

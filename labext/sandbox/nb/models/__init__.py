@@ -1,1 +1,7 @@
-"""Models: the built-in ones, and those of any OpenAI-compatible server."""
+"""Models: the built-in ones, and those of any OpenAI-compatible server.
+
+`registry` knows which there are and what each is used for. `chatting` asks one of type `llm`,
+wherever it runs: `extractive` is the built-in one, `openai` the client of a server, `exchange` one
+call of it, and `line` what hangs such a call up. `encryption` keeps the keys, `titles` names what
+was given no name, `words` takes a text apart.
+"""

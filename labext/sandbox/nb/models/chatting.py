@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from labext.sandbox.nb.models import extractive, openai, registry
+from labext.sandbox.nb.models import extractive, registry
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
@@ -32,4 +32,6 @@ def reply(
     """
     if registry.is_built_in(model):
         return extractive.summary(messages[-1]["content"], SENTENCES)
+    from labext.sandbox.nb.models import openai  # and with it requests, which takes its time
+
     return openai.chat(site, model, messages, line)

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 import requests
+from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from starlette.exceptions import HTTPException
 
@@ -61,7 +62,8 @@ def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | No
         HungUp: nobody waits any more.
     """
     line = line or Line()
-    with line.session() as session:
+    line.check()
+    with _session(line) as session:
         try:
             with session.post(
                 f"{provider.base_url}{path}",
@@ -117,6 +119,33 @@ class _Key(AuthBase):
         if self._key is not None:
             request.headers["Authorization"] = f"Bearer {self._key}"
         return request
+
+
+def _session(line: Line) -> requests.Session:
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, _Adapter(line))
+    return session
+
+
+class _Adapter(HTTPAdapter):
+    """Tells a line of every connection that it opens."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        super().__init__()
+
+    def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
+        pool: Any = super().get_connection_with_tls_context(*arguments, **options)
+        line, plain = self._line, pool.ConnectionCls
+
+        class Known(plain):  # type: ignore[misc, valid-type]
+            def connect(self) -> None:
+                super().connect()
+                line.opened(self)
+
+        pool.ConnectionCls = Known
+        return pool
 
 
 def _content(provider: Provider, response: requests.Response) -> bytes:

@@ -8,39 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from typing import Any
-
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
+from typing import Any, Protocol
 
 
 class HungUp(Exception):
     """Nobody waits for the answer any more."""
 
 
+class Connection(Protocol):
+    """An open connection; `sock` is None once it is closed."""
+
+    sock: Any
+
+
 class Line:
-    """Opens sessions, and ends what they are at when it is hung up, from any thread."""
+    """Ends what goes over it when it is hung up, from any thread."""
 
     def __init__(self) -> None:
-        self._connections: list[HTTPConnection] = []
+        self._connections: list[Connection] = []
         self._hung_up = False
-
-    def session(self) -> requests.Session:
-        """A session whose calls end with the line."""
-        self.check()
-        session = requests.Session()
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, _Adapter(self))
-        return session
-
-    def hang_up(self) -> None:
-        """End what runs, and whatever would come."""
-        self._hung_up = True
-        for connection in list(self._connections):
-            if connection.sock is not None:
-                with contextlib.suppress(OSError):
-                    connection.sock.shutdown(socket.SHUT_RDWR)
 
     def check(self) -> None:
         """See that somebody still waits.
@@ -51,25 +37,20 @@ class Line:
         if self._hung_up:
             raise HungUp
 
-    def opened(self, connection: HTTPConnection) -> None:
-        """Know a connection that has just been opened."""
+    def opened(self, connection: Connection) -> None:
+        """Know a connection that has just been opened.
+
+        Raises:
+            HungUp: nobody waits for it.
+        """
         self._connections.append(connection)
         self.check()
 
-
-class _Adapter(HTTPAdapter):
-    def __init__(self, line: Line) -> None:
-        self._line = line
-        super().__init__()
-
-    def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
-        pool: Any = super().get_connection_with_tls_context(*arguments, **options)
-        line, plain = self._line, pool.ConnectionCls
-
-        class Known(plain):  # type: ignore[misc, valid-type]
-            def connect(self) -> None:
-                super().connect()
-                line.opened(self)
-
-        pool.ConnectionCls = Known
-        return pool
+    def hang_up(self) -> None:
+        """End what runs, and whatever would come."""
+        self._hung_up = True
+        for connection in list(self._connections):
+            if (sock := connection.sock) is not None:
+                with contextlib.suppress(OSError):
+                    # The socket's own, below TLS: another thread is reading there.
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from labext.sandbox.nb.models import extractive, words
+import contextlib
+
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.models import chatting, extractive, registry, words
 from labext.sandbox.service import Site
 
 LONGEST = 80
@@ -10,10 +14,24 @@ LONGEST = 80
 
 UNTITLED = "Untitled"
 
+_ASK = "Give this text a title of at most eight words. Answer with the title alone."
+_READ = 8000
+"""Characters that a model is given."""
+
 
 def title_of(site: Site, content: str) -> str:
-    """A title of at most `LONGEST` characters, made from what a text says."""
-    del site
+    """A title of at most `LONGEST` characters, made from what a text says.
+
+    By the model of the slot `summary`, which may take its time: not within a transaction. Where it
+    is the built-in one, or fails, by the text's own words.
+    """
+    with site.database.read() as session:
+        model = registry.default(session, "summary")
+    if model is not None and not registry.is_built_in(model):
+        with contextlib.suppress(HTTPException):
+            asked = f"{_ASK}\n\n{content[:_READ]}"
+            said = chatting.reply(site, model, [{"role": "user", "content": asked}])
+            return shortened(said.strip("\"'“”*# \n"))
     return shortened(_words_of(content))
 
 

@@ -1,0 +1,111 @@
+"""The way of a question: a strategy, an answer to each of its searches, a final answer.
+
+Source of the events' shapes: real services, section nb (ask stream); `citations` and `model` are
+this service's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labext.sandbox.nb.answers.bodies import Question
+from labext.sandbox.nb.answers.choosing import writer
+from labext.sandbox.nb.answers.citations import NOTHING, Answer
+from labext.sandbox.nb.answers.writing import Search, Writer
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.models.line import Line
+from labext.sandbox.nb.search.index import Hit, Index
+from labext.sandbox.service import Site
+
+PASSAGES = 10
+"""That a search of the strategy finds, unless the question says another number."""
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A question with all that is needed to answer it.
+
+    Attributes:
+        strategist, answerer, finisher: the models of the three steps.
+        scope: what `Index.find` takes.
+    """
+
+    question: str
+    strategist: Writer
+    answerer: Writer
+    finisher: Writer
+    index: Index
+    scope: Mapping[str, Any]
+
+    def events(self) -> Iterator[Event]:
+        """What happens on the way, each as soon as it has.
+
+        Raises:
+            HTTPException: 502, a model's server failed; 422, one can't be asked.
+            HungUp: nobody waits any more.
+        """
+        strategy = self.strategist.strategy(self.question)
+        searches = [dict(vars(each)) for each in strategy.searches]
+        yield {"type": "strategy", "reasoning": strategy.reasoning, "searches": searches}
+        answers: list[Answer] = []
+        hits: dict[int, Hit] = {}
+        for search in strategy.searches:
+            answer, found = self._searched(search)
+            answers.append(answer)
+            hits.update({hit.passage_id: hit for hit in found})
+            yield {"type": "answer", "content": answer.text, **_made(self.answerer, answer)}
+        last = self.finisher.final(self.question, answers, list(hits.values()))
+        made = _made(self.finisher, last)
+        yield {"type": "final_answer", "content": last.text, **made}
+        yield {"type": "complete", "final_answer": last.text, **made}
+
+    def answered(self) -> dict[str, Any]:
+        """The answer alone; raises as `events`."""
+        *_, last = self.events()
+        return {
+            "answer": last["final_answer"],
+            "question": self.question,
+            "citations": last["citations"],
+            "model": last["model"],
+        }
+
+    def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
+        hits = self.index.find(search.term, "both", **self.scope)
+        if not hits:
+            return NOTHING, hits
+        return self.answerer.answer(self.question, search, hits), hits
+
+
+def asking(site: Site, index: Index, question: Question, line: Line) -> Asking:
+    """How a question is answered.
+
+    Raises:
+        HTTPException: 404, a model that is named is not there; 422, none is named and none is set,
+            or it is not of the type `llm`.
+    """
+    named = (question.strategy_model, question.answer_model, question.final_answer_model)
+    with site.database.read() as session:
+        models = [
+            registry.chosen(session, "chat", each or question.model_override) for each in named
+        ]
+    strategist, answerer, finisher = (writer(site, model, line) for model in models)
+    return Asking(question.question, strategist, answerer, finisher, index, _scope(question))
+
+
+def _scope(question: Question) -> Mapping[str, Any]:
+    return {
+        "limit": question.limit or PASSAGES,
+        "min_similarity": question.min_similarity,
+        "source_ids": question.source_ids,
+        "note_ids": question.note_ids,
+        "include_sources": question.include_sources is not False,
+        "include_notes": question.include_notes is not False,
+    }
+
+
+def _made(by: Writer, answer: Answer) -> dict[str, Any]:
+    return {"citations": [each.record() for each in answer.citations], "model": by.name}
