@@ -62,7 +62,7 @@ _CUES = (
 
 
 _POINTS_BACK = re.compile(
-    r"(?i)(?:for|because of|in|by|at|with|after|before|due to) (?:this|these|that|its|their|which)\b|"
+    r"(?i)(?:for|because of|in|by|at|with|after|before|due to) (?:this|these|that|its|their)\b|"
     r"(?:it|they|he|she|this|these|that|those|its|their|here|there|therefore|thus|hence|then)\b|"
     r"(?:however|moreover|instead|otherwise|consequently|accordingly)\b"
 )
