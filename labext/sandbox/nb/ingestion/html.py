@@ -39,7 +39,7 @@ def _text(content: bytes, charset: str | None) -> str:
 
 def _tree(text: str) -> Any:
     """The page as a tree; None where there is none."""
-    from lxml import etree, html
+    from lxml import etree, html  # type: ignore[import-untyped]
 
     parser = html.HTMLParser(remove_comments=True, remove_pis=True)
     source = re.sub(r"^\s*<\?xml[^>]*\?>", "", texts.clean(text))

@@ -22,7 +22,7 @@ _NO_TITLE = re.compile(
 
 def read(file: File, tell: Tell) -> Reading:
     """Read a PDF."""
-    import pypdfium2
+    import pypdfium2  # type: ignore[import-untyped]
 
     try:
         document = pypdfium2.PdfDocument(file.path)

@@ -35,14 +35,14 @@ def read(file: File, tell: Tell) -> Reading:
 
 
 def modules() -> tuple[Any, Any]:
-    """soundfile and pocketsphinx.
+    """Load soundfile and pocketsphinx.
 
     Raises:
         Unreadable: they aren't installed.
     """
     try:
-        import pocketsphinx
-        import soundfile
+        import pocketsphinx  # type: ignore[import-untyped]
+        import soundfile  # type: ignore[import-untyped]
     except (ImportError, OSError):  # OSError: without its library
         raise Unreadable(
             "Sound is read with the extra `speech`, which is not installed here: "

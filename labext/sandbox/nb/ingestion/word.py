@@ -30,7 +30,7 @@ def read(file: File, _tell: Tell) -> Reading:
         title = document.core_properties.title
     except Unreadable:
         raise
-    except Exception as error:  # noqa: BLE001 - it has an error of another kind for every fault
+    except Exception as error:  # it has one of another kind for every fault
         raise Unreadable(_BROKEN) from error
     headings = [text for level, text in blocks if level is not None and text]
     text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)

@@ -1,0 +1,179 @@
+"""Processes one source, in the source's own process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext.sandbox.database import Database
+from labext.sandbox.folder import Folder, secret
+from labext.sandbox.nb import limits, settings
+from labext.sandbox.nb.ingestion import fetching, plain, reading, results, texts
+from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
+from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb.ingestion.stages import Stages
+from labext.sandbox.nb.search import passages
+from labext.sandbox.nb.search.passages import Piece
+from labext.sandbox.nb.sources import folders
+from labext.sandbox.nb.store import Source
+from labext.sandbox.queue import Queue
+from labext.sandbox.runner import TaskError
+from labext.sandbox.service import Options, Site
+from labext.sandbox.signing import Signer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+KEY_SENTENCES = "Key sentences"
+"""The insight that every source has: its most telling sentences, by the built-in model."""
+
+_SENTENCES = 5
+_LONGEST_SUMMARISED = 1_000_000
+"""Characters of a text that are looked at for its key sentences."""
+
+_BATCH = 256
+"""Passages that are embedded at once."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What is to be processed, and within which limits."""
+
+    kind: str
+    file: File
+    text: str | None
+    url: str | None
+    terms: fetching.Terms
+
+
+def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Process a source: leaves its text, passages, vectors and insights in the folder `work`.
+
+    Args:
+        work: the working folder; what is made of the source is put there.
+        payload: `source`, its identifier.
+
+    Raises:
+        TaskError: it has no text that can be read.
+    """
+    tell = Stages(work).tell
+    with _opened(work) as site:
+        found = _read(_order(site, payload["source"]), work, tell)
+        tell("cutting into passages")
+        pieces = passages.pieces(found.pages)
+        space, vectors = _embedded(site, pieces, tell)
+        tell("choosing key sentences")
+        insights = _insights(found.text)
+    result = results.Result(found.text, found.title, pieces, insights, vectors, space)
+    results.write(work, result)
+    return {"passages": len(pieces)}
+
+
+@contextmanager
+def _opened(work: Path) -> Iterator[Site]:
+    """The service as this process needs it: its folders and its database.
+
+    The folder `work` says where: what is queued must not break when the data folder is moved.
+    """
+    service = work.parents[1]
+    folder = Folder(service.parent)
+    database = Database.at(folder.database)
+    try:
+        yield Site(
+            folder=service,
+            secrets=folder.secrets,
+            database=database,
+            queue=Queue(),
+            signer=Signer(secret(folder.secrets / "signing")),
+            origins={},
+            options=Options(),
+        )
+    finally:
+        database.close()
+
+
+def _order(site: Site, identifier: str) -> _Order:
+    with site.database.read() as session:
+        source = session.get(Source, identifier)
+        if source is None:
+            raise TaskError("The source was deleted.")
+        most = limits.limit(session, "text_bytes")
+        terms = fetching.Terms(
+            limits.limit(session, "page_seconds"),
+            limits.limit(session, "page_bytes"),
+            settings.private_fetches(session),
+        )
+        file = File(folders.original(site, identifier), source.file_name or "", most=most)
+        return _Order(source.kind, file, source.full_text, source.url, terms)
+
+
+def _read(order: _Order, work: Path, tell: Tell) -> Reading:
+    """The source's text.
+
+    Raises:
+        Unreadable: it has none.
+    """
+    try:
+        if order.kind == "text":
+            text = texts.clean(order.text or "")
+            return reading.checked(Reading([(None, text)], plain.heading(text)), order.file.most)
+        if order.kind == "link":
+            return _read_page(order, work, tell)
+        return reading.read(order.file, tell)
+    except Unreadable:
+        raise
+    except FileNotFoundError:
+        raise Unreadable("Its file is gone; add it again.") from None
+    except (MemoryError, RecursionError):
+        raise Unreadable(
+            "It is too big or too deeply nested to be read; add it in parts."
+        ) from None
+
+
+def _read_page(order: _Order, work: Path, tell: Tell) -> Reading:
+    tell("fetching the page")
+    page = fetching.fetch(order.url or "", work / "page", order.terms)
+    file = File(page.file, page.name, page.media_type, page.charset, order.file.most)
+    return reading.read(file, tell)
+
+
+def _embedded(
+    site: Site, pieces: Sequence[Piece], tell: Tell
+) -> tuple[str | None, NDArray[np.float32] | None]:
+    """The passages' vectors, and the space that they are in.
+
+    None where none can be made now, because the corpus was never analysed or the model's server
+    fails: the source is found by its words, and whoever wants its vectors is told why they lack.
+    """
+    from starlette.exceptions import HTTPException
+
+    from labext.sandbox.nb.search.embedding import Lsa, embedder_of
+
+    tell("embedding")
+    with site.database.read() as session:
+        embedder = embedder_of(session, site)
+    if embedder is None or not pieces or (isinstance(embedder, Lsa) and not embedder.is_made):
+        return None, None
+    import numpy as np
+
+    made = []
+    try:
+        for start in range(0, len(pieces), _BATCH):
+            tell(f"embedding, passage {start + 1} of {len(pieces)}")
+            made.append(embedder.embed([each.text for each in pieces[start : start + _BATCH]]))
+    except HTTPException as error:
+        print(f"The passages have no vectors yet: {error.detail}")
+        return None, None
+    return embedder.id, np.concatenate(made)
+
+
+def _insights(text: str) -> list[tuple[str, str]]:
+    from labext.sandbox.nb.models import extractive
+
+    sentences = extractive.salient(text[:_LONGEST_SUMMARISED], _SENTENCES)
+    lines = [f"- {' '.join(sentence.split())}" for sentence in sentences]
+    return [(KEY_SENTENCES, "\n".join(lines))] if lines else []
