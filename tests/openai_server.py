@@ -164,7 +164,7 @@ def bag_of_words(text: str) -> list[float]:
     vector = [0.0] * DIMENSIONS
     for word in re.findall(r"\w+", text.lower()):
         vector[hashlib.sha256(word.encode()).digest()[0] % DIMENSIONS] += 1.0
-    return vector if any(vector) else [1.0] + vector[1:]
+    return vector if any(vector) else [1.0, *vector[1:]]
 
 
 @contextmanager
