@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,15 +10,32 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb.search import words
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.search import renewal, spaces, words
+from labext.sandbox.nb.search.fusion import fused
 from labext.sandbox.nb.search.passages import Piece
 from labext.sandbox.nb.search.scope import Scope
-from labext.sandbox.nb.store import Note, Passage, Source, Vector
+from labext.sandbox.nb.store import Note, Passage, Source
 from labext.sandbox.service import Site
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from labext.sandbox.nb.search.embedding import Floats
+    from labext.sandbox.nb.search.vectors import Matrix
+
+LEAST_SIMILARITY = 0.2
+"""What is less alike has nothing to do with what is looked for (real services, section nb)."""
+
+NO_MODEL = (
+    "A vector search needs an embedding model, and none that is installed is set. Set one: "
+    "`labext sandbox nb models default embedding lsa`, or wordllama, which comes with "
+    "`pip install 'labext-jupyter[semantic]'`."
+)
+
+_DEPTH = 50
+"""How far down the rankings that are fused go at least."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +85,7 @@ def put(
     session.flush()
     words.put(session, title, passages)
     if vectors is not None and model is not None:
-        session.add_all(
-            Vector(passage_id=passage.id, space=model, vector=vector.tobytes())
-            for passage, vector in zip(passages, vectors, strict=True)
-        )
+        spaces.add(session, model, [passage.id for passage in passages], vectors)
 
 
 def retitle(session: Session, parent_id: str, title: str) -> None:
@@ -91,6 +106,8 @@ class Index:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._matrix: Matrix | None = None
+        self._reading = threading.Lock()
 
     def find(
         self,
@@ -107,15 +124,67 @@ class Index:
         """Return the best passages, the best first.
 
         `source_ids` and `note_ids`: among these alone; where only one of the two is given, nothing
-        of the other kind is found.
+        of the other kind is found. Without a `min_similarity` it is `LEAST_SIMILARITY` for what
+        is found by its vector alone, and words alone are reason enough; a given one holds for all
+        but a search by `text`. Without an embedding model `both` is by `text`.
 
         Raises:
-            HTTPException: 422 without an embedding model where `by` is `vector`.
+            HTTPException: 422 without an embedding model where `by` is `vector`; 502 or 422 where
+                its server fails or can't be asked.
         """
         scope = Scope(source_ids, note_ids, include_sources, include_notes)
+        meaning = None if by == "text" else self._meaning(query)
+        if by == "vector" and meaning is None:
+            raise faults.unconfigured(NO_MODEL)
         with self._site.database.read() as session:
-            found = words.find(session, query, scope, limit)
-            return _hits(session, [(number, None, rank) for number, rank in found])
+            if meaning is None:
+                ranked = words.find(session, query, scope, limit)
+                return _hits(session, [(number, None, rank) for number, rank in ranked])
+            least = LEAST_SIMILARITY if min_similarity is None else min_similarity
+            matrix, vector = meaning
+            if by == "vector":
+                alike = matrix.similar(vector, scope, least, limit)
+                return _hits(session, [(number, value, value) for number, value in alike])
+            depth = max(limit, _DEPTH)
+            rankings = [
+                [number for number, _ in words.find(session, query, scope, depth)],
+                [number for number, _ in matrix.similar(vector, scope, least, depth)],
+            ]
+            known = matrix.similarities(vector, [*rankings[0], *rankings[1]])
+            found = [
+                (number, known.get(number), score)
+                for number, score in fused(rankings)
+                if min_similarity is None or known.get(number, -1.0) >= min_similarity
+            ]
+            return _hits(session, found[:limit])
+
+    def _meaning(self, query: str) -> tuple[Matrix, Floats] | None:
+        """What passages are compared with, and their vectors; None without an embedding model."""
+        database = self._site.database
+        with database.read() as session:
+            embedder = spaces.serving(session, self._site)
+            if embedder is None:
+                return None
+            lacking = spaces.lacking(session, embedder.id)
+            due = renewal.is_due(session, self._site) and not renewal.is_coming(session, self._site)
+        if lacking:
+            spaces.fill(database, embedder, None if embedder.is_quick else spaces.AT_ONCE)
+        if due:
+            with database.write() as session:
+                renewal.renew(session, self._site)
+        vector = embedder.embed([query])[0]
+        return self._current(embedder.id), vector
+
+    def _current(self, space: str) -> Matrix:
+        """The vectors of a space as they are now, whoever has changed them."""
+        from labext.sandbox.nb.search.vectors import Matrix
+
+        with self._reading, self._site.database.read() as session:
+            known = self._matrix
+            if known is None or known.space != space:
+                known = Matrix.empty(space)
+            self._matrix = known.current(session)
+            return self._matrix
 
 
 def _hits(session: Session, found: Sequence[tuple[int, float | None, float]]) -> list[Hit]:

@@ -1,0 +1,163 @@
+"""What makes vectors of texts: the model of the default slot `embedding`.
+
+The weights of wordllama are made of those of LLaMA 2, whose terms are not everybody's: it is an
+extra of its own, and without it the corpus itself says what is near to what (`lsa`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.store import Making, Model
+from labext.sandbox.service import Site
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from labext.sandbox.nb.search.lsa import Analysis
+
+    Floats = NDArray[np.float32]
+
+_UNMADE = 0
+_loading = threading.Lock()
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    @property
+    def id(self) -> str:
+        """What its vectors can be compared with: `labext.sandbox.nb.store.Vector.space`."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it makes thousands while somebody waits."""
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """The vectors of texts: of shape (texts, dimensions), rows of length 1.
+
+        Raises:
+            HTTPException: 502 or 422, the model's server failed or can't be asked.
+        """
+
+
+class WordLlama:
+    """Means of static embeddings of the words' parts, 256 dimensions; offline."""
+
+    id = registry.WORDLLAMA
+    is_quick = True
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See `Embedder`."""
+        # Texts of like length together: each batch is filled up to its longest one.
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        found = _wordllama().embed([texts[place] or " " for place in order])
+        return _of_length_1(found[sorted(range(len(texts)), key=order.__getitem__)])
+
+
+class Lsa:
+    """The last analysis of the corpus; before the first one, words alone are compared.
+
+    Attributes:
+        is_made: whether there was one.
+    """
+
+    is_quick = True
+
+    def __init__(self, folder: Path, making: int) -> None:
+        path = analysis_path(folder, making)
+        self.is_made = path.exists()
+        self.id = f"{registry.LSA}@{making if self.is_made else _UNMADE}"
+        self._path = path if self.is_made else None
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See `Embedder`."""
+        return _analysis(self._path).embed(texts)
+
+
+class Served:
+    """A model of an OpenAI-compatible server."""
+
+    is_quick = False
+
+    def __init__(self, site: Site, model: Model) -> None:
+        self.id = model.id
+        self._site = site
+        self._model = model
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See `Embedder`."""
+        import numpy as np
+
+        from labext.sandbox.nb.models import openai
+
+        return _of_length_1(np.array(openai.embed(self._site, self._model, texts), np.float32))
+
+
+def embedder_of(session: Session, site: Site) -> Embedder | None:
+    """The embedder of the default slot; None where it has no model, or that isn't installed."""
+    model = registry.default(session, "embedding")
+    return None if model is None else _embedder(session, site, model)
+
+
+def embedder_in(session: Session, site: Site, space: str) -> Embedder | None:
+    """The embedder that makes vectors in a space; None where there is none any more."""
+    model = session.get(Model, space.partition("@")[0])
+    found = None if model is None else _embedder(session, site, model)
+    return found if found is not None and found.id == space else None
+
+
+def analysis_path(folder: Path, making: int) -> Path:
+    """Where an analysis is kept: `folder` is the service's."""
+    return folder / "lsa" / f"{making}.npz"
+
+
+def _embedder(session: Session, site: Site, model: Model) -> Embedder | None:
+    if not registry.is_built_in(model):
+        return Served(site, model)
+    if model.id == registry.LSA:
+        return Lsa(site.folder, session.scalar(select(func.max(Making.id))) or _UNMADE)
+    return WordLlama() if find_spec("wordllama") is not None else None
+
+
+def _of_length_1(vectors: Any) -> Floats:
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: Floats = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return found
+
+
+def _wordllama() -> Any:
+    with _loading:
+        return _loaded_wordllama()
+
+
+@functools.cache
+def _loaded_wordllama() -> Any:
+    import wordllama  # type: ignore[import-untyped]
+
+    weights = Path(wordllama.__file__).parent  # they come with the package
+    return wordllama.WordLlama.load(cache_dir=weights, disable_download=True)
+
+
+def _analysis(path: Path | None) -> Analysis:
+    with _loading:
+        return _loaded_analysis(path)
+
+
+@functools.lru_cache(maxsize=2)
+def _loaded_analysis(path: Path | None) -> Analysis:
+    from labext.sandbox.nb.search.lsa import Analysis
+
+    return Analysis.of([]) if path is None else Analysis.load(path)
