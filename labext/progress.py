@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -23,6 +23,25 @@ class Outcome(Enum):
     COMPLETE = "complete"
     FAILED = "failed"
     STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several things that are watched together.
+
+    Attributes:
+        name: as the user knows it.
+        state: where it is, in the words of `Progress.states`.
+        stage: what is being done with it, in the service's own words, while it runs.
+        reason: why it failed, or what there is to say, in the service's own words.
+        unchanged: seconds since anything of it changed.
+    """
+
+    name: str
+    state: str
+    stage: str = ""
+    reason: str = ""
+    unchanged: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +62,7 @@ class Progress:
         size: bytes of the whole, if known.
         stage: which of its stages it is in, in the service's own words, where it has some:
             `2 of 3: Scoring PDB`.
+        parts: the parts one by one, where they are few enough to be told of by name.
     """
 
     subject: str
@@ -57,6 +77,7 @@ class Progress:
     moved: int | None = None
     size: int | None = None
     stage: str = ""
+    parts: Sequence[Part] = ()
 
     @property
     def done(self) -> int:

@@ -1,4 +1,4 @@
-"""What moves and is clicked in a notebook: progress as a watcher reports it, and sequences.
+"""What moves and is clicked in a notebook: progress, answers as they come, and sequences.
 
 Nothing here imports ipywidgets or anywidget before a live view is made.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from labext_widgets.answers import AnswerView, answer, answered
+from labext_widgets.ingestion import follow_ingestion
 from labext_widgets.messages import message
 from labext_widgets.transfer import Transfer
 from labext_widgets.watching import watch
@@ -15,9 +17,13 @@ if TYPE_CHECKING:
     from labext_widgets.sequence import Selection, SequenceViewer, sequence_viewer
 
 __all__ = [
+    "AnswerView",
     "Selection",
     "SequenceViewer",
     "Transfer",
+    "answer",
+    "answered",
+    "follow_ingestion",
     "message",
     "sequence_viewer",
     "unload",

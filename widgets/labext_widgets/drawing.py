@@ -10,35 +10,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from labext.progress import Outcome, Progress
-from labext_widgets import stages
-from labext_widgets.markup import FAINT, MUTED, colour, div, escape, plain, span
+from labext_widgets import parts, stages
+from labext_widgets.markup import FAINT, MUTED, clock, colour, div, escape, plain, span
+from labext_widgets.tints import BAD, BUSY, GOOD, NEUTRAL, STATES, WARN
 
 LONG = 30.0
 """Seconds without a change after which the picture says so."""
-
-_GOOD, _BUSY = ("success-color1", "#388e3c"), ("brand-color1", "#1976d2")
-_WARN, _BAD = ("warn-color1", "#f57c00"), ("error-color1", "#d32f2f")
-_NEUTRAL = ("ui-font-color3", "#8a8a8a")
-_WAITING = ("border-color1", "#bdbdbd")
-
-_STATES = {
-    "Complete": _GOOD,
-    "Failed": _BAD,
-    "Stopped": _WARN,
-    "Deleted": _WARN,
-    "Running": _BUSY,
-    "Pending": _WAITING,
-    "In Queue": _WAITING,
-}
-"""The states of the job service in the order of the bar; unknown ones stand before those that wait.
-
-Source: job service contract, States and transitions.
-"""
 
 _PHASES = {
     "batch": ("Running", "Aggregating", "Complete"),
     "job": ("In Queue", "Running", "Complete"),
     "pipeline": ("In Queue", "Running", "Complete"),
+    "ingestion": ("In Queue", "Running", "Complete"),
 }
 _FAILED_AFTER = {"AggregationFailed": ("Running",)}
 _MANY = 8
@@ -63,6 +46,7 @@ def html(progress: Progress, note: str = "", seen: str = "") -> str:
         rows.append(div(f"Nothing has changed for {clock(progress.unchanged)}.", MUTED))
     if progress.reason:
         rows.append(_reason(progress))
+    rows.append(parts.html(progress.parts))
     if note:
         rows.append(div(escape(note), "margin-top:4px"))
     if seen and progress.outcome is None:
@@ -88,6 +72,11 @@ def text(progress: Progress, note: str = "") -> str:
     return f"{line}){note and ' ' + plain(note)}"
 
 
+def whole(progress: Progress, note: str = "") -> str:
+    """Return the line, and below it one for every part that failed, with its reason."""
+    return "\n".join([text(progress, note), *parts.failures(progress.parts)])
+
+
 def announcement(progress: Progress) -> str:
     """Return what a screen reader is told, which changes with the phase or the stage alone."""
     said = f"{plain(progress.subject)}: {plain(stages.here(progress))}"
@@ -98,13 +87,6 @@ def how_to_go_on(seen: Progress | None, again: str) -> tuple[str, str]:
     """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
     subject = f"the {plain(seen.kind)}" if seen else "what was watched"
     return f"Watching stopped; {subject} goes on.", f"`{plain(again)}` takes it up again."
-
-
-def clock(seconds: float) -> str:
-    """Return seconds as `0:07`, `12:07` or `1:12:07`."""
-    minutes, rest = divmod(int(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def amount(moved: int, size: int | None) -> str:
@@ -163,21 +145,21 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
     steps = _PHASES.get(progress.kind, ())
     if outcome in (Outcome.FAILED, Outcome.STOPPED):
         behind = _FAILED_AFTER.get(phase, ())
-        now = ("✕", phase, _BAD) if outcome is Outcome.FAILED else ("■", phase, _WARN)
-        return [*(("✓", each, _GOOD, False) for each in behind), (*now, True)]
+        now = ("✕", phase, BAD) if outcome is Outcome.FAILED else ("■", phase, WARN)
+        return [*(("✓", each, GOOD, False) for each in behind), (*now, True)]
     if phase not in steps:
         if outcome is Outcome.COMPLETE:
-            return [("✓", phase, _GOOD, True)]
-        return [("●", phase, _NEUTRAL if progress.moved is None else _BUSY, True)]
+            return [("✓", phase, GOOD, True)]
+        return [("●", phase, NEUTRAL if progress.moved is None else BUSY, True)]
     at, now_in = steps.index(phase), stages.here(progress)
     if outcome is Outcome.COMPLETE:
-        return [("✓", each, _GOOD, i == at) for i, each in enumerate(steps)]
+        return [("✓", each, GOOD, i == at) for i, each in enumerate(steps)]
     return [
-        ("✓", each, _GOOD, False)
+        ("✓", each, GOOD, False)
         if i < at
-        else ("●", now_in, _BUSY, True)
+        else ("●", now_in, BUSY, True)
         if i == at
-        else ("○", each, _NEUTRAL, False)
+        else ("○", each, NEUTRAL, False)
         for i, each in enumerate(steps)
     ]
 
@@ -242,7 +224,7 @@ def _legend(progress: Progress) -> str:
 
 
 def _reason(progress: Progress) -> str:
-    tint = _BAD if progress.outcome is Outcome.FAILED else _WARN
+    tint = BAD if progress.outcome is Outcome.FAILED else WARN
     line = f"{tint[1]};border-left-color:var(--jp-{tint[0]},{tint[1]})"
     return div(
         escape(progress.reason),
@@ -252,25 +234,25 @@ def _reason(progress: Progress) -> str:
 
 def _shares(progress: Progress) -> list[_Share]:
     """The counts that are above none, in the bar's order; more than eight are drawn together."""
-    order = {state: rank for rank, state in enumerate(_STATES)}
+    order = {state: rank for rank, state in enumerate(STATES)}
     unknown = order["Pending"] - 0.5
     counted = [(s, n) for s, n in progress.states.items() if n > 0]
     counted.sort(key=lambda each: order.get(each[0], unknown))
-    shares = [_Share(s, n, _STATES.get(s, _NEUTRAL)) for s, n in counted]
+    shares = [_Share(s, n, STATES.get(s, NEUTRAL)) for s, n in counted]
     if len(shares) <= _MANY:
         return shares
     rest = sum(each.number for each in shares[_MANY - 1 :])
-    return [*shares[: _MANY - 1], _Share("in other states", rest, _NEUTRAL)]
+    return [*shares[: _MANY - 1], _Share("in other states", rest, NEUTRAL)]
 
 
 def _whole(progress: Progress) -> tuple[str, str]:
     ended: Mapping[Outcome | None, tuple[str, str]] = {
-        Outcome.COMPLETE: _GOOD,
-        Outcome.FAILED: _BAD,
-        Outcome.STOPPED: _WARN,
+        Outcome.COMPLETE: GOOD,
+        Outcome.FAILED: BAD,
+        Outcome.STOPPED: WARN,
     }
-    other = _NEUTRAL if progress.moved is None else _BUSY
-    return ended.get(progress.outcome) or _STATES.get(progress.phase, other)
+    other = NEUTRAL if progress.moved is None else BUSY
+    return ended.get(progress.outcome) or STATES.get(progress.phase, other)
 
 
 def _has_parts(progress: Progress) -> bool:

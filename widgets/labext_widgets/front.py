@@ -49,6 +49,12 @@ def cell_id() -> str | None:
     return found if isinstance(found, str) else None
 
 
+def this_run() -> object:
+    """Return what tells this run of a cell from every other; None where nothing runs."""
+    asked = _request().get("header", {}).get("msg_id")
+    return asked or getattr(ipython(), "execution_count", None)
+
+
 def deleted_cells() -> list[str]:
     """Return the ids of the cells that were deleted since the last one ran."""
     found = _request().get("metadata", {}).get("deletedCells") or []

@@ -35,9 +35,24 @@ def plain(text: object, limit: int = 600) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def tidy(text: object, limit: int = 100_000) -> str:
+    """Return `text` as `plain` does, but with its lines as they are."""
+    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    shown = "".join(_kept(c) for c in shown.replace("\r\n", "\n"))
+    masked = mask("\n".join(line.rstrip() for line in shown.split("\n")).strip("\n"))
+    return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
+
+
 def escape(text: object, limit: int = 600) -> str:
     """Return `text` as HTML that shows it and does nothing else."""
     return html.escape(plain(text, limit))
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as `0:07`, `12:07` or `1:12:07`."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def colour(what: str, variable: str, otherwise: str) -> str:
@@ -54,3 +69,9 @@ def div(inner: str, style: str = "", attributes: str = "") -> str:
     """Return `inner`, which is HTML already, in a styled div."""
     styled = f' style="{style}"' if style else ""
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
+
+
+def _kept(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _BREAKS:
+        return character
+    return " "

@@ -54,7 +54,7 @@ class FirstAndLast:
 
     def _display(self, progress: Progress, note: str) -> None:
         html = f'<div class="labext {UNTYPESET}">{drawing.html(progress, note)}</div>'
-        show(html, drawing.text(progress, note))
+        show(html, drawing.whole(progress, note))
 
 
 class Picture:
@@ -149,14 +149,15 @@ class Picture:
         counts = tuple(sorted(seen.states.items()))
         bytes_ = (seen.moved, seen.size)
         phase = (seen.phase, seen.stage)
-        return (phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_)
+        parts = [(each.name, each.state, each.stage, each.reason) for each in seen.parts]
+        return (phase, counts, seen.total, seen.outcome, seen.reason, self._note, bytes_, parts)
 
     def _drawn(self) -> tuple[str, str]:
         assert self._progress is not None
         seen = time.strftime("%Y-%m-%d %H:%M")
         return (
             drawing.html(self._progress, self._note, seen),
-            drawing.text(self._progress, self._note),
+            drawing.whole(self._progress, self._note),
         )
 
     def _live_state(self) -> dict[str, Any]:

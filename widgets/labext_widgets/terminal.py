@@ -54,8 +54,8 @@ class Line:
             self._print(line)
 
     def finish(self, progress: Progress, note: str = "") -> None:
-        """Draw the last line whole, and leave it there."""
-        self._leave(drawing.text(progress, note))
+        """Draw the last line whole and leave it there, with a line for every part that failed."""
+        self._leave(drawing.whole(progress, note))
 
     def give_way(self, text: str) -> None:
         """Print one line in the place of what was drawn."""
