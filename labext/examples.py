@@ -17,7 +17,11 @@ from labext.storage import storage_errors, write_whole
 MANIFEST = ".labext-examples.json"
 """The file that remembers what was put: a digest for each path."""
 
-_KINDS = {".ipynb", ".csv", ".fasta", ".gb", ".gbk", ".md", ".pdb", ".txt"}
+_KINDS = {
+    *(".ipynb", ".md", ".txt"),
+    *(".csv", ".fasta", ".gb", ".gbk", ".pdb"),
+    *(".docx", ".html", ".pdf"),
+}
 _OURS = {"out", ".ipynb_checkpoints", "__pycache__"}
 
 

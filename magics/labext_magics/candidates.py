@@ -93,8 +93,9 @@ class Candidates:
             nb = self._session.nb()
             if what == "notebooks":
                 return nb.notebooks.names()
-            group = {"sources": nb.sources, "notes": nb.notes, "sessions": nb.chat}[what]
-            return group.names(within)
+            if what == "sources":
+                return nb.sources.names(within)
+            return nb.notes.names(within) if what == "notes" else nb.chat.names(within)
 
         scope = "" if what == "notebooks" else within or ""
         return self._session.names.get(f"nb/{what}/{scope}", look)

@@ -54,14 +54,23 @@ def files(
 ) -> list[Record]:
     """Add what the notebook doesn't have yet; have processed again what has failed."""
     there = list(call.nb.sources.iter(into.id))
-    kept = {item: each for item in items for each in there if _is(each, item)}
-    new = [item for item in items if item not in kept]
-    for item, record in kept.items():
-        if record["status"] == "failed":
-            kept[item] = call.nb.sources.retry(record["id"])
+    found = {item: each for item in items for each in there if _is(each, item)}
+    failed = {item: each for item, each in found.items() if each["status"] == "failed"}
+    kept = {item: each for item, each in found.items() if item not in failed}
+    again = {item: call.nb.sources.retry(each["id"]) for item, each in failed.items()}
+    new = [item for item in items if item not in found]
     added = _sent(call, into, new, title, given) if new else {}
-    _tell(into, list(kept.values()), list(added.values()))
-    return [{**kept, **added}[item] for item in items]
+    told = {
+        f"added to {into.name}": added,
+        f"in {into.name} already, and processed again": again,
+        f"in {into.name} already, and kept": kept,
+    }
+    for what, records in told.items():
+        if records:
+            names = wording.listed(map(_title, records.values()))
+            output.say(f"{names} {'is' if len(records) == 1 else 'are'} {what}.")
+    records = {**kept, **again, **added}
+    return [records[item] for item in items]
 
 
 def _is(there: Record, item: Path | str) -> bool:
@@ -102,24 +111,6 @@ def _sent(
     return dict(zip(new, added, strict=True))
 
 
-def _tell(into: NotebookInUse, kept: Sequence[Record], added: Sequence[Record]) -> None:
-    if added:
-        output.say(f"{_titles(added)} {_is_are(added)} added to {into.name}.")
-    again = [record for record in kept if record["status"] in ("new", "queued")]
-    same = [record for record in kept if record not in again]
-    if again:
-        output.say(f"{_titles(again)} {_is_are(again)} in {into.name}, and processed again.")
-    if same:
-        output.say(f"{_titles(same)} {_is_are(same)} in {into.name} already, and kept.")
-
-
-def _titles(records: Sequence[Record]) -> str:
-    return wording.listed(map(_title, records))
-
-
 def _title(record: Record) -> str:
-    return str(record["title"] or record["file_name"] or record["url"] or record["id"])
-
-
-def _is_are(records: Sequence[Record]) -> str:
-    return "is" if len(records) == 1 else "are"
+    """Return what the user knows a source by: a file or an address as it was typed."""
+    return str(record["file_name"] or record["url"] or record["title"] or record["id"])

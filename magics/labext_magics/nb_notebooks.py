@@ -172,7 +172,7 @@ def _gone(gone: Record) -> str:
         *_counted(gone.get("deleted_sources"), "source"),
     ]
     kept = [f"; {each} stay" for each in _counted(gone.get("unlinked_sources"), "source")]
-    return (f", with {wording.listed(counted)}" if counted else "") + "".join(kept)
+    return (f", with {' and '.join(counted)}" if counted else "") + "".join(kept)
 
 
 def _counted(number: Any, noun: str) -> list[str]:

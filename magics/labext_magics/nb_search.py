@@ -17,7 +17,7 @@ def search(
     call: Call,
     *,
     query: str,
-    type_: Literal["text", "vector"] | None,
+    type: Literal["text", "vector"] | None,
     notebook: str | None,
     every: bool,
     limit: int | None,
@@ -31,7 +31,7 @@ def search(
     within = nb_scope.notebook_or_all(call, notebook, every)
     return call.nb.search(
         query,
-        type_ or "text",
+        type or "text",
         notebook=None if within is None else within.id,
         limit=limit,
         min_similarity=min_similarity,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from labext import wording
 from labext.errors import InputError
 from labext_magics import kinds, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
@@ -71,7 +72,7 @@ def _session(
         called = title or _free(message, call.nb.chat.names(about.id))
         record = call.nb.chat.create(about.id, called)
         chats[about.id] = str(record["id"])
-        output.say(f"A new chat: {record['title']}.")
+        output.say(f"{_called(record)} begins.")
     return chats[about.id]
 
 
@@ -101,7 +102,7 @@ def new(
     about = nb_scope.notebook_of(call, notebook)
     record = call.nb.chat.create(about.id, title, model_override)
     call.session.chats[about.id] = str(record["id"])
-    output.say(f"{record['title']} is new; `%%nb chat` goes on with it.")
+    output.say(f"{_called(record)} is new; `%%nb chat` goes on with it.")
     return _row(record)
 
 
@@ -112,14 +113,14 @@ def edit(
     nb_scope.changes({"title": title, "model": model_override}, "%nb sessions edit")
     found = nb_scope.one(call, "session", session)
     record = call.nb.chat.update(found, title, model_override)
-    output.say(f"{record['title']} is changed.")
+    output.say(f"{_called(record)} is changed.")
     return _row(record)
 
 
 def delete(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
     """Delete chats with their messages, once all of them are known to be there."""
     records = [call.nb.chat.get(nb_scope.one(call, "session", each)) for each in sessions]
-    would_go = [f"the chat {record['title']}" for record in records]
+    would_go = [_called(record) for record in records]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return
     chats = call.session.chats
@@ -127,7 +128,7 @@ def delete(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None
         call.nb.chat.delete(record["id"])
         for about in [about for about, held in chats.items() if held == record["id"]]:
             del chats[about]
-        output.say(f"The chat {record['title']} is deleted.")
+        output.say(f"{_called(record)} is deleted.")
 
 
 def context(
@@ -139,7 +140,7 @@ def context(
     no_notes: bool,
 ) -> pd.DataFrame:
     """Return how much a model would be given with a message, and what of."""
-    from labext.nb.records import CONTEXT, frame
+    from labext.frames import Column, frame
     from labext.rowviews import Rows
 
     if session is not None and notebook is not None:
@@ -150,7 +151,21 @@ def context(
         not no_sources,
         not no_notes,
     )
-    return Rows(frame(CONTEXT, [built]))
+    tokens, characters = built["token_count"] or 0, built["char_count"] or 0
+    output.say(
+        f"The model would be given about {wording.count(tokens, 'token')}, "
+        f"{wording.count(characters, 'character')}, of these sources and notes."
+    )
+    rows = [
+        {"kind": kind.removesuffix("s"), "title": each.get("title"), "id": each.get("id")}
+        for kind in ("sources", "notes")
+        for each in built[kind] or ()
+    ]
+    return Rows(frame(rows, [Column(name, "text") for name in ("kind", "title", "id")]))
+
+
+def _called(record: Record) -> str:
+    return f"The chat {wording.shown(str(record['title'] or record['id']))}"
 
 
 def _row(record: Record) -> pd.DataFrame:
