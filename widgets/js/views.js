@@ -6,6 +6,7 @@
 // returns a function that ends it, or `{unmount, moved}`: `moved` runs after the element was moved
 // to another place on the page, which stops sound and resets what the browser keeps.
 
+import { answer } from "./answer.js";
 import { progress } from "./progress.js";
 
-export const views = { progress };
+export const views = { answer, progress };

@@ -2,7 +2,8 @@
 
 A mark names a source or a note, of which several passages may be cited. It is taken for the passage
 whose quote stands before it; else, where there are as many marks as passages, for the one in its
-place; else for all of them. A mark of which nothing is cited stays as it stands.
+place; else for the one whose quote shares the most words with what stands before it. A mark of
+which nothing is cited stays as it stands.
 """
 
 from __future__ import annotations
@@ -72,9 +73,13 @@ class _Numbers:
 
     def of(self, identifier: str, sentence: str) -> list[int]:
         passages = self._passages.get(identifier, [])
-        in_place = next(self._in_place.get(identifier, iter(())), None)
-        quoted = [i for i in passages if _says(sentence, self._citations[i].quote)]
-        meant = quoted or passages if in_place is None else quoted or [in_place]
+        place = next(self._in_place.get(identifier, iter(())), None)
+        meant = [i for i in passages if _says(sentence, self._citations[i].quote)]
+        if not meant and place is not None:
+            meant = [place]
+        elif not meant and passages:
+            said = _words(sentence)
+            meant = [max(passages, key=lambda i: len(said & _words(self._citations[i].quote)))]
         return [self._given.setdefault(i, len(self._given) + 1) for i in meant]
 
     def in_order(self) -> tuple[Citation, ...]:
@@ -95,3 +100,7 @@ def _says(sentence: str, quote: str) -> bool:
     """Whether the quote stands in the sentence, or the sentence is a part of the quote."""
     said, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
     return bool(quoted and said) and (quoted in said or said in quoted)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", str(text).casefold()))

@@ -1,16 +1,16 @@
 // js/dom.js
 function element(name, className = "", attributes2 = {}, text = "") {
-  const made = document.createElement(name);
-  made.className = className;
-  for (const [key, value] of Object.entries(attributes2)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+  const made2 = document.createElement(name);
+  made2.className = className;
+  for (const [key, value] of Object.entries(attributes2)) made2.setAttribute(key, value);
+  made2.textContent = text;
+  return made2;
 }
 function button(label, description, act) {
-  const made = element("button", "labext-button", { type: "button", title: description }, label);
-  made.setAttribute("aria-label", description);
-  made.addEventListener("click", act);
-  return made;
+  const made2 = element("button", "labext-button", { type: "button", title: description }, label);
+  made2.setAttribute("aria-label", description);
+  made2.addEventListener("click", act);
+  return made2;
 }
 
 // js/morph.js
@@ -36,11 +36,70 @@ function children(node, wanted) {
 }
 function attributes(node, wanted) {
   for (const { name } of [...node.attributes]) {
+    if (name === "open" && node.nodeName === "DETAILS") continue;
     if (!wanted.hasAttribute(name)) node.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
     if (node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
+}
+
+// js/answer.js
+var MARK = ".labext-cite";
+var made = 0;
+function answer(root, view) {
+  const picture = element("div", "labext-picture");
+  const spoken = element("div", "labext-spoken", { role: "status", "aria-live": "polite" });
+  root.append(picture, spoken);
+  const passage = element("div", "labext-passage", { id: `labext-passage-${++made}` });
+  let opened = -1;
+  let whole = false;
+  const marks = () => [...picture.querySelectorAll(MARK)];
+  const fold = () => {
+    passage.remove();
+    const mark = marks()[opened];
+    mark?.setAttribute("aria-expanded", "false");
+    mark?.removeAttribute("aria-controls");
+    opened = -1;
+    return mark;
+  };
+  const unfold = (index) => {
+    const mark = marks()[index];
+    const cited = picture.querySelectorAll(".labext-citation")[Number(mark?.textContent) - 1];
+    if (!cited) return;
+    opened = index;
+    const title = element("strong", "", {}, cited.querySelector("summary").textContent);
+    const body = [...cited.children].slice(1).map((each) => each.cloneNode(true));
+    passage.replaceChildren(title, ...body);
+    mark.setAttribute("aria-expanded", "true");
+    mark.setAttribute("aria-controls", passage.id);
+    const item = mark.closest("li");
+    if (item) item.append(passage);
+    else mark.closest("p, pre").after(passage);
+  };
+  picture.addEventListener("click", (event) => {
+    const index = marks().indexOf(event.target.closest(MARK));
+    if (index < 0) return;
+    const before = opened;
+    fold();
+    if (index !== before) unfold(index);
+  });
+  picture.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || opened < 0) return;
+    event.preventDefault();
+    fold()?.focus({ preventScroll: true });
+  });
+  view.onState((state) => {
+    const before = state.whole === whole ? opened : -1;
+    fold();
+    if (state.whole !== whole) picture.replaceChildren();
+    whole = state.whole;
+    morph(picture, state.html);
+    picture.setAttribute("aria-label", state.name);
+    root.classList.toggle("labext-busy", state.busy);
+    if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
+    if (before >= 0) unfold(before);
+  });
 }
 
 // js/progress.js
@@ -88,9 +147,9 @@ function progress(root, view) {
       ...controls.map((control) => {
         const act = () => control.question ? ask(control) : send(control);
         const label = control.question ? `${control.label}…` : control.label;
-        const made = button(label, control.description, act);
-        made.dataset.do = control.do;
-        return made;
+        const made2 = button(label, control.description, act);
+        made2.dataset.do = control.do;
+        return made2;
       })
     );
   };
@@ -113,7 +172,7 @@ function lowered(label) {
 }
 
 // js/views.js
-var views = { progress };
+var views = { answer, progress };
 
 // js/bundles.js
 var imported = /* @__PURE__ */ new Map();
@@ -368,7 +427,7 @@ var Live = class {
 };
 
 // js/style.css
-var style_default = ".labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-busy .labext-now > span {\n  animation: labext-breath 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-breath {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-asked {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-spoken {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-busy .labext-now > span {\n    animation: none;\n  }\n}\n";
+var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-busy .labext-now > span {\n  animation: labext-breath 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-breath {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-asked {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-spoken {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-busy .labext-now > span {\n    animation: none;\n  }\n}\n';
 
 // js/style.js
 function addStyle(id, css) {
