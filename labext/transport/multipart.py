@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -68,11 +69,16 @@ class _Body:
     def __init__(
         self, parts: list[bytes | Path], on_bytes: Callable[[int, int], None] | None
     ) -> None:
-        self._files = [part.open("rb") for part in parts if isinstance(part, Path)]
-        sizes = [os.fstat(file.fileno()).st_size for file in self._files]
-        self._length = sum(sizes) + sum(len(part) for part in parts if isinstance(part, bytes))
-        self._chunks = self._read(parts, sizes)
-        self._rest = b""
+        self._opened: list[tuple[BinaryIO, int, str]] = []
+        try:
+            for part in parts:
+                self._opened.append(_opened(part))
+        except BaseException:
+            self.close()
+            raise
+        self._rest = iter(self._opened)
+        self._part, self._left, self._name = next(self._rest)
+        self._length = sum(size for _, size, _ in self._opened)
         self._taken = 0
         self._on_bytes = on_bytes
 
@@ -84,35 +90,37 @@ class _Body:
             yield chunk
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes; fewer only at the end."""
-        held = [self._rest]
-        count = len(self._rest)
-        while (size < 0 or count < size) and (chunk := next(self._chunks, b"")):
-            held.append(chunk)
-            count += len(chunk)
-        whole = b"".join(held)
-        end = len(whole) if size < 0 else size
-        self._rest = whole[end:]
-        self._taken += len(whole) - len(self._rest)
+        """Return at most `size` bytes, none only at the end; all the rest without a size.
+
+        What is read of a file is handed on as it is: at the speed of an upload a copy costs.
+
+        Raises:
+            OSError: a file has become shorter.
+        """
+        if size < 0:
+            return b"".join(self)
+        while not self._left and self._taken < self._length:
+            self._part, self._left, self._name = next(self._rest)
+        if not self._left or not size:
+            return b""
+        chunk = self._part.read(min(self._left, size))
+        if not chunk:
+            raise OSError(f"{self._name} became shorter while it was sent")
+        self._left -= len(chunk)
+        self._taken += len(chunk)
         if self._on_bytes is not None:
             self._on_bytes(self._taken, self._length)
-        return whole[:end]
+        return chunk
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files:
-            file.close()
+        for part, _, _ in self._opened:
+            part.close()
 
-    def _read(self, parts: list[bytes | Path], sizes: list[int]) -> Iterator[bytes]:
-        opened = zip(self._files, sizes, strict=True)
-        for part in parts:
-            if isinstance(part, bytes):
-                yield part
-                continue
-            file, left = next(opened)
-            while left:
-                chunk = file.read(min(left, _CHUNK))
-                if not chunk:
-                    raise OSError(f"{part} became shorter while it was sent")
-                left -= len(chunk)
-                yield chunk
+
+def _opened(part: bytes | Path) -> tuple[BinaryIO, int, str]:
+    """Return a part as a stream, with its length and what it is called."""
+    if isinstance(part, bytes):
+        return io.BytesIO(part), len(part), ""
+    file = part.open("rb", buffering=0)
+    return cast(BinaryIO, file), os.fstat(file.fileno()).st_size, str(part)
