@@ -1,8 +1,8 @@
 """The command `labext`: the demo, the sandbox, and what is installed.
 
-Every error a user can meet is one line on stderr and exit code 1. `sandbox` has its verbs, `jobs`
-and `lab` the nouns that administer a service; what these do is in the modules `*_acts`, which are
-imported on use. `nouns`, `acts` and `keys` are what the services' commands share.
+Every error a user can meet is one line on stderr and exit code 1. `sandbox` has its verbs, `lab`,
+`jobs` and `nb` the nouns that administer a service; what these do is in the modules `*_acts`, which
+are imported on use. `nouns`, `acts` and `keys` are what the services' commands share.
 """
 
 from __future__ import annotations

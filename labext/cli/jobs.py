@@ -27,13 +27,13 @@ ORGANIZATION = "sandbox"
 
 def add(verbs: Verbs) -> None:
     """Add `jobs` with its nouns to the verbs of `labext sandbox`."""
-    nouns = add_service(
+    add_service(
         verbs,
         "jobs",
         "administer the local job service: accounts, keys, budgets, limits, …",
         "job service",
+        lambda nouns: add_nouns(nouns, (Entry(*each, "labext.cli.jobs_acts") for each in _NOUNS)),
     )
-    add_nouns(nouns, (Entry(*each, "labext.cli.jobs_acts") for each in _NOUNS))
 
 
 def _accounts(noun: Noun) -> None:

@@ -32,12 +32,16 @@ RULES = "labext.cli.lab_rule_acts"
 
 def add(verbs: Verbs) -> None:
     """Add `lab` with its nouns to the verbs of `labext sandbox`."""
-    nouns = add_service(
+    add_service(
         verbs,
         "lab",
         "administer the local laboratory platform: users, apps, keys, grants, …",
         "laboratory platform",
+        _add_nouns,
     )
+
+
+def _add_nouns(nouns: Verbs) -> None:
     tenant = argparse.ArgumentParser(add_help=False)
     tenant.add_argument(
         "--tenant", choices=TENANTS, default=TENANTS[0], help="whose (default: %(default)s)"

@@ -10,9 +10,30 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Lazy(argparse.ArgumentParser):
+    """A parser whose commands are made when a line reaches it; making all takes its time."""
+
+    _make: Callable[[], object] | None = None
+
+    def later(self, make: Callable[[], object]) -> None:
+        """Have what adds the commands called when they are needed."""
+        self._make = make
+
+    def complete(self) -> None:
+        """Make the commands now, unless they are there."""
+        make, self._make = self._make, None
+        if make is not None:
+            make()
+
+    def parse_known_args(self, *arguments: Any, **more: Any) -> Any:
+        """See `argparse.ArgumentParser`."""
+        self.complete()
+        return super().parse_known_args(*arguments, **more)
 
 
 class Noun(NamedTuple):
@@ -47,15 +68,29 @@ class Entry(NamedTuple):
     parents: Sequence[argparse.ArgumentParser] = ()
 
 
-def add_service(verbs: Verbs, name: str, help: str, service: str) -> Verbs:
-    """Add the command that administers a service; returns where its nouns are added."""
+def add_service(
+    verbs: Verbs, name: str, help: str, service: str, add_all: Callable[[Verbs], object]
+) -> None:
+    """Add the command that administers a service.
+
+    Args:
+        verbs: of `labext sandbox`, made of `Lazy` parsers.
+        name: `lab`, `jobs` or `nb`.
+        help: what it does.
+        service: what the service is called.
+        add_all: adds the nouns, once they are needed.
+    """
     parser = verbs.add_parser(
         name,
         help=help,
         description=f"Administer the local {service}, whether it runs or not; changes hold at "
         "once.",
     )
-    return parser.add_subparsers(title="nouns", required=True, metavar="NOUN")
+    assert isinstance(parser, Lazy)
+    nouns = parser.add_subparsers(
+        title="nouns", required=True, metavar="NOUN", parser_class=argparse.ArgumentParser
+    )
+    parser.later(partial(add_all, nouns))
 
 
 def add_nouns(nouns: Verbs, entries: Iterable[Entry]) -> None:

@@ -1,4 +1,4 @@
-"""`labext sandbox start|stop|status|reset|jobs|lab`: the sandbox from a shell.
+"""`labext sandbox start|stop|status|reset|lab|jobs|nb`: the sandbox from a shell.
 
 `--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
 """
@@ -10,15 +10,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from labext.cli import jobs, lab
+from labext.cli import jobs, lab, nb
+from labext.cli.nouns import Lazy
 from labext.errors import InputError
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with its verbs to the command line."""
     sandbox = commands.add_parser("sandbox", help="the local services")
-    verbs = sandbox.add_subparsers(title="verbs", required=True, metavar="VERB")
-    shared = argparse.ArgumentParser(add_help=False)
+    verbs = sandbox.add_subparsers(title="verbs", required=True, metavar="VERB", parser_class=Lazy)
+    shared = Lazy(add_help=False)
     shared.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
     shared.add_argument("--json", action="store_true", help="as JSON, keys included")
     start = verbs.add_parser("start", parents=[shared], help="start it, unless it runs")
@@ -37,8 +38,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     reset = verbs.add_parser("reset", parents=[shared], help="stop it and delete its data")
     reset.add_argument("--yes", action="store_true", help="do it")
     reset.set_defaults(run=_reset)
-    jobs.add(verbs)
-    lab.add(verbs)
+    for service in (lab, jobs, nb):
+        service.add(verbs)
 
 
 def _count(text: str) -> int:
@@ -96,7 +97,7 @@ def _reset(options: argparse.Namespace) -> None:
     if not options.yes:
         raise InputError(
             f"This would stop the sandbox and delete {sandbox.data_dir} with every job, result, "
-            "sequence, uploaded file and key in it.",
+            "sequence, notebook, uploaded file and key in it.",
             "Add `--yes` to do it.",
         )
     erased = sandbox.reset()

@@ -228,10 +228,20 @@ def read_json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def write_secret(path: Path, value: str) -> None:
+    """Keep another secret in the file `path`; it is masked in every log from now on."""
+    keep_secret(value)
+    _write(path, value)
+
+
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Put a JSON object into a file that only its owner reads, whole or not at all."""
+    _write(path, json.dumps(value, indent=1))
+
+
+def _write(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(value, file, indent=1)
+        file.write(text)
     part.replace(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labext import cli
-from labext.cli.nouns import run
+from labext.cli.nouns import Lazy, run
 from labext.sandbox import Sandbox
 from labext.sandbox.control import SandboxStatus
 
@@ -20,10 +20,13 @@ MODULES = (
     "labext.cli.lab_acts",
     "labext.cli.lab_place_acts",
     "labext.cli.lab_rule_acts",
+    "labext.cli.nb_acts",
 )
 
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    if isinstance(parser, Lazy):
+        parser.complete()
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -1,4 +1,4 @@
-"""Notebooks: made, listed, changed, linked; what a deletion takes along is what its preview said."""
+"""Notebooks: made, listed, changed, linked; a deletion takes what its preview said."""
 
 from __future__ import annotations
 
