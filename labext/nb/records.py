@@ -41,6 +41,7 @@ SOURCE: Fields = {
     "error": "text",
     "kind": "category",
     "file_name": "text",
+    "size": "integer",
     "url": "text",
     "notebooks": "json",
     "passages": "integer",

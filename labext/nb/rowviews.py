@@ -37,6 +37,7 @@ class SourceRows(Rows):
         return ("title", "status", "stage", "error", "kind", "topic", "passages"), (
             "id",
             "file_name",
+            "size",
             "url",
             "notebooks",
             *_TIMES,

@@ -95,13 +95,18 @@ def identifier(noun: str, given: str) -> str | None:
 
 
 def fitting(given: str, records: Sequence[Record]) -> list[Record]:
-    """Return the records of a title: of the very title, else of the title in other letters."""
+    """Return the records of a title: of the very title, else of the title in other letters.
+
+    A source whose title nobody has goes by the file or the address that it was made from, too.
+    """
     given = given.strip()
     same = [record for record in records if (title(record) or "").strip() == given]
     folded = given.casefold()
-    return same or [
-        record for record in records if (title(record) or "").strip().casefold() == folded
-    ]
+    return (
+        same
+        or [record for record in records if (title(record) or "").strip().casefold() == folded]
+        or [record for record in records if given in (record.get("file_name"), record.get("url"))]
+    )
 
 
 def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
@@ -113,7 +118,8 @@ def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
     """
     found = fitting(given, records)
     if not found:
-        known = [text for record in records if (text := title(record))]
+        names = (record.get(key) for key in ("name", "title", "file_name") for record in records)
+        known = [str(name) for name in names if name]
         near = wording.did_you_mean(given.strip(), known)
         raise NotFoundError(
             f"There is no {noun} {wording.shown(given.strip())}{near}.", f"See `%nb {noun}s`."
