@@ -1,7 +1,7 @@
 """Fetches a page of the web: a few redirects, so many bytes, so many seconds, and no more.
 
-Each address that is connected to was checked before (`addresses`), redirects too. Proxies are not
-used: behind one nothing could be checked.
+Each address that is connected to was checked before (`addresses`, `asking`), redirects too. Proxies
+are not used: behind one nothing could be checked.
 """
 
 from __future__ import annotations
@@ -14,22 +14,15 @@ from email.message import Message
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from labext.sandbox.nb.ingestion.addresses import addresses
+from labext.sandbox.nb.ingestion import asking
 from labext.sandbox.nb.ingestion.reasons import Unreadable
 
 MOST_REDIRECTS = 5
 CHUNK = 64 * 1024
 
-_HEADERS = {
-    "User-Agent": "labext",
-    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
-    "Accept-Encoding": "identity",
-}
 _REDIRECTS = (301, 302, 303, 307, 308)
-_SAFE = "/%:@!$&'()*+,;=~-._"
-
 T = TypeVar("T")
 
 
@@ -76,26 +69,6 @@ def fetch(url: str, target: Path, terms: Terms) -> Page:
     return _within(terms.seconds, late, lambda: _follow(url, target, terms))
 
 
-def split(url: str) -> SplitResult:
-    """A web address taken apart.
-
-    Raises:
-        ValueError: it is none, or has a user's name or password in it.
-    """
-    if any(letter <= " " or letter == "\x7f" for letter in url):
-        raise ValueError("A web address has no blanks and no control characters.")
-    try:
-        parts = urlsplit(url)
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        raise ValueError("That is no web address.") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ValueError("A web address begins with http:// or https:// and has a host.")
-    if "@" in parts.netloc:
-        raise ValueError("A web address with a user's name or password is not taken.")
-    return parts
-
-
 def _within(seconds: float, late: Exception, function: Callable[[], T]) -> T:
     """What a function returns or raises, if it does so in time; nothing else ends a look-up."""
     outcome: list[tuple[T | None, BaseException | None]] = []
@@ -120,16 +93,16 @@ def _within(seconds: float, late: Exception, function: Callable[[], T]) -> T:
 def _follow(url: str, target: Path, terms: Terms) -> Page:
     for _ in range(MOST_REDIRECTS + 1):
         try:
-            parts = split(url)
+            parts = asking.split(url)
         except ValueError as error:
             raise Unreadable(
                 f"The page leads to an address that can't be fetched: {error}"
             ) from None
-        response = _ask(parts, terms)
+        response = asking.ask(parts, terms.seconds, private=terms.private)
         try:
             location = response.headers.get("location")
             if response.status in _REDIRECTS and location:
-                url = urljoin(url, location.strip())
+                url = _joined(url, location.strip())
                 continue
             return _received(response, parts, target, terms)
         finally:
@@ -137,60 +110,15 @@ def _follow(url: str, target: Path, terms: Terms) -> Page:
     raise Unreadable(f"The page redirects more than {MOST_REDIRECTS} times; give its last address.")
 
 
-def _ask(parts: SplitResult, terms: Terms) -> Any:
-    """The answer of the first of the host's addresses that can be connected to."""
-    import urllib3
-
-    host = parts.hostname or ""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    timeout = urllib3.Timeout(connect=min(10.0, terms.seconds), read=terms.seconds)
-    for number in addresses(host, port, private=terms.private):
-        pool: urllib3.HTTPConnectionPool
-        if parts.scheme == "https":
-            pool = urllib3.HTTPSConnectionPool(
-                number, port, timeout=timeout, server_hostname=host, assert_hostname=host
-            )
-        else:
-            pool = urllib3.HTTPConnectionPool(number, port, timeout=timeout)
-        try:
-            return pool.urlopen(
-                "GET",
-                _path(parts),
-                headers=_HEADERS | {"Host": _authority(parts)},
-                redirect=False,
-                retries=False,
-                preload_content=False,
-                decode_content=False,
-            )
-        except urllib3.exceptions.SSLError:
-            raise Unreadable(f"{host} shows no certificate that can be trusted.") from None
-        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
-            continue
-        except (urllib3.exceptions.HTTPError, OSError, ValueError):
-            raise Unreadable(f"{host} answered with what is no page; try again later.") from None
-    raise Unreadable(f"{host} does not answer; check the web address, or try again later.")
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        return ""  # no web address
 
 
 def _host(url: str) -> str:
     return urlsplit(url).hostname or "The server"
-
-
-def _authority(parts: SplitResult) -> str:
-    """The Host header: ASCII, with the port where one was given."""
-    host = parts.hostname or ""
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode()
-        except UnicodeError:
-            raise Unreadable(f"There is no host {host}; check the web address.") from None
-    if ":" in host:
-        host = f"[{host}]"
-    return host if parts.port is None else f"{host}:{parts.port}"
-
-
-def _path(parts: SplitResult) -> str:
-    query = f"?{quote(parts.query, safe=_SAFE + '?[]')}" if parts.query else ""
-    return (quote(parts.path, safe=_SAFE) or "/") + query
 
 
 def _received(response: Any, parts: SplitResult, target: Path, terms: Terms) -> Page:

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from labext.sandbox.nb import faults, limits
-from labext.sandbox.nb.ingestion import fetching
+from labext.sandbox.nb.ingestion import asking
 from labext.sandbox.nb.sources import folders, multipart
 from labext.sandbox.nb.sources.bodies import NewSource
 from labext.sandbox.nb.sources.multipart import Form, Most
@@ -134,7 +134,7 @@ def _check(told: NewSource, form: Form, most: Most) -> None:
         raise faults.invalid("Send exactly one of file, url and text.")
     if told.url is not None:
         try:
-            fetching.split(told.url.strip())
+            asking.split(told.url.strip())
         except ValueError as error:
             raise faults.invalid(f"url: {error}") from None
     if told.text is not None:

@@ -1,0 +1,112 @@
+"""Small real files for the tests, made by code: PDF, DOCX, sound."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from collections.abc import Sequence
+from typing import Any
+
+
+def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
+    """A PDF with the lines of each page; an encrypted one opens with a password that nobody has."""
+    kids = " ".join(f"{4 + 2 * place} 0 R" for place in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+    ]
+    for place, text in enumerate(pages):
+        drawn = _drawn(text)
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
+            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * place} 0 R >>"
+        )
+        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
+    trailer = f"/Size {len(objects) + 1} /Root 1 0 R"
+    if title is not None:
+        objects.append(f"<< /Title ({_escaped(title)}) >>")
+        trailer += f" /Info {len(objects)} 0 R"
+    if encrypted:
+        secret = "00" * 32
+        objects.append(f"<< /Filter /Standard /V 1 /R 2 /P -4 /O <{secret}> /U <{secret}> >>")
+        trailer += f" /Encrypt {len(objects)} 0 R /ID [<{secret[:32]}> <{secret[:32]}>]"
+    return _file(objects, trailer)
+
+
+def _file(objects: Sequence[str], trailer: str) -> bytes:
+    out = io.BytesIO(b"%PDF-1.4\n")
+    out.seek(0, io.SEEK_END)
+    places = []
+    for number, content in enumerate(objects, 1):
+        places.append(out.tell())
+        out.write(f"{number} 0 obj\n{content}\nendobj\n".encode("cp1252"))
+    start = out.tell()
+    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
+    out.write("".join(f"{place:010} 00000 n \n" for place in places).encode())
+    out.write(f"trailer\n<< {trailer} >>\nstartxref\n{start}\n%%EOF\n".encode())
+    return out.getvalue()
+
+
+def _drawn(text: str) -> str:
+    lines = " ".join(f"({_escaped(line)}) Tj T*" for line in text.splitlines())
+    return f"BT /F1 11 Tf 14 TL 50 790 Td {lines} ET"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def docx(blocks: Sequence[str | list[list[str]]], title: str | None = None) -> bytes:
+    """A Word document of paragraphs and tables; `# …` is a heading."""
+    import docx
+
+    document = docx.Document()
+    document.core_properties.title = title or ""
+    for block in blocks:
+        if isinstance(block, list):
+            table = document.add_table(len(block), len(block[0]))
+            for row, texts in zip(table.rows, block, strict=True):
+                for cell, text in zip(row.cells, texts, strict=True):
+                    cell.text = text
+        elif block.startswith("# "):
+            document.add_heading(block[2:], 1)
+        else:
+            document.add_paragraph(block)
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def spoken(text: str, kind: str = "WAV") -> bytes:
+    """A voice that says a text, as a file of sound."""
+    import numpy as np
+    import soundfile
+
+    rate, samples = _said(text)
+    out = io.BytesIO()
+    soundfile.write(out, np.concatenate(samples), rate, format=kind)
+    return out.getvalue()
+
+
+def _said(text: str) -> tuple[int, list[Any]]:
+    import espeakng_loader
+    import numpy as np
+
+    library = ctypes.CDLL(espeakng_loader.get_library_path())
+    rate = library.espeak_Initialize(2, 0, str(espeakng_loader.get_data_path()).encode(), 0)
+    samples: list[Any] = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+    def take(wave: Any, count: int, _events: Any) -> int:
+        if wave and count:
+            samples.append(np.ctypeslib.as_array(wave, (count,)).copy())
+        return 0
+
+    library.espeak_SetSynthCallback(take)
+    library.espeak_SetVoiceByName(b"en-us")
+    said = text.encode()
+    library.espeak_Synth(said, len(said) + 1, 0, 1, 0, 1, None, None)
+    library.espeak_Synchronize()
+    library.espeak_Terminate()
+    return rate, samples

@@ -1,0 +1,317 @@
+"""Pages of the web: within limits, and from public addresses alone."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from typing import Any
+
+import pytest
+
+from labext.sandbox.nb.ingestion import addresses, asking, fetching
+from labext.sandbox.nb.ingestion.fetching import Terms, fetch
+from labext.sandbox.nb.ingestion.reasons import Unreadable
+
+NOT_PUBLIC = [
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "100.64.0.1",
+    "127.0.0.1",
+    "127.8.9.10",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.2.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "203.0.113.7",
+    "224.0.0.1",
+    "239.255.255.250",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "::ffff:a9fe:a9fe",
+    "64:ff9b::7f00:1",
+    "64:ff9b::192.168.1.1",
+    "64:ff9b:1::808:808",
+    "100::1",
+    "2001:db8::1",
+    "2002:7f00:1::",
+    "2002:a00:1::1",
+    "2001:0:0:0:0:0:80ff:fffe",
+    "fc00::1",
+    "fd12:3456::1",
+    "fe80::1",
+    "fe80::1%1",
+    "fec0::1",
+    "ff02::1",
+]
+PUBLIC = [
+    "8.8.8.8",
+    "1.1.1.1",
+    "172.32.0.1",
+    "2606:4700::1111",
+    "64:ff9b::808:808",
+    "2002:808:808::",
+]
+
+
+@pytest.mark.parametrize("number", NOT_PUBLIC)
+def test_addresses_of_this_machine_and_its_network_are_refused(number):
+    assert not addresses.is_public(ip_address(number))
+
+
+@pytest.mark.parametrize("number", PUBLIC)
+def test_public_addresses_are_not(number):
+    assert addresses.is_public(ip_address(number))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "localhost", "::1"])
+def test_a_host_is_judged_by_what_it_stands_for(host):
+    with pytest.raises(Unreadable, match="allow-private"):
+        addresses.addresses(host, 80, private=False)
+
+
+def answering(*answers: Sequence[str]) -> Callable[..., Any]:
+    """Look-ups of a name, each answered with other addresses; a number stays what it is."""
+    left, look_up = [*answers], socket.getaddrinfo
+
+    def answer(host: str, port: int, *more: Any, **named: Any) -> Any:
+        if host.replace(".", "").isdigit():
+            return look_up(host, port, *more, **named)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in left.pop(0)]
+
+    return answer
+
+
+def test_one_private_address_among_public_ones_is_enough(monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", answering(["8.8.8.8", "10.0.0.1"]))
+    with pytest.raises(Unreadable, match="allow-private"):
+        addresses.addresses("mixed.example", 80, private=False)
+
+
+class Site(ThreadingHTTPServer):
+    """A server whose pages are functions; it notes what it was asked for."""
+
+    daemon_threads = True
+
+    def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
+        super().__init__((address, port), Handler)
+        self.pages: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
+        self.asked: list[tuple[str, str | None]] = []
+        self.url = f"http://{address}:{self.server_port}"
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Whoever asked is gone."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers["Host"]))
+        self.server.pages[self.path](self)
+
+    def log_message(self, format: str, *values: object) -> None:
+        """Say nothing."""
+
+
+def page(body: bytes = b"<p>Hello", status: int = 200, **headers: str) -> Callable[..., None]:
+    def send(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {"Content_Length": str(len(body)), **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return send
+
+
+def slow(*parts: bytes) -> Callable[..., None]:
+    """A page that comes bit by bit, for ever."""
+
+    def send(handler: BaseHTTPRequestHandler) -> None:
+        for part in parts:
+            handler.wfile.write(part)
+        for _ in range(1000):
+            time.sleep(0.01)
+            handler.wfile.write(b"x")
+
+    return send
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    served = Site()
+    yield served
+    served.shutdown()
+    served.server_close()
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "page"
+
+
+OPEN = Terms(20, 10_000, private=True)
+
+
+def test_a_page_comes_with_what_its_server_says_of_it(site, target):
+    site.pages["/a%20b/p%C3%A4ge.html?q=%C3%BC&r=1"] = page(
+        b"<p>Hello", Content_Type="text/html; charset=ISO-8859-1"
+    )
+    found = fetch(f"{site.url}/a b/päge.html?q=ü&r=1".replace(" ", "%20"), target, OPEN)
+    assert (found.name, found.media_type, found.charset) == ("päge.html", "text/html", "iso-8859-1")
+    assert target.read_bytes() == b"<p>Hello"
+
+
+def test_the_address_that_was_checked_is_the_one_that_is_asked(site, target, monkeypatch):
+    """A second look-up, which would answer with another address, is never made."""
+    site.pages["/"] = page()
+    monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
+    monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
+    number = site.server_port
+    fetch(f"http://site.example:{number}/", target, Terms(20, 10_000))
+    assert site.asked[-1] == ("/", f"site.example:{number}")
+
+
+def test_redirects_are_followed(site, target):
+    site.pages["/old"] = page(b"", 302, Location="/new?x=1")
+    site.pages["/new?x=1"] = page(b"New.")
+    assert fetch(f"{site.url}/old", target, OPEN).name == "new"
+    assert target.read_bytes() == b"New."
+
+
+def test_a_redirect_into_the_network_is_not_followed(site, target, monkeypatch):
+    inner = Site("127.0.0.2")
+    inner.pages["/secret"] = page(b"Secret.")
+    site.pages["/out"] = page(b"", 302, Location=f"{inner.url}/secret")
+    monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
+    try:
+        with pytest.raises(Unreadable, match=r"127\.0\.0\.2 is an address of this machine"):
+            fetch(f"{site.url}/out", target, Terms(20, 10_000))
+        assert inner.asked == []
+    finally:
+        inner.shutdown()
+        inner.server_close()
+
+
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "ftp://x/y", "http://u:p@127.0.0.1/", "//["]
+)
+def test_a_redirect_to_what_is_no_web_address_is_not_followed(site, target, location):
+    site.pages["/away"] = page(b"", 301, Location=location)
+    with pytest.raises(Unreadable, match="can't be fetched"):
+        fetch(f"{site.url}/away", target, OPEN)
+
+
+def test_redirects_have_an_end(site, target):
+    site.pages["/round"] = page(b"", 307, Location="/round")
+    with pytest.raises(Unreadable, match="more than 5 times"):
+        fetch(f"{site.url}/round", target, OPEN)
+
+
+@pytest.mark.parametrize(("status", "told"), [(404, "404 .Not Found."), (403, "403"), (599, "599")])
+def test_a_page_that_is_not_there_is_told_by_its_status(site, target, status, told):
+    site.pages["/missing"] = page(b"no", status)
+    with pytest.raises(Unreadable, match=told):
+        fetch(f"{site.url}/missing", target, OPEN)
+
+
+@pytest.mark.parametrize("parts", [(), (b"HTTP/1.1 200 OK\r\nA: ",), (b"HTTP/1.1 200 OK\r\n\r\n",)])
+def test_a_page_that_never_ends_is_late(site, target, parts):
+    """Nothing comes, or something does now and then: all of it has so many seconds."""
+    site.pages["/never"] = slow(*parts)
+    with pytest.raises(Unreadable, match=r"within 0\.2 seconds"):
+        fetch(f"{site.url}/never", target, Terms(0.2, 10_000, private=True))
+
+
+def test_nobody_there(target):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+        with pytest.raises(Unreadable, match="does not answer"):
+            fetch(url, target, OPEN)
+
+
+def test_a_host_that_is_none(target, monkeypatch):
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise socket.gaierror(8, "no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(Unreadable, match="no host nowhere"):
+        fetch("http://nowhere.example/", target, OPEN)
+
+
+def test_a_page_may_be_so_big(site, target):
+    site.pages["/big"] = page(b"x" * 10_001)
+    site.pages["/fits"] = page(b"x" * 10_000)
+    fetch(f"{site.url}/fits", target, OPEN)
+    with pytest.raises(Unreadable, match="bigger than 10,000 bytes"):
+        fetch(f"{site.url}/big", target, OPEN)
+
+
+@pytest.mark.parametrize(("packed", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
+    site.pages["/packed"] = page(pack(b"Text. " * 1000), Content_Encoding=packed)
+    site.pages["/bomb"] = page(pack(bytes(50_000_000)), Content_Encoding=packed)
+    fetch(f"{site.url}/packed", target, OPEN)
+    assert target.read_bytes() == b"Text. " * 1000
+    with pytest.raises(Unreadable, match="bigger than"):
+        fetch(f"{site.url}/bomb", target, OPEN)
+    assert target.stat().st_size <= OPEN.size + fetching.CHUNK
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (page(b"?", Content_Encoding="br"), "packed as br"),
+        (page(b"not gzip", Content_Encoding="gzip"), "broke off"),
+        (page(b"short", Content_Length="500"), "broke off"),
+    ],
+)
+def test_pages_that_can_not_be_unpacked_or_break_off(site, target, answer, told):
+    site.pages["/odd"] = answer
+    with pytest.raises(Unreadable, match=told):
+        fetch(f"{site.url}/odd", target, OPEN)
+
+
+def test_what_is_no_answer(site, target):
+    site.pages["/rubbish"] = lambda handler: handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n")
+    with pytest.raises(Unreadable, match=r"no page|broke off"):
+        fetch(f"{site.url}/rubbish", target, OPEN)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.org/page",
+        "ftp://example.org/",
+        "file:///etc/passwd",
+        "http://",
+        "http:///path",
+        "http://a b/",
+        "http://host:99999/",
+        "http://[::1",
+        "http://user:secret@example.org/",
+        "http://example.org/\nHost: x",
+        "javascript:alert(1)",
+    ],
+)
+def test_what_is_no_web_address(url):
+    with pytest.raises(ValueError, match=r"web address") as caught:
+        asking.split(url)
+    assert "secret" not in str(caught.value)
