@@ -16,6 +16,9 @@ MOST_TERMS = 64
 
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”')
 
+_BETWEEN = re.compile(r"[\s/:;|()\[\]{}]+")
+"""Between two words. Parts with a hyphen or a point have to stand together: `0.2`, `T7-driven`."""
+
 
 def expression(query: str) -> str | None:
     """The passages that have any of the words, and all of the phrases that stand in quotes.
@@ -24,7 +27,7 @@ def expression(query: str) -> str | None:
     """
     query = query.replace("\0", " ").encode(errors="replace").decode()  # what SQLite can't take
     phrases = _distinct(found for pair in _QUOTED.findall(query) for found in pair)
-    words = _distinct(_QUOTED.sub(" ", query).split())
+    words = _distinct(_BETWEEN.split(_QUOTED.sub(" ", query)))
     telling = [word for word in words if terms(word)] or words  # not `the` and `how`
     if not phrases:
         return " OR ".join(map(_quoted, telling)) or None
