@@ -79,7 +79,7 @@ def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | No
             line.check()
             raise _unreached(provider, error) from None
     text = content.decode("utf-8", "replace")
-    if not response.ok or response.is_redirect:
+    if not 200 <= response.status_code < 300:
         raise _refused(provider, response, text)
     try:
         return json.loads(text)

@@ -35,18 +35,20 @@ class _Candidate(NamedTuple):
 def salient(text: str, most: int) -> list[str]:
     """The sentences that say most of a text, in its order.
 
-    Frequent words carry what a text is about; each that a sentence has said counts less for the
-    next one, so that nothing is said twice (SumBasic: Nenkova and Vanderwende, 2005).
+    Frequent words carry what a text is about; each that a sentence has said counts half for the
+    next one, so that little is said twice (after SumBasic: Nenkova and Vanderwende, 2005).
     """
-    found = _candidates(words.sentences(text))
-    weights = _weights(found)
+    every = words.sentences(text)
+    found = _candidates(every)
+    counts = Counter(term for sentence in every for term in set(words.terms(sentence)))
+    weights = {term: float(count) for term, count in counts.items()}
     chosen: list[_Candidate] = []
     while found and len(chosen) < most:
         best = max(found, key=lambda each: (_worth(each, weights), -each.place))
         chosen.append(best)
         found.remove(best)
         for term in best.terms:
-            weights[term] **= 2
+            weights[term] /= 2
     return [each.text for each in sorted(chosen)]
 
 
@@ -55,12 +57,6 @@ def _candidates(sentences: Sequence[str]) -> list[_Candidate]:
     once = dict.fromkeys(sentences)
     every = [_Candidate(p, s, frozenset(words.terms(s))) for p, s in enumerate(once)]
     return [each for each in every if len(each.terms) >= _FEWEST_TERMS] or every
-
-
-def _weights(candidates: Sequence[_Candidate]) -> dict[str, float]:
-    counts = Counter(term for each in candidates for term in each.terms)
-    total = sum(counts.values())
-    return {term: count / total for term, count in counts.items()}
 
 
 def _worth(candidate: _Candidate, weights: Mapping[str, float]) -> float:

@@ -1,0 +1,85 @@
+"""A notebook service's site without a process, and a provider that records."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from labext.sandbox.database import Database
+from labext.sandbox.nb import identifiers
+from labext.sandbox.nb.models.encryption import encrypted
+from labext.sandbox.nb.models.registry import seed
+from labext.sandbox.nb.store import Base, Credential, Model
+from labext.sandbox.queue import Queue
+from labext.sandbox.service import Options, Site
+from labext.sandbox.signing import Signer
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+import openai_server
+
+AddModel = Callable[..., Model]
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the built-in models, to be copied."""
+    path = tmp_path_factory.mktemp("seeded") / "db.sqlite"
+    database = Database.at(path)
+    database.create(Base.metadata)
+    with database.write() as session:
+        seed(session)
+    database.close()
+    return path
+
+
+@pytest.fixture
+def site(tmp_path: Path, seeded: Path) -> Iterator[Site]:
+    """Where a service with its built-in models lives."""
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    database = Database.at(Path(shutil.copy(seeded, tmp_path)))
+    yield Site(tmp_path, secrets, database, Queue(), Signer("signing"), {}, Options())
+    database.close()
+
+
+@pytest.fixture
+def provider() -> Iterator[openai_server.OpenAI]:
+    with openai_server.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
+    """Add a model of the provider: `add_model("talker", key="…", base_url=…)`."""
+
+    def add(
+        name: str = "talker",
+        kind: str = "llm",
+        key: str | None = None,
+        base_url: str | None = None,
+    ) -> Model:
+        credential = Credential(
+            id=identifiers.new("credential"),
+            provider="openai-compatible",
+            name="the provider",
+            base_url=base_url or provider.base_url,
+            key=None if key is None else encrypted(site, key),
+        )
+        model = Model(
+            id=identifiers.new("model"),
+            name=name,
+            kind=kind,
+            provider="openai-compatible",
+            credential_id=credential.id,
+        )
+        with site.database.write() as session:
+            session.add(credential)
+            session.flush()
+            session.add(model)
+        return model
+
+    return add

@@ -1,0 +1,197 @@
+"""The client of OpenAI-compatible servers: what it sends, and how every failure is told."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import openai_server
+import pytest
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.limits import LIMITS
+from labext.sandbox.nb.models import exchange, openai
+from labext.sandbox.nb.models.line import HungUp, Line
+from labext.sandbox.nb.store import Credential, Model
+from labext.sandbox.service import Site
+
+KEY = "correct-horse-battery-staple"
+HELLO = [{"role": "user", "content": "Hello?"}]
+
+
+def refusal(site: Site, model: Model, status: int = 502) -> str:
+    with pytest.raises(HTTPException) as caught:
+        openai.chat(site, model, HELLO)
+    assert caught.value.status_code == status
+    return caught.value.detail
+
+
+def test_a_chat_says_which_model_and_what_by_the_stored_key(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.key = KEY
+    assert openai.chat(site, add_model("talker", key=KEY), HELLO) == "Reply of talker."
+    (asked,) = provider.asked
+    assert asked.path == "/chat/completions"
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {"model": "talker", "messages": HELLO, "stream": False}
+
+
+def test_a_server_without_a_key_is_sent_none(
+    site: Site, provider: Any, add_model: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    openai.chat(site, add_model(), HELLO)
+    assert "authorization" not in provider.asked[0].headers
+
+
+def test_a_reply_may_come_in_parts_and_after_thoughts(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    model = add_model()
+    parts = [{"type": "text", "text": "It is "}, {"type": "text", "text": "arabinose."}]
+    provider.replies = lambda _body: parts
+    assert openai.chat(site, model, HELLO) == "It is arabinose."
+    provider.replies = lambda _body: "<think>\nHm, sugar?\n</think>\n\nIt is arabinose."
+    assert openai.chat(site, model, HELLO) == "It is arabinose."
+
+
+def test_vectors_are_in_the_order_of_their_texts(site: Site, provider: Any, add_model: Any) -> None:
+    provider.vector = lambda text: [float(text), 1.0]
+    texts = [str(number) for number in range(openai.BATCH + 3)]
+    vectors = openai.embed(site, add_model("embedder", "embedding", KEY), texts)
+    assert vectors == [[float(text), 1.0] for text in texts]
+    assert [len(asked.body["input"]) for asked in provider.embeddings()] == [openai.BATCH, 3]
+    assert {asked.body["model"] for asked in provider.asked} == {"embedder"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        [{"index": 0}],
+        [{"index": 0, "embedding": []}],
+        [{"index": 0, "embedding": ["a"]}],
+        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}],
+    ],
+)
+def test_vectors_that_are_none_are_502(
+    site: Site, provider: Any, add_model: Any, data: Any
+) -> None:
+    provider.troubles = [openai_server.says(200, {"data": data})]
+    with pytest.raises(HTTPException) as caught:
+        openai.embed(site, add_model("embedder", "embedding"), ["one"])
+    assert caught.value.status_code == 502
+
+
+@pytest.mark.parametrize(
+    ("trouble", "told"),
+    [
+        (openai_server.says(401, {"error": {"message": "No such key."}}), "401: “No such key.”"),
+        (openai_server.says(403, {"error": "Not for you."}), "403: “Not for you.”"),
+        (openai_server.says(429, {"error": {"message": "Too fast."}}), "429: “Too fast.”. Wait"),
+        (openai_server.says(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
+        (openai_server.says(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
+        (openai_server.says(500, ""), "500: “Internal Server Error”"),
+        (openai_server.says(302, ""), "302"),
+        (openai_server.says(200, ""), "answered nothing"),
+        (openai_server.says(200, openai_server.completion("")), "answered nothing"),
+        (openai_server.says(200, openai_server.completion(None)), "answered nothing"),
+        (openai_server.says(200, openai_server.completion(7)), "OpenAI-compatible"),
+        (openai_server.says(200, "<html>Hello</html>", "text/html"), "“<html>Hello</html>”"),
+        (openai_server.says(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
+        (openai_server.says(200, "[" * 100_000), "OpenAI-compatible"),
+        (openai_server.says(200, [1, 2]), "“[1,2]”"),
+        (openai_server.says(200, {"choices": []}), "OpenAI-compatible"),
+        (openai_server.cut, "broke off"),
+        (openai_server.hung_up, "can't be reached"),
+    ],
+)
+def test_every_failure_is_502_with_the_providers_words(
+    site: Site, provider: Any, add_model: Any, trouble: Any, told: str
+) -> None:
+    provider.troubles = [trouble]
+    said = refusal(site, add_model(key=KEY))
+    assert told in said
+    assert provider.base_url in said
+    assert "\n" not in said
+    assert "\x1b" not in said
+    assert len(said) < 700
+
+
+@pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])
+@pytest.mark.parametrize("status", [401, 500, 200])
+def test_the_key_never_shows_even_where_the_provider_echoes_it(
+    site: Site, provider: Any, add_model: Any, key: str, status: int
+) -> None:
+    provider.troubles = [openai_server.echoes_key(status)]
+    assert key not in refusal(site, add_model(key=key))
+
+
+def test_the_key_does_not_show_in_a_reply_that_echoes_it(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.replies = lambda _body: f"You sent {KEY}, and it is fine."
+    assert openai.chat(site, add_model(key=KEY), HELLO) == "You sent •••, and it is fine."
+
+
+def test_a_key_that_is_a_word_of_json_breaks_nothing(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    assert openai.chat(site, add_model(key="content"), HELLO) == "Reply of talker."
+
+
+def test_a_server_that_is_not_there_is_502(site: Site, add_model: Any) -> None:
+    with openai_server.serving() as gone:
+        base_url = gone.base_url
+    assert "can't be reached" in refusal(site, add_model(base_url=base_url))
+
+
+def test_a_server_that_takes_too_long_is_502(site: Site, provider: Any, add_model: Any) -> None:
+    with site.database.write() as session:
+        LIMITS.change(session, "model_seconds", 1)
+    provider.troubles = [provider.held()]
+    said = refusal(site, add_model())
+    assert "1 seconds" in said
+    assert "model_seconds" in said
+
+
+def test_an_answer_without_end_is_502(
+    site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "LARGEST", 1 << 17)
+    provider.troubles = [openai_server.says(200, b" " * (1 << 18))]
+    assert "more than" in refusal(site, add_model())
+
+
+def test_a_line_that_is_hung_up_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
+    held = provider.held()
+    provider.troubles = [held]
+    line, model = Line(), add_model()
+    ended: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            openai.chat(site, model, HELLO, line)
+        except HungUp as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert held.entered.wait(30)
+    line.hang_up()
+    thread.join(30)
+    assert len(ended) == 1
+    assert provider.left.wait(30)
+    with pytest.raises(HungUp):
+        openai.chat(site, model, HELLO, line)
+    assert len(provider.asked) == 1
+
+
+def test_a_model_without_a_server_is_422(site: Site, add_model: Any) -> None:
+    model = add_model()
+    with site.database.write() as session:
+        session.get_one(Credential, model.credential_id).base_url = None
+    assert "has no server" in refusal(site, model, 422)

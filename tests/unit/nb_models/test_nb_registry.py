@@ -1,0 +1,135 @@
+"""Which models there are and what they are used for, and how keys are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from starlette.exceptions import HTTPException
+
+from labext.redaction import mask
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.models.encryption import encrypted, key_of
+from labext.sandbox.nb.store import Credential, Default, Model
+from labext.sandbox.service import Site
+
+KEY = "correct-horse-battery-staple"
+
+
+def slots(site: Site) -> dict[str, str]:
+    with site.database.read() as session:
+        return {each.slot: each.model_id for each in session.scalars(select(Default))}
+
+
+def seed_again(site: Site) -> None:
+    with site.database.write() as session:
+        registry.seed(session)
+
+
+def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> None:
+    assert slots(site) == {
+        "chat": registry.EXTRACTIVE,
+        "transformation": registry.EXTRACTIVE,
+        "podcast": registry.EXTRACTIVE,
+        "summary": registry.EXTRACTIVE,
+        "embedding": registry.WORDLLAMA,
+    }
+    with site.database.read() as session:
+        assert all(registry.is_built_in(model) for model in session.scalars(select(Model)))
+        extractive = registry.default(session, "chat")
+        assert extractive is not None
+        assert extractive.name == "extractive"
+        assert registry.default(session, "text_to_speech") is None
+
+
+def test_what_was_changed_since_stays(site: Site) -> None:
+    with site.database.write() as session:
+        session.delete(session.get_one(Model, registry.LSA))
+        session.delete(session.get_one(Default, "chat"))
+        session.merge(Default(slot="summary", model_id=registry.EXTRACTIVE))
+    seed_again(site)
+    assert "chat" not in slots(site)
+    with site.database.read() as session:
+        assert session.get(Model, registry.LSA) is None
+
+
+def test_without_wordllama_the_corpus_itself_is_the_embedding_model_until_it_is_there(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with site.database.write() as session:
+        for table in (Default, Model):
+            for row in session.scalars(select(table)):
+                session.delete(row)
+            session.flush()
+        from labext.sandbox.nb.store import Seeded
+
+        for row in session.scalars(select(Seeded)):
+            session.delete(row)
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "find_spec", lambda _name: None)
+        seed_again(site)
+    assert slots(site)["embedding"] == registry.LSA
+    seed_again(site)
+    assert slots(site)["embedding"] == registry.WORDLLAMA
+
+
+def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model: Any) -> None:
+    other = add_model()
+    with site.database.read() as session:
+        assert registry.chosen(session, "chat").id == registry.EXTRACTIVE
+        assert registry.chosen(session, "chat", other.id).id == other.id
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "told"),
+    [("model:nobody", 404, "model:nobody"), (registry.LSA, 422, "type embedding")],
+)
+def test_a_model_that_can_not_be_asked_is_refused(
+    site: Site, wanted: str, status: int, told: str
+) -> None:
+    with site.database.read() as session, pytest.raises(HTTPException) as caught:
+        registry.chosen(session, "chat", wanted)
+    assert caught.value.status_code == status
+    assert told in caught.value.detail
+
+
+def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
+    with site.database.read() as session, pytest.raises(HTTPException) as caught:
+        registry.chosen(session, "speech_to_text")
+    assert caught.value.status_code == 422
+    assert "models default speech_to_text NAME" in caught.value.detail
+
+
+def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
+    site: Site, add_model: Any, tmp_path: Path
+) -> None:
+    model = add_model(key=KEY)
+    with site.database.read() as session:
+        credential = session.get_one(Credential, model.credential_id)
+    assert key_of(site, credential) == KEY
+    assert KEY not in mask(f"It is {KEY}.")
+    dump = "\n".join(sqlite3.connect(tmp_path / "db.sqlite").iterdump())
+    assert credential.id in dump
+    assert KEY not in dump
+    assert KEY.encode().hex().upper() not in dump.upper()
+    assert encrypted(site, KEY) != encrypted(site, KEY)
+
+
+def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any) -> None:
+    model = add_model(key=KEY)
+    (site.secrets / "nb_encryption").unlink()
+    with site.database.read() as session:
+        credential = session.get_one(Credential, model.credential_id)
+    with pytest.raises(HTTPException) as caught:
+        key_of(site, credential)
+    assert caught.value.status_code == 422
+    assert "models key NAME" in caught.value.detail
+
+
+def test_no_key_is_none(site: Site, add_model: Any) -> None:
+    model = add_model()
+    with site.database.read() as session:
+        assert key_of(site, session.get_one(Credential, model.credential_id)) is None

@@ -1,0 +1,136 @@
+"""Sentences and words of a text, summaries and titles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.models import chatting, extractive, registry, titles, words
+from labext.sandbox.nb.store import Default, Model
+from labext.sandbox.service import Site
+
+PAPER = """# Tight control of pBAD30
+
+E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5. Expression from the araBAD
+promoter is repressed by glucose, see Guzman et al. 1995. Why? Because cyclic AMP is low! Dr. Smith
+measured it. Spin for 10 min. Discard.
+
+- Keep on ice.
+1. Add 1 mM IPTG
+"""
+
+
+def test_sentences_end_where_they_end() -> None:
+    assert [" ".join(each.split()) for each in words.sentences(PAPER)] == [
+        "# Tight control of pBAD30",
+        "E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5.",
+        "Expression from the araBAD promoter is repressed by glucose, see Guzman et al. 1995.",
+        "Why?",
+        "Because cyclic AMP is low!",
+        "Dr. Smith measured it.",
+        "Spin for 10 min.",
+        "Discard.",
+        "- Keep on ice.",
+        "1. Add 1 mM IPTG",
+    ]
+
+
+@given(st.text(alphabet=st.sampled_from("aB.?!# -\n1é•\t\"'(_細。"), max_size=80) | st.text())
+def test_sentences_stand_in_the_text_in_its_order(text: str) -> None:
+    start = 0
+    for sentence in words.sentences(text):
+        start = text.index(sentence, start) + len(sentence)
+        assert sentence == sentence.strip()
+
+
+@given(st.text(alphabet=st.sampled_from("aB.?!# -\n1"), max_size=80))
+def test_sentences_leave_no_letter_out(text: str) -> None:
+    def letters(parts: list[str]) -> str:
+        return "".join(letter for part in parts for letter in part if letter.isalnum())
+
+    assert letters(words.sentences(text)) == letters([text])
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "induced induces induction inducing inductions",
+        "culture cultures cultured culturing",
+        "repressed repression represses",
+        "stopped stopping stops",
+        "study studies studied",
+        "plasmid plasmids plasmid's",
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len(set(words.terms(forms))) == 1
+
+
+def test_words_that_say_nothing_are_no_terms() -> None:
+    assert words.terms("Why is it that the glucose was added to them?") == ["glucos", "add"]
+
+
+@given(st.text(max_size=300), st.integers(0, 5))
+def test_a_summary_is_of_the_texts_own_sentences(text: str, most: int) -> None:
+    salient = extractive.salient(text, most)
+    assert len(salient) <= most
+    assert all(sentence in text for sentence in salient)
+    assert extractive.summary(text, most) == " ".join(" ".join(s.split()) for s in salient)
+
+
+def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
+    text = (
+        "Glucose represses the araBAD promoter in these cells. The weather was fine on that long "
+        "Monday afternoon. Glucose represses the araBAD promoter in these cells. Arabinose induces "
+        "the araBAD promoter in the absence of glucose."
+    )
+    first, second = extractive.salient(text, 2)
+    assert first == "Glucose represses the araBAD promoter in these cells."
+    assert second.startswith("Arabinose induces")
+
+
+def test_a_title_is_the_texts_own_heading(site: Site) -> None:
+    assert titles.title_of(site, PAPER) == "Tight control of pBAD30"
+
+
+@given(st.text(max_size=400))
+def test_a_title_is_one_line_of_a_bounded_length(text: str) -> None:
+    title = titles.shortened(text)
+    assert 0 < len(title) <= titles.LONGEST
+    assert title.splitlines() == [title]
+
+
+def test_a_title_is_asked_of_the_model_for_summaries(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.replies = lambda _body: '"Sugar control"\n'
+    model = add_model()
+    with site.database.write() as session:
+        session.merge(Default(slot="summary", model_id=model.id))
+    assert titles.title_of(site, PAPER) == "Sugar control"
+    assert PAPER in provider.asked[0].text
+
+
+def test_a_model_that_fails_keeps_no_note_from_its_title(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    def broken(handler: Any) -> None:
+        handler.close_connection = True
+
+    provider.troubles = [broken]
+    model = add_model()
+    with site.database.write() as session:
+        session.merge(Default(slot="summary", model_id=model.id))
+    assert titles.title_of(site, PAPER) == "Tight control of pBAD30"
+
+
+def test_the_built_in_model_replies_by_the_last_messages_own_sentences(site: Site) -> None:
+    with site.database.read() as session:
+        model = session.get_one(Model, registry.EXTRACTIVE)
+    messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": PAPER}]
+    reply = chatting.reply(site, model, messages)
+    assert reply == extractive.summary(PAPER, chatting.SENTENCES)
+    assert model.name == "extractive"
