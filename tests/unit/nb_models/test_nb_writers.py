@@ -1,0 +1,245 @@
+"""What the two writers make of passages: quotes that stand there, marks that name them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.answers.citations import (
+    LONGEST_QUOTE,
+    NOTHING,
+    Answer,
+    cited,
+    mark,
+    parsed,
+    passage_mark,
+    quotable,
+)
+from labext.sandbox.nb.answers.extracted import SENTENCES, Extracted
+from labext.sandbox.nb.answers.prompted import LONGEST_HISTORY, MOST_HISTORY, Prompted
+from labext.sandbox.nb.answers.writing import Said, Search
+from labext.sandbox.nb.search.index import Hit
+
+
+def hit(parent: str, number: int, text: str, page: int | None = None) -> Hit:
+    return Hit(parent, f"Title of {parent}", number, text, page, None, 1.0)
+
+
+PAPER = hit(
+    "source:paper",
+    1,
+    "# Control\n\nGlucose lowers the level of cyclic AMP, so that CAP no longer binds. For this "
+    "reason glucose is added to the\nuninduced culture at 0.2 %. Cells grew at 37 °C. "
+    "Is that warm?",
+    3,
+)
+METHODS = hit(
+    "source:paper",
+    2,
+    "- Cells were induced with 0.2 % arabinose for four hours.\n- Fluorescence was read every 15 "
+    "minutes.",
+)
+NOTE = hit("note:plan", 3, "Ask Dana before the freezer is defrosted. Vary arabinose first.")
+GIVEN = [PAPER, METHODS, NOTE]
+
+
+def asked(question: str, hits: Sequence[Hit] = GIVEN) -> Answer:
+    return Extracted(None).answer(question, Search(question, ""), hits)
+
+
+def test_an_answer_by_sentences_quotes_them_with_what_they_point_back_to() -> None:
+    answer = asked("Why is glucose added to the uninduced culture?")
+    assert [each.quote for each in answer.citations] == [
+        "Glucose lowers the level of cyclic AMP, so that CAP no longer binds.",
+        "For this reason glucose is added to the\nuninduced culture at 0.2 %.",
+    ]
+    assert answer.text == (
+        "Glucose lowers the level of cyclic AMP, so that CAP no longer binds. [source:paper] For "
+        "this reason glucose is added to the uninduced culture at 0.2 %. [source:paper]"
+    )
+    assert {each.page for each in answer.citations} == {3}
+
+
+def test_the_sign_of_a_lists_item_is_no_part_of_a_quote() -> None:
+    (citation,) = asked("How long were cells induced?").citations
+    assert citation.quote == "Cells were induced with 0.2 % arabinose for four hours."
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "How do vaccines work against influenza?",
+        "How does MG1655 grow in glucose?",  # a name that no passage knows
+        "Why?",
+        "¿?",
+    ],
+)
+def test_a_question_without_support_is_answered_by_saying_so(question: str) -> None:
+    assert asked(question) == NOTHING
+    assert NOTHING.citations == ()
+
+
+def test_what_is_near_in_meaning_answers_without_a_shared_word() -> None:
+    def nearness(question: str, sentences: Sequence[str]) -> list[float]:
+        return [0.9 if "freezer" in each else 0.0 for each in sentences]
+
+    question = "Whom do I contact prior to thawing?"
+    answer = Extracted(nearness).answer(question, Search(question, ""), GIVEN)
+    assert [each.quote for each in answer.citations] == [
+        "Ask Dana before the freezer is defrosted."
+    ]
+    assert asked(question) == NOTHING
+
+
+def test_nothing_is_said_twice_and_not_too_much() -> None:
+    same = [hit(f"source:{n}", n, "Arabinose induces the promoter strongly.") for n in range(9)]
+    assert len(asked("What does arabinose induce?", same).citations) == 1
+    many = [
+        hit(f"source:{n}", n, f"Arabinose induces {word} of {word}s in {word}land.")
+        for n, word in enumerate(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"])
+    ]
+    assert len(asked("What does arabinose induce?", many).citations) == SENTENCES
+
+
+_TEXTS = st.text(alphabet=st.sampled_from("glucose arabinose.\n#-1?! "), max_size=200) | st.text()
+
+
+@given(st.lists(_TEXTS, max_size=4), _TEXTS)
+def test_a_quote_always_stands_in_its_passage(texts: list[str], question: str) -> None:
+    hits = [hit(f"source:s{number}", number, text) for number, text in enumerate(texts)]
+    answer = asked(question, hits)
+    for citation in answer.citations:
+        assert citation.quote in citation.passage
+        assert citation.passage == hits[citation.passage_id].text
+        assert mark(citation.id) in answer.text
+    assert bool(answer.citations) or answer == NOTHING
+
+
+@given(_TEXTS)
+def test_what_is_quotable_is_not_long(text: str) -> None:
+    long = f"{text}{'word ' * 400}."
+    assert all(len(each) <= LONGEST_QUOTE and each in long for each in quotable(long))
+
+
+def test_marks_name_the_passages_that_were_given() -> None:
+    answer = parsed(
+        "Cells are induced by arabinose for hours [source:paper]. CAP does not bind "
+        "[source:paper#1]. Dana knows [note:plan; source:paper#2].",
+        GIVEN,
+    )
+    assert [(each.passage_id, each.quote[:12]) for each in answer.citations] == [
+        (2, "Cells were i"),
+        (1, "Glucose lowe"),
+        (3, "Ask Dana bef"),
+    ]
+    assert "[source:paper]. CAP does not bind [source:paper]." in answer.text
+    assert "Dana knows [note:plan][source:paper]." in answer.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("It is so [source:invented].", "It is so."),
+        ("It is so [note:paper] and [source:paper#99] so.", "It is so and [source:paper] so."),
+        ("It is so [source:nobody, note:plan].", "It is so [note:plan]."),
+        ("As in [5] and [see below].", "As in [5] and [see below]."),
+    ],
+)
+def test_marks_of_what_was_not_given_are_taken_out(reply: str, text: str) -> None:
+    answer = parsed(reply, GIVEN)
+    assert answer.text == text
+    assert {each.id for each in answer.citations} <= {"source:paper", "note:plan"}
+
+
+@given(st.text(alphabet=st.sampled_from("[]source:pan#12, .x"), max_size=80) | st.text())
+def test_any_reply_is_parsed_into_quotes_that_stand_there(reply: str) -> None:
+    for citation in parsed(reply, GIVEN).citations:
+        assert citation.quote in citation.passage
+        assert citation in {cited(each, citation.quote) for each in GIVEN}
+
+
+class Model:
+    """A language model that replies what it is told to, and remembers what it was sent."""
+
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.sent: list[list[Mapping[str, str]]] = []
+
+    def __call__(self, messages: Sequence[Mapping[str, str]]) -> str:
+        self.sent.append(list(messages))
+        return self.replies.pop(0)
+
+
+def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
+    plan = {"reasoning": "Two things.", "searches": [{"term": "a", "instructions": "b"}] * 9}
+    reply = f"Sure:\n```json\n{json.dumps(plan)}\n```\nDone."
+    strategy = Prompted("m", Model(reply)).strategy("Why?")
+    assert strategy.reasoning == "Two things."
+    assert strategy.searches == (Search("a", "b"),) * 5
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["No plan.", "{", '{"searches": []}', '{"searches": [{"term": 3}, 4]}', '{"searches": "a"}'],
+)
+def test_a_strategy_without_searches_looks_for_the_question(reply: str) -> None:
+    strategy = Prompted("m", Model(reply)).strategy("Why glucose?")
+    assert [each.term for each in strategy.searches] == ["Why glucose?"]
+
+
+def test_passages_reach_the_model_with_their_numbers_and_marks() -> None:
+    model = Model("By arabinose [source:paper#2].")
+    answer = Prompted("m", model).answer("How induced?", Search("induction", "Be short."), GIVEN)
+    (prompt,) = (message["content"] for message in model.sent[0])
+    for place, each in enumerate(GIVEN, 1):
+        assert f"Passage {place} {passage_mark(each)} {each.title}" in prompt
+        assert each.text in prompt
+    assert "page 3" in prompt
+    for told in ("How induced?", "induction", "Be short."):
+        assert told in prompt
+    assert answer.text == "By arabinose [source:paper]."
+    assert [each.passage_id for each in answer.citations] == [2]
+
+
+def test_a_model_is_not_asked_about_nothing() -> None:
+    writer = Prompted("m", Model())
+    assert writer.answer("Why?", Search("a", "b"), []) == NOTHING
+    assert writer.final("Why?", [NOTHING], []) == NOTHING
+
+
+def test_a_conversation_reaches_the_model_in_its_order() -> None:
+    model = Model("Well.")
+    history = [Said(True, "One?"), Said(False, "One.")]
+    Prompted("m", model).talk(history, "Two?", [NOTE])
+    system, *said = model.sent[0]
+    assert system["role"] == "system"
+    assert NOTE.text in system["content"]
+    assert said == [
+        {"role": "user", "content": "One?"},
+        {"role": "assistant", "content": "One."},
+        {"role": "user", "content": "Two?"},
+    ]
+
+
+@pytest.mark.parametrize(("length", "most"), [(10, MOST_HISTORY), (LONGEST_HISTORY // 3, 3)])
+def test_a_long_conversation_is_cut_at_a_humans_message(length: int, most: int) -> None:
+    model = Model("Well.")
+    history = [Said(number % 2 == 0, "x" * length) for number in range(30)]
+    Prompted("m", model).talk(history, "And now?", [])
+    _, *said = model.sent[0]
+    assert 1 < len(said) <= most + 1
+    assert said[0]["role"] == "user"
+
+
+def test_a_final_answer_of_sentences_has_each_once() -> None:
+    one = asked("How long were cells induced?")
+    two = asked("Whom to ask before the freezer is defrosted?")
+    final = Extracted(None).final("?", [one, two, one, NOTHING], GIVEN)
+    assert final.citations == (*one.citations, *two.citations)
+    assert final.text == f"{one.text}\n\n{two.text}"
+    assert Extracted(None).final("?", [NOTHING], GIVEN) == NOTHING
