@@ -40,7 +40,7 @@ def add(
     if sync and async_:
         raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
     text = (call.body or "").strip()
-    items = _items([*what, *url])
+    items = _items(what, url)
     _check(text, items, title)
     into = nb_scope.notebook_of(call, notebook)
     given = {"topic": topic, "process_async": not sync}
@@ -59,11 +59,6 @@ def add(
     return sources(records)
 
 
-def source(call: Call, **given: Any) -> pd.DataFrame:
-    """As `add`, of a text or of one page."""
-    return add(call, what=[], **given)
-
-
 def follow(call: Call, sources: Sequence[str]) -> pd.DataFrame:
     """Draw sources until all are processed, and return a row for each.
 
@@ -78,17 +73,17 @@ def follow(call: Call, sources: Sequence[str]) -> pd.DataFrame:
     return nb.sources.wait(sources)
 
 
-def _items(what: Iterable[str]) -> list[Path | str]:
+def _items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
     """Return the files and addresses that are meant, each once, all of them looked at."""
     from labext.nb import adding
 
     found: list[Path | str] = []
     for each in what:
-        if adding.is_url(each):
+        if "://" in each:
             found.append(adding.checked_url(each))
         else:
             found += [adding.checked_file(path) for path in _paths(each)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*found, *map(adding.checked_url, urls)]))
 
 
 def _paths(typed: str) -> list[Path]:
@@ -162,8 +157,9 @@ SHORTCUTS = (
     Command(
         "source",
         "Add a text, or a page, to the notebook in use.",
-        source,
-        options=_OPTIONS,
+        add,
+        [_WHAT],
+        _OPTIONS,
         body=_BODY,
         examples=['%%nb source --title "Bench notes"'],
     ),

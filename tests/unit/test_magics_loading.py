@@ -126,6 +126,18 @@ def test_every_module_says_what_it_offers() -> None:
             "show", "watch", "results", "stop", "delete", "upload", "files", "rm", "usage",
             "connect", "login", "status",
         ],
+        "nb": [
+            "use", "new", "delete", "add", "source", "note", "search", "ask", "chat",
+            "notebooks", "notebooks show", "notebooks new", "notebooks edit", "notebooks archive",
+            "notebooks unarchive", "notebooks link", "notebooks unlink", "notebooks delete",
+            "sources", "sources show", "sources new", "sources edit", "sources delete",
+            "sources download", "sources status", "sources wait", "sources retry",
+            "sources insights", "sources link", "sources unlink",
+            "notes", "notes show", "notes new", "notes edit", "notes delete",
+            "sessions", "sessions show", "sessions new", "sessions edit", "sessions delete",
+            "sessions context",
+            "connect", "login", "logout", "status",
+        ],
     }  # fmt: skip
 
 

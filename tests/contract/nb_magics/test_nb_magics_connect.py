@@ -1,0 +1,177 @@
+"""`%nb connect`, `login`, `logout` and `status`, with a password and without."""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import pytest
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.interactiveshell import InteractiveShell
+
+from labext.errors import LabextError, ServiceError, SetupError, SignInError, UnreachableError
+from labext.sandbox import Sandbox
+
+Run = Callable[[str], Any]
+Refused = Callable[[str], LabextError]
+
+WRONG = "typed-but-wrong-0123456789"
+KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What somebody at the keyboard will type, unseen; nobody is there once it is empty."""
+    given: list[str] = []
+
+    def ask(_: str = "", stream: Any = None) -> str:
+        if not given:
+            raise StdinNotImplementedError
+        return given.pop(0)
+
+    monkeypatch.setattr(getpass, "getpass", ask)
+    monkeypatch.setattr(builtins, "input", ask)
+    return given
+
+
+def status(run: Run) -> dict[str, str]:
+    return dict(run("%nb status")["value"])
+
+
+def test_a_password_is_asked_for_and_never_shown(
+    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    line, password = f"%nb connect {nb_box.nb.base_url}", nb_box.nb.password
+    assert password is not None
+    nobody = refused(line)
+    assert isinstance(nobody, SetupError)
+    assert "LABEXT_NB_PASSWORD" in nobody.next_step
+    answers.append(WRONG)
+    wrong = refused(line)
+    assert isinstance(wrong, SignInError)
+    assert wrong.next_step == "Run this line again, and give another password."
+    assert status(run)["profile"] == "sandbox", "nothing has changed"
+    answers.append(password)
+    run(line)
+    told = status(run)
+    assert told["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
+    assert "accepted" in told["password needed"]
+    run("%nb logout")
+    assert isinstance(refused("%nb notebooks"), SignInError)
+    answers.append(password)
+    run("%nb login\n%nb notebooks")
+    shown = capsys.readouterr()
+    for text in (shown.out, shown.err, str(nobody), str(wrong), str(told)):
+        assert password not in text
+        assert WRONG not in text
+
+
+def test_a_wrong_password_of_the_environment(
+    refused: Refused, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_NB_PASSWORD", WRONG)
+    error = refused(f"%nb connect {nb_box.nb.base_url}")
+    assert isinstance(error, SignInError)
+    assert error.next_step.startswith("LABEXT_NB_PASSWORD of the environment")
+
+
+def test_the_notebook_in_use_is_one_of_the_service(
+    run: Run, refused: Refused, open_nb: str
+) -> None:
+    run("%nb use Here --create")
+    assert "Here" in status(run)["notebook in use"]
+    run("%nb login")
+    assert "Here" in status(run)["notebook in use"]
+    run(f"%nb connect {open_nb}")
+    assert status(run)["notebook in use"] == "none"
+    run("%nb connect sandbox\n%nb delete Here --yes")
+
+
+class Open(BaseHTTPRequestHandler):
+    """A service of the contract without a password, whose answers break off or fail."""
+
+    notebook: ClassVar = {"id": "notebook:1", "name": "Only", "source_count": 0, "note_count": 0}
+    events: ClassVar = [
+        {"type": "strategy", "reasoning": "Look for it.", "searches": []},
+        {"type": "answer", "content": "Half of an"},
+    ]
+
+    def do_GET(self) -> None:
+        path = unquote(self.path.partition("?")[0]).removeprefix("/api")
+        answers: dict[str, Any] = {
+            "/config": {"version": "1"},
+            "/auth/status": {"auth_enabled": False},
+            "/notebooks": [self.notebook],
+            "/notebooks/notebook:1": self.notebook,
+            "/notes": [{"id": "note:1", "title": "N", "content": "c", "note_type": "human"}],
+        }
+        self.answer(200, json.dumps(answers.get(path, [])))
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        path = self.path.removeprefix("/api")
+        if path == "/search/ask":
+            lines = "".join(f"data: {json.dumps(each)}\n\n" for each in self.events)
+            self.answer(200, lines, "text/event-stream")
+        elif path == "/chat/sessions":
+            session = {"id": "chat_session:1", "title": "T", "notebook_id": "notebook:1"}
+            self.answer(200, json.dumps(session))
+        else:
+            said = f"The provider answered 401: Incorrect API key provided: {KEY}."
+            self.answer(502, json.dumps({"detail": said}))
+
+    def answer(self, code: int, text: str, kind: str = "application/json") -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def open_nb() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Open)
+    thread = Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/api"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_without_a_password_nobody_is_asked(run: Run, open_nb: str) -> None:
+    run(f"%nb connect {open_nb}")  # there is nobody to ask
+    assert status(run)["password needed"] == "no"
+    assert list(run("%nb notebooks")["name"]) == ["Only"]
+
+
+def test_what_fails_on_the_way_is_an_error_without_the_key(
+    run: Run, refused: Refused, open_nb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(f"%nb connect {open_nb}\n%nb use Only")
+    cut = refused("%nb ask why")
+    assert isinstance(cut, UnreachableError | ServiceError)
+    assert "ended before it was whole" in cut.what
+    for line in ("%nb ask why --simple", "%nb chat why", "%nb search why"):
+        failed = refused(line)
+        assert isinstance(failed, ServiceError), line
+        assert failed.status == 502
+        assert "provider answered 401" in failed.what
+        assert KEY not in str(failed)
+    shown = capsys.readouterr()
+    assert KEY not in shown.out + shown.err
+
+
+def test_nobody_answers(refused: Refused, shell: InteractiveShell) -> None:
+    error = refused("%nb connect http://127.0.0.1:9/api")
+    assert isinstance(error, UnreachableError)
