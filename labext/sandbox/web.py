@@ -136,9 +136,9 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
 def _first_fault(errors: Sequence[Mapping[str, Any]]) -> str:
     if not errors:
         return "The request could not be read."
-    where = [
-        str(part) for part in errors[0].get("loc", ()) if part not in ("body", "query", "path")
-    ]
+    where = [str(part) for part in errors[0].get("loc", ())]
+    if where and where[0] in ("body", "query", "path"):  # a field of that name stays
+        del where[0]
     message = str(errors[0].get("msg", "could not be read"))
     return f"{'.'.join(where)}: {message}" if where else f"The request could not be read: {message}"
 
