@@ -2,8 +2,11 @@
 
 After Deerwester et al., 'Indexing by Latent Semantic Analysis' (1990): the matrix of passages by
 terms is reduced to a few dimensions, in which passages without a common word can be near each
-other. What comes later is folded in. Words that the corpus has less than twice have no company to
-be known by: these keep a place of their own, by their hash, so that a new word is found at once.
+other. What comes later is folded in.
+
+A small corpus says little about its words, and nothing about one that it has once. So a vector has
+a second part in which each word has a place of its own, by its hash: words themselves count too,
+beside what they mean, and what is new is found at once.
 """
 
 from __future__ import annotations
@@ -27,10 +30,10 @@ MOST_TERMS = 20_000
 
 MOST_DIMENSIONS = 128
 HASHED = 256
-"""Dimensions of the meaning, and of the words that have none."""
+"""Dimensions of the meaning, and of the words themselves."""
 
-HASHED_WEIGHT = 0.5
-"""What the words without a meaning count for. A passage has many, and a question few of them."""
+MEANT = 0.4
+"""The part of likeness that is about meaning; the other is about the words themselves."""
 
 _SPARE = 12
 _ROUNDS = 4
@@ -105,21 +108,20 @@ class Analysis:
         often = np.array([among[term] for term in known], np.float32)
         rarities = np.log((1 + len(texts)) / (1 + often)) + 1
         bare = cls(tuple(known), rarities.astype(np.float32), np.zeros((len(known), 0), np.float32))
-        weights = Rows.of(bare._weigh(count)[0] for count in counts)
+        weights = Rows.of(bare._known(bare._weights(count)) for count in counts)
         return cls(bare.vocabulary, bare.rarities, _directions(weights, len(known)))
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Fold texts in: of shape (texts, dimensions), rows of length 1; 0 of an empty text."""
-        weighed = [self._weigh(_terms(text)) for text in texts]
-        meant = Rows.of(known for known, _ in weighed).times(self.directions)
+        weighed = [self._weights(_terms(text)) for text in texts]
+        meant = Rows.of(map(self._known, weighed)).times(self.directions)
         hashed = np.zeros((len(texts), HASHED), np.float32)
-        for row, (_, unknown) in zip(hashed, weighed, strict=True):
-            for term, weight in unknown.items():
+        for row, weights in zip(hashed, weighed, strict=True):
+            for term, weight in weights.items():
                 number = zlib.crc32(term.encode())
-                row[number % HASHED] += HASHED_WEIGHT * (weight if number >> 31 else -weight)
-        found = np.hstack([meant, hashed])
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.asarray(found / np.where(lengths > 0, lengths, 1), np.float32)
+                row[number % HASHED] += weight if number >> 31 else -weight
+        parts = [MEANT**0.5 * _of_length_1(meant), (1 - MEANT) ** 0.5 * _of_length_1(hashed)]
+        return _of_length_1(np.hstack(parts))
 
     def save(self, path: Path) -> None:
         """Write it into a file that is there whole or not at all."""
@@ -152,21 +154,25 @@ class Analysis:
     def _rarest(self) -> float:
         return max(self._rarities, default=1.0)
 
-    def _weigh(self, count: Counter[str]) -> tuple[dict[int, float], dict[str, float]]:
-        """What a text's terms weigh, together 1: the known ones by their places, and the others."""
-        known: dict[int, float] = {}
-        unknown: dict[str, float] = {}
-        for term, times in count.items():
-            place = self._places.get(term)
-            if place is None:
-                unknown[term] = (1 + math.log(times)) * self._rarest
-            else:
-                known[place] = (1 + math.log(times)) * self._rarities[place]
-        length = math.sqrt(sum(w * w for w in (*known.values(), *unknown.values()))) or 1.0
-        return (
-            {place: weight / length for place, weight in known.items()},
-            {term: weight / length for term, weight in unknown.items()},
-        )
+    def _weights(self, count: Counter[str]) -> dict[str, float]:
+        """What a text's terms weigh; the squares are 1 together."""
+        found = {term: (1 + math.log(times)) * self._rarity(term) for term, times in count.items()}
+        length = math.sqrt(sum(weight * weight for weight in found.values()))
+        return {term: weight / length for term, weight in found.items()}
+
+    def _rarity(self, term: str) -> float:
+        place = self._places.get(term)
+        return self._rarest if place is None else self._rarities[place]
+
+    def _known(self, weights: dict[str, float]) -> dict[int, float]:
+        """The weights of the terms that have a meaning, by their places."""
+        places = self._places
+        return {places[term]: weight for term, weight in weights.items() if term in places}
+
+
+def _of_length_1(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _terms(text: str) -> Counter[str]:
@@ -190,7 +196,7 @@ def _directions(weights: Rows, columns: int) -> Floats:
     """
     rows = int(np.count_nonzero(np.diff(weights.starts)))
     # Of a small corpus few, or it would be told word for word and nothing would come together.
-    wanted = min(MOST_DIMENSIONS, round(1.5 * rows**0.5), columns)
+    wanted = min(MOST_DIMENSIONS, round(rows**0.5), columns)
     if not wanted:
         return np.zeros((columns, 0), np.float32)
     turned = weights.turned(columns)

@@ -1,0 +1,102 @@
+"""Two rankings are made one; and on real sentences that does not find worse than words alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.sandbox.nb.search.fusion import fused
+
+World = Any
+
+
+def test_what_both_have_high_up_comes_first() -> None:
+    assert [thing for thing, _ in fused([[1, 2, 3], [2, 1, 4]])] == [1, 2, 3, 4]
+    assert [thing for thing, _ in fused([[1, 2, 3], [3, 4]])] == [3, 1, 2, 4]
+    assert fused([[7], []]) == [(7, 1 / 61)]
+    assert fused([[], []]) == []
+
+
+SENTENCES = """
+Cells were induced with 0.2 % arabinose at an optical density of 0.6.
+Glucose was added to the uninduced control to keep the araBAD promoter silent.
+The plasmid carries an ampicillin resistance gene and a pBR322 origin.
+Competent cells were thawed on ice and mixed with ten nanograms of DNA.
+The heat shock lasted forty-five seconds at forty-two degrees.
+Transformants recovered in SOC medium for one hour before plating.
+Single colonies were restreaked to make sure that they were pure.
+Overnight cultures were diluted one to a hundred into fresh broth.
+Minipreps yielded about ten micrograms of plasmid from five millilitres.
+The insert was cut out with EcoRI and HindIII and purified from a gel.
+Ligations ran at sixteen degrees overnight with T4 ligase.
+The polymerase chain reaction used thirty cycles with an annealing step at 58 degrees.
+Primers were designed with melting temperatures close to sixty degrees.
+Sanger reads confirmed that the reading frame was intact.
+Fluorescence was measured every ten minutes in a plate reader.
+Green fluorescent protein needs oxygen to mature.
+The shaker was set to two hundred revolutions per minute.
+Cells were harvested by centrifugation at four thousand g.
+Pellets were frozen in liquid nitrogen and kept at minus eighty degrees.
+Lysis buffer contained lysozyme, imidazole and a protease inhibitor.
+The lysate was cleared by spinning for thirty minutes in the cold.
+His-tagged protein was bound to nickel resin and washed three times.
+Imidazole at 250 millimolar released the protein from the column.
+Fractions were run on a polyacrylamide gel and stained with Coomassie.
+Protein concentration was determined by absorbance at 280 nanometres.
+Leaky expression was seen where no repressor sugar was present.
+Media were autoclaved for twenty minutes and cooled before antibiotics were added.
+Waste that held living bacteria was bleached before it was thrown away.
+Glycerol stocks keep strains alive for years in the deep freezer.
+The experiment was repeated on three different days with fresh colonies.
+""".strip().splitlines()
+
+QUESTIONS = {
+    "Why is glucose put into cultures that are not induced?": 1,
+    "Which antibiotic do cells with the plasmid resist?": 2,
+    "How long was the heat shock?": 4,
+    "How do I store bacterial strains for a long time?": 28,
+    "What elutes the protein from the nickel column?": 22,
+    "Which restriction enzymes cut the insert?": 9,
+    "How were cells collected after growth?": 17,
+    "quantity of DNA obtained from a small prep": 8,
+    "How are contaminated materials disposed of?": 27,
+    "How are media sterilised?": 26,
+    "Was the sequence read to check for frameshifts?": 13,
+    "How often was the whole study replicated?": 29,
+}
+
+
+@pytest.fixture
+def filled(world: World) -> World:
+    for number, sentence in enumerate(SENTENCES):
+        world.source(str(number), sentence)
+    return world
+
+
+def reciprocal_rank(world: World, by: str) -> float:
+    """The mean over the questions."""
+    total = 0.0
+    for question, number in QUESTIONS.items():
+        hits = world.index.find(question, by, limit=len(SENTENCES))
+        found = [hit.parent_id for hit in hits]
+        right = f"source:{number}"
+        total += 1 / (found.index(right) + 1) if right in found else 0
+    return total / len(QUESTIONS)
+
+
+def test_words_and_meaning_together_find_better_than_either(filled: World) -> None:
+    text, vector, both = (reciprocal_rank(filled, by) for by in ("text", "vector", "both"))
+    print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
+    assert 0.6 < text < both
+    assert 0.6 < vector < both
+
+
+def test_thirty_sentences_teach_an_analysis_little_and_words_make_up_for_it(filled: World) -> None:
+    filled.embed_by("lsa")
+    filled.vector("anything")
+    assert filled.renew()
+    text, vector, both = (reciprocal_rank(filled, by) for by in ("text", "vector", "both"))
+    print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
+    assert 0.4 < vector < both
+    assert both > 0.95 * text

@@ -1,0 +1,68 @@
+"""Passages are the whole text, word for word, cut where a reader would."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.search.passages import LEAST, MOST, pieces
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            "word",
+            "end.",
+            "end?\n",
+            "\n\n",
+            " ",
+            "\t\n \n",
+            "“quoted.”",
+            "α",
+            "終。",
+            "A" * 300,
+            "\0",
+        ]
+    ),
+    max_size=400,
+).map(" ".join) | st.text(max_size=400)
+
+
+@given(st.lists(st.tuples(st.none() | st.integers(1, 9), TEXTS), max_size=3))
+@example([(None, "C" * 20_000)])
+@example([(1, "終。" * 5_000)])
+def test_nothing_is_lost_and_nothing_is_changed(pages: list[tuple[int | None, str]]) -> None:
+    found = pieces(pages)
+    assert "".join("".join(piece.text.split()) for piece in found) == "".join(
+        "".join(text.split()) for _, text in pages
+    )
+    rest = [(number, text) for number, text in pages if text.strip()]
+    for piece in found:
+        while piece.text not in rest[0][1]:
+            del rest[0]  # the page is done
+        number, text = rest[0]
+        assert piece.page == number
+        rest[0] = number, text[text.index(piece.text) + len(piece.text) :]
+        assert piece.text == piece.text.strip() != ""
+        assert len(piece.text) < 40 * MOST or re.search(r"\s{2}", piece.text)
+
+
+def test_a_short_text_is_one_passage_and_a_page_never_goes_on_in_the_next() -> None:
+    assert [piece.text for piece in pieces([(None, "One.\n\nTwo.")])] == ["One.\n\nTwo."]
+    assert [(piece.page, piece.text) for piece in pieces([(1, "One"), (2, " "), (3, "two.")])] == [
+        (1, "One"),
+        (3, "two."),
+    ]
+
+
+def test_cuts_are_between_paragraphs_then_sentences_then_words() -> None:
+    sentence = "This is a sentence of exactly ten words, no more."
+    paragraph = " ".join([sentence] * 10)
+    found = [piece.text for piece in pieces([(None, "\n\n".join([paragraph] * 3))])]
+    assert found == [paragraph, paragraph, paragraph]
+    found = [piece.text for piece in pieces([(None, " ".join([sentence] * 50))])]
+    assert all(text.endswith("more.") for text in found)
+    found = [piece.text for piece in pieces([(None, "word " * 500)])]
+    assert [len(text.split()) for text in found] == [MOST, MOST, 500 - 2 * MOST]
+    assert all(text.count("word") >= LEAST for text in found)

@@ -1,0 +1,110 @@
+"""POST /search: its answers, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from labext.sandbox.nb.app import NotebookService
+
+World = Any
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Iterator[World]:
+    world = make_world(tmp_path_factory.mktemp("route"))
+    world.source("a", "Arabinose induces the promoter.", "Bench notes")
+    world.note("b", "The promoter is induced by arabinose and repressed by glucose.")
+    yield world
+    world.database.close()
+
+
+@pytest.fixture(scope="module")
+def client(shared: World) -> TestClient:
+    return TestClient(NotebookService().apps(shared.site)["nb"], "http://127.0.0.1")
+
+
+def search(client: TestClient, **body: object) -> Any:
+    return client.post("/api/search", json=body)
+
+
+def test_by_words(client: TestClient) -> None:
+    answer = search(client, query="bench arabinose").json()
+    assert (answer["total_count"], answer["search_type"]) == (2, "text")
+    first, second = answer["results"]
+    assert first | {"relevance": 0} == {
+        "id": "source:a",
+        "parent_id": "source:a",
+        "title": "Bench notes",
+        "matches": ["Arabinose induces the promoter."],
+        "passage_id": 1,
+        "page": None,
+        "relevance": 0,
+    }
+    assert (second["id"], second["title"]) == ("note:b", "")
+    assert first["relevance"] > second["relevance"] > 0
+
+
+def test_by_meaning(client: TestClient) -> None:
+    answer = search(client, query="sugar switches a gene", search_type="vector").json()
+    assert answer["search_type"] == "vector"
+    assert {each["id"] for each in answer["results"]} == {"source:a", "note:b"}
+    assert all(0.2 <= each["similarity"] <= 1 for each in answer["results"])
+    assert not any("relevance" in each for each in answer["results"])
+
+
+def test_filters_arrive(client: TestClient) -> None:
+    def found(**body: object) -> list[str]:
+        kind = {"query": "arabinose promoter", "search_type": "vector"}
+        return sorted(each["id"] for each in search(client, **kind | body).json()["results"])
+
+    assert found() == ["note:b", "source:a"]
+    assert found(source_ids=["source:a"]) == found(include_notes=False) == ["source:a"]
+    assert found(note_ids=["note:b"]) == found(include_sources=False) == ["note:b"]
+    assert len(found(limit=1)) == 1
+    assert found(min_similarity=0.99) == []
+
+
+def test_nothing_is_found(client: TestClient) -> None:
+    assert search(client, query="zzzqqq").json() == {
+        "results": [],
+        "total_count": 0,
+        "search_type": "text",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "query"),
+        ({"query": ""}, "query"),
+        ({"query": " \n"}, "query"),
+        ({"query": 7}, "query"),
+        ({"query": "x", "search_type": "hybrid"}, "search_type"),
+        ({"query": "x", "limit": 0}, "limit"),
+        ({"query": "x", "limit": 1001}, "limit"),
+        ({"query": "x", "limit": "5"}, "limit"),
+        ({"query": "x", "limit": True}, "limit"),
+        ({"query": "x", "min_similarity": 1.1}, "min_similarity"),
+        ({"query": "x", "min_similarity": "high"}, "min_similarity"),
+        ({"query": "x", "source_ids": "source:a"}, "source_ids"),
+        ({"query": "x", "note_ids": [1]}, "note_ids"),
+        ({"query": "x", "include_notes": "no"}, "include_notes"),
+    ],
+)
+def test_what_will_not_do_is_told(client: TestClient, body: dict[str, Any], named: str) -> None:
+    answer = search(client, **body)
+    assert answer.status_code == 400
+    assert named in answer.json()["detail"]
+
+
+def test_no_embedding_model(client: TestClient, shared: World) -> None:
+    shared.embed_by(None)
+    answer = search(client, query="x", search_type="vector")
+    shared.embed_by("wordllama")
+    assert answer.status_code == 422
+    assert "labext sandbox nb models default embedding" in answer.json()["detail"]
+    assert set(answer.json()) == {"detail"}

@@ -1,0 +1,79 @@
+"""Every filter of a search is kept, by words, by meaning and by both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+World = Any
+BY = pytest.mark.parametrize("by", ["text", "vector", "both"])
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Iterator[World]:
+    world = make_world(tmp_path_factory.mktemp("scope"))
+    for name in ("s1", "s2", "s3"):
+        world.source(name, f"Arabinose induces the promoter, says {name}.")
+    for name in ("n1", "n2"):
+        world.note(name, f"Arabinose induces the promoter, notes {name}.")
+    yield world
+    world.database.close()
+
+
+def found(world: World, by: str, **given: object) -> set[str]:
+    hits = world.index.find("arabinose promoter", by, **{"limit": 10} | given)
+    return {hit.parent_id.partition(":")[2] for hit in hits}
+
+
+@BY
+def test_everything_is_searched_unless_said_otherwise(shared: World, by: str) -> None:
+    assert found(shared, by) == {"s1", "s2", "s3", "n1", "n2"}
+
+
+@BY
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"source_ids": ["source:s2"]}, {"s2"}),
+        ({"note_ids": ["note:n1"]}, {"n1"}),
+        ({"source_ids": ["source:s1", "source:s3"], "note_ids": ["note:n2"]}, {"s1", "s3", "n2"}),
+        ({"source_ids": []}, set()),
+        ({"source_ids": ["source:none"]}, set()),
+        ({"source_ids": ["note:n1"]}, set()),  # no source
+        ({"include_sources": False}, {"n1", "n2"}),
+        ({"include_notes": False}, {"s1", "s2", "s3"}),
+        ({"include_sources": False, "include_notes": False}, set()),
+        ({"source_ids": ["source:s1"], "note_ids": ["note:n1"], "include_notes": False}, {"s1"}),
+    ],
+)
+def test_filters(shared: World, by: str, given: dict[str, Any], expected: set[str]) -> None:
+    assert found(shared, by, **given) == expected
+
+
+@BY
+def test_limit(shared: World, by: str) -> None:
+    assert len(found(shared, by, limit=2)) == 2
+
+
+@BY
+def test_as_many_identifiers_as_a_big_notebook_has(shared: World, by: str) -> None:
+    many = [f"source:x{number}" for number in range(50_000)]
+    assert found(shared, by, source_ids=[*many, "source:s3"]) == {"s3"}
+
+
+def test_the_least_similarity(shared: World) -> None:
+    like = [hit.similarity for hit in shared.vector("arabinose promoter s2", min_similarity=-1)]
+    assert len(like) == 5
+    between = (like[1] + like[2]) / 2
+    assert len(shared.vector("arabinose promoter s2", min_similarity=between)) == 2
+    assert len(shared.both("arabinose promoter s2", min_similarity=between)) == 2
+    assert shared.both("arabinose promoter s2", min_similarity=0.999) == []
+    assert len(shared.text("arabinose promoter s2", min_similarity=0.999)) == 5
+
+
+def test_what_is_not_alike_is_not_found_unless_it_is_asked_for(shared: World) -> None:
+    query = "quarterly tax returns of the municipal bakery"
+    assert shared.vector(query) == shared.both(query) == []
+    assert len(shared.vector(query, min_similarity=-1)) == 5
