@@ -96,8 +96,8 @@ class Api:
         return self.told("POST", "notes", json={"content": content, **more})
 
     def source(self, text: str = "Some text.", notebook: str | None = None) -> str:
-        """The identifier of a new source, a text that is processed at once."""
-        body = {"text": text, "notebook_id": notebook, "process_async": False}
+        """The identifier of a new source, a text that is being processed."""
+        body = {"text": text, "notebook_id": notebook}
         return self.told("POST", "sources", json=body)["id"]
 
 

@@ -69,7 +69,8 @@ def delete(site: Site, identifier: str, *, delete_sources: bool) -> dict[str, An
         index.remove(session, contents.notes)
         session.delete(found)  # its links, notes and sessions go with it
         session.flush()
-        sources.remove(site, session, doomed)
+        stopped = sources.remove(site, session, doomed)
+    site.queue.wait_all(site.database, stopped, sources.KILL_SECONDS)
     return {
         "message": f"The notebook {found.name} is deleted.",
         "deleted_notes": len(contents.notes),
