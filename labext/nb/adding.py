@@ -114,6 +114,11 @@ def file_name(source: Record) -> str:
     return name
 
 
+def is_page(name: str) -> bool:
+    """Say by its name whether a file is a web page."""
+    return name.lower().endswith((".html", ".htm", ".xhtml"))
+
+
 def _hint(file: Path) -> str:
     try:
         names = [each.name for each in file.parent.iterdir()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from labext.errors import InputError, ServiceError, UnreachableError
 from labext.nb.answers import AskEvent, Final
@@ -38,13 +39,13 @@ def events(wire: Wire, dialect: Contract, question: Question, idle: float) -> It
     """
     request = wire.run(dialect.ask_stream(question))
     try:
-        for told in wire.events(request, idle):
-            event = dialect.heard(told, question.text)
-            if event is None:
-                continue
-            yield event
-            if isinstance(event, Final):
-                return
+        with closing(wire.events(request, idle)) as stream:
+            for told in stream:
+                event = dialect.heard(told, question.text)
+                if event is not None:
+                    yield event
+                if isinstance(event, Final):
+                    return
     except UnreachableError as error:
         raise UnreachableError(
             f"The answer was cut off: {error.what}",

@@ -92,7 +92,7 @@ class NotebookClient(Knowledge):
     def status(self) -> Record:
         """Return where the service is, its version, whether it asks for a password and accepts it.
 
-        Keys: `address`, `dialect`, `version`, `password_needed`, `signed_in`, `notebooks` (how
-        many; None if not signed in).
+        Keys: `address`, `dialect`, `version`, `database` (in the service's word),
+        `password_needed`, `signed_in`, `notebooks` (how many; None if not signed in).
         """
         return standing(self._wire, self._dialect)

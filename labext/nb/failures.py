@@ -95,8 +95,10 @@ def _configuration(failure: Failure, asked: str) -> LabextError:
 
 
 def _see(failure: Failure) -> str:
+    if re.search(r"(?i)\bmodel\b", failure.words):
+        return "Check the model's identifier."
     for noun, plural in _NOUNS:
-        if noun in failure.op.name:
+        if re.search(rf"\b{noun}\b", failure.op.name):
             return f"See `%nb {plural}`."
     return "Check the names, and the service's address."
 

@@ -159,6 +159,27 @@ def several(answer: Any, what: str) -> list[Mapping[str, Any]]:
     raise ServiceError(f"The notebook service's list of {what} makes no sense.")
 
 
+def thing(fields: Fields, answer: Any, what: str) -> Record:
+    """Return the record of one thing that has an identifier.
+
+    Raises:
+        ServiceError: the answer is none, or names none.
+    """
+    record = made(fields, mapping(answer, what))
+    if isinstance(record["id"], str) and record["id"]:
+        return record
+    raise ServiceError(f"The notebook service's answer about {what} names no identifier.")
+
+
+def things(fields: Fields, answer: Any, what: str) -> list[Record]:
+    """Return the records of a list of things that have identifiers.
+
+    Raises:
+        ServiceError: the answer is none.
+    """
+    return [thing(fields, each, what) for each in several(answer, what)]
+
+
 def frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:
     """Return records of a kind as a typed DataFrame; an empty one has the same columns."""
     from labext import frames

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from labext import wording
 from labext.errors import NotFoundError
 from labext.nb.scope import Scope
 from labext.nb.titles import Titles
@@ -20,37 +21,39 @@ def scope_of(
 ) -> Scope:
     """Return the scope that identifiers and titles name.
 
-    The contract has no filter by notebook: its sources and notes are named one by one. Of those
-    that are named beside a notebook only the notebook's own count.
+    The contract has no filter by notebook: its sources and notes are named one by one.
 
     Raises:
-        NotFoundError, ConflictError: a title fits nothing, or several.
+        NotFoundError: a title fits nothing, or what is named is not in the notebook.
+        ConflictError: a title fits several.
     """
     within = None if notebook is None else titles.notebook(notebook)
-    sources = None if source_ids is None else tuple(titles.several("source", source_ids, within))
-    notes = None if note_ids is None else tuple(titles.several("note", note_ids, within))
+    sources = None if source_ids is None else titles.several("source", source_ids, within)
+    notes = None if note_ids is None else titles.several("note", note_ids, within)
     if within is not None:
-        there_are = _within(titles, within, include_sources, include_notes)
-        if sources is None and notes is None:
-            sources, notes = there_are
-        sources = _both(sources, there_are[0])
-        notes = _both(notes, there_are[1])
-        if (source_ids, note_ids) != (None, None) and not (sources or notes):
-            raise NotFoundError(
-                "None of the sources and notes that are named is in the notebook.",
-                "Put them into it, or leave the notebook out.",
-            )
-    return Scope(sources, notes, include_sources, include_notes)
+        every = sources is None and notes is None
+        sources = _within(titles, "source", within, sources, every=every and include_sources)
+        notes = _within(titles, "note", within, notes, every=every and include_notes)
+    return Scope(_fixed(sources), _fixed(notes), include_sources, include_notes)
 
 
 def _within(
-    titles: Titles, notebook: str, sources: bool, notes: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return (
-        tuple(each["id"] for each in titles.listed("source", notebook)) if sources else (),
-        tuple(each["id"] for each in titles.listed("note", notebook)) if notes else (),
-    )
+    titles: Titles, noun: str, notebook: str, named: list[str] | None, *, every: bool
+) -> list[str] | None:
+    """Return what is named of a notebook's sources or notes, or `every` one of them."""
+    if named is None and not every:
+        return None
+    there = [str(record["id"]) for record in titles.listed(noun, notebook)]
+    if named is None:
+        return there
+    absent = [each for each in named if each not in set(there)]
+    if absent:
+        raise NotFoundError(
+            f"Not in the notebook: {wording.listed(absent)}.",
+            "Put it into the notebook, or look at all of them.",
+        )
+    return named
 
 
-def _both(named: tuple[str, ...] | None, there: tuple[str, ...]) -> tuple[str, ...] | None:
-    return None if named is None else tuple(each for each in named if each in set(there))
+def _fixed(identifiers: list[str] | None) -> tuple[str, ...] | None:
+    return None if identifiers is None else tuple(identifiers)

@@ -202,10 +202,12 @@ class Sources(Group):
             StorageError: the disk is full, or the folder can't be written.
         """
         found = self.find(source)
+        name = adding.file_name(self._wire.run(self._dialect.source(found)))
         target = Path(to or ".").expanduser()
         if target.is_dir():
-            target /= adding.file_name(self._wire.run(self._dialect.source(found)))
-        return self._wire.download(self._dialect.original(found), target, on_bytes)
+            target /= name
+        request = self._dialect.original(found)
+        return self._wire.download(request, target, on_bytes, page=adding.is_page(name))
 
     def exists(self, source: str) -> bool:
         """Tell whether a source's file is on the service; False also without such a source."""

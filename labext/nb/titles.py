@@ -52,13 +52,16 @@ class Titles:
     def several(
         self, noun: str, given: str | Iterable[str], notebook: str | None = None
     ) -> list[str]:
-        """Return the identifiers of several sources or notes, each list asked for once."""
+        """Return the identifiers of several sources or notes, each once, in their order."""
         names = [given] if isinstance(given, str) else list(given)
         known = {name: identifier(noun, name) for name in names}
-        if None in known.values():
-            records = self.listed(noun, notebook)
-            known = {name: each or one_of(noun, name, records) for name, each in known.items()}
-        return [each for each in known.values() if each]
+        titled = [name for name, each in known.items() if each is None]
+        if titled and notebook is not None:
+            titled = self._settle(known, noun, titled, self.listed(noun, notebook))
+        if titled:
+            every = self.listed(noun)
+            known |= {name: one_of(noun, name, every) for name in titled}
+        return list(dict.fromkeys(each for each in known.values() if each))
 
     def listed(self, noun: str, notebook: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
@@ -73,11 +76,16 @@ class Titles:
                 return self._wire.run(self._dialect.sessions(notebook))
 
     def _one(self, noun: str, given: str, notebook: str | None) -> str:
-        if notebook is not None:
-            near = fitting(given, self.listed(noun, notebook))
-            if near:
-                return one_of(noun, given, near)
-        return one_of(noun, given, self.listed(noun))
+        return self.several(noun, given, notebook)[0]
+
+    @staticmethod
+    def _settle(
+        known: dict[str, str | None], noun: str, titled: list[str], near: list[Record]
+    ) -> list[str]:
+        """Note what the titles that fit something near stand for; return the other titles."""
+        fit = [name for name in titled if fitting(name, near)]
+        known |= {name: one_of(noun, name, near) for name in fit}
+        return [name for name in titled if name not in fit]
 
 
 def identifier(noun: str, given: str) -> str | None:

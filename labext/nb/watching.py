@@ -31,7 +31,15 @@ PATIENCE = 600.0
 SINGLY = 10
 """Sources that are asked for one by one; of more the list is read, in which they all stand."""
 
-ENDS = {"completed": Outcome.COMPLETE, "failed": Outcome.FAILED, "canceled": Outcome.STOPPED}
+_DELETED = "deleted"
+"""Of a source that was there at an earlier look; no service says so."""
+
+ENDS = {
+    "completed": Outcome.COMPLETE,
+    "failed": Outcome.FAILED,
+    "canceled": Outcome.STOPPED,
+    _DELETED: Outcome.STOPPED,
+}
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,7 @@ class Watched:
         except NotFoundError:
             if known is None:
                 raise
-            return replace(known, status="deleted", stage="", reason="It was deleted.")
+            return replace(known, status=_DELETED, stage="", reason="It was deleted.")
         return _row({"id": source, "title": known.title, **status})
 
 

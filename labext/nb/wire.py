@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,7 +54,7 @@ class Wire:
         reply = self.transport.send(request.op, **arguments(request, on_bytes))
         return reply.json() if reply.content else None
 
-    def events(self, request: Request, idle: float) -> Iterator[Any]:
+    def events(self, request: Request, idle: float) -> Generator[Any, None, None]:
         """Give the JSON of each event of a streamed answer as it comes.
 
         Raises:

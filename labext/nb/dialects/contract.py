@@ -30,5 +30,6 @@ class Contract(NotebookCalls, SourceCalls, NoteCalls, ChatCalls, SearchCalls):
         told = records.mapping(config, "its configuration")
         return {
             "version": told.get("version"),
+            "database": told.get("dbStatus"),
             "password_needed": records.mapping(auth, "signing in").get("auth_enabled"),
         }

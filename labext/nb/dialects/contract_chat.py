@@ -49,14 +49,14 @@ class ChatCalls:
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the sessions of a notebook, or all."""
         answer = yield Request(LIST, params={"notebook_id": notebook})
-        return [made(SESSION, each) for each in records.several(answer, "chat sessions")]
+        return records.things(SESSION, answer, "chat sessions")
 
     def session(self, session: str) -> Steps[Record]:
         """Look at one, with its messages."""
         answer = yield Request(ONE, {"session": session})
         told = records.mapping(answer, "the chat session")
         messages = records.several(told.get("messages") or [], "the session's messages")
-        record = made(SESSION, told)
+        record = records.thing(SESSION, told, "the chat session")
         record["messages"] = [_message(each) for each in messages]
         return record
 
@@ -68,12 +68,12 @@ class ChatCalls:
         body = {"notebook_id": notebook}
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(NEW, json=body)
-        return made(SESSION, records.mapping(answer, "the chat session"))
+        return records.thing(SESSION, answer, "the chat session")
 
     def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `title` or `model_override`; what is not among them stays."""
         answer = yield Request(CHANGE, {"session": session}, json=dict(changes))
-        return made(SESSION, records.mapping(answer, "the chat session"))
+        return records.thing(SESSION, answer, "the chat session")
 
     def delete_session(self, session: str) -> Steps[None]:
         """Delete one with its messages."""

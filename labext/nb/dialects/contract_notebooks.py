@@ -51,7 +51,7 @@ class NotebookCalls:
     ) -> Steps[list[Record]]:
         """List notebooks: those archived, those not, or both (None)."""
         answer = yield Request(LIST, params={"archived": archived, "order_by": order_by})
-        return [made(NOTEBOOK, each) for each in records.several(answer, "notebooks")]
+        return records.things(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Look at one."""
@@ -96,4 +96,4 @@ class NotebookCalls:
 
 
 def _notebook(answer: Any) -> Record:
-    return made(NOTEBOOK, records.mapping(answer, "the notebook"))
+    return records.thing(NOTEBOOK, answer, "the notebook")

@@ -7,7 +7,7 @@ from typing import Any
 
 from labext.nb import records
 from labext.nb.dialects import Request, Steps
-from labext.nb.records import NOTE, Record, made
+from labext.nb.records import NOTE, Record
 from labext.transport import Operation, Repeat
 
 LIST = Operation("list notes", "GET", "notes", Repeat.ALWAYS, answer="json")
@@ -30,7 +30,7 @@ class NoteCalls:
     def notes(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the notes of a notebook, or all."""
         answer = yield Request(LIST, params={"notebook_id": notebook})
-        return [_note(each) for each in records.several(answer, "notes")]
+        return records.things(NOTE, answer, "notes")
 
     def note(self, note: str) -> Steps[Record]:
         """Look at one."""
@@ -58,4 +58,4 @@ class NoteCalls:
 
 
 def _note(answer: Any) -> Record:
-    return made(NOTE, records.mapping(answer, "the note"))
+    return records.thing(NOTE, answer, "the note")

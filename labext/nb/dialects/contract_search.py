@@ -16,6 +16,7 @@ from labext.nb.dialects.contract_citing import citations
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
+from labext.transport.failure import WORDS_LIMIT, first_words
 
 SEARCH = Operation("search", "POST", "search", Repeat.ALWAYS, answer="json")
 ASK_STREAM = Operation("ask", "POST", "search/ask", Repeat.ALWAYS)
@@ -72,10 +73,11 @@ class SearchCalls:
             case "complete":
                 return Final(_answer(told, told.get("final_answer"), question))
             case "error":
+                words = first_words(_text(told.get("message")), WORDS_LIMIT)
                 raise ServiceError(
-                    f"The answer failed: {_text(told.get('message')) or 'no reason is told'}",
+                    f"The answer failed: {words.rstrip('.') or 'no reason is told'}.",
                     "Look at the model that answers, then ask again.",
-                    server=_text(told.get("message")),
+                    server=words,
                 )
         return None
 

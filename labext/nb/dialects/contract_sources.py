@@ -9,7 +9,7 @@ from typing import Any
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
 from labext.nb import records
 from labext.nb.dialects import Request, Steps
-from labext.nb.records import INSIGHT, SOURCE, STATUS, WHOLE_SOURCE, Record, made
+from labext.nb.records import INSIGHT, SOURCE, STATUS, WHOLE_SOURCE, Fields, Record, made
 from labext.transport import Operation, Repeat
 
 _SEE = "See `%nb sources` before you add it again: it may be there already."
@@ -73,7 +73,7 @@ class SourceCalls:
     def source(self, source: str) -> Steps[Record]:
         """Look at one, with its text."""
         answer = yield Request(ONE, {"source": source})
-        return _source(records.mapping(answer, "the source"), whole=True)
+        return _whole(answer)
 
     def add_file(
         self,
@@ -96,7 +96,7 @@ class SourceCalls:
             files={"file": path},
             patient=True,
         )
-        return _source(records.mapping(answer, "the source"), whole=True)
+        return _whole(answer)
 
     def add_url(self, url: str, **given: Any) -> Steps[Record]:
         """Name a page to be fetched; `given` as for `add_file`."""
@@ -114,7 +114,7 @@ class SourceCalls:
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `title` or `topic`; what is not among them stays."""
         answer = yield Request(CHANGE, {"source": source}, json=dict(changes))
-        return _source(records.mapping(answer, "the source"), whole=True)
+        return _whole(answer)
 
     def delete_source(self, source: str) -> Steps[None]:
         """Delete one, in every notebook."""
@@ -138,11 +138,11 @@ class SourceCalls:
             answer = yield Request(RETRY, {"source": source})
         except OutcomeUnknownError as unknown:
             answer = yield Request(ONE, {"source": source})
-            record = _source(records.mapping(answer, "the source"), whole=True)
+            record = _whole(answer)
             if record["status"] == "failed":  # not taken up, or taken up and failed again
                 raise unknown from None
             return record
-        return _source(records.mapping(answer, "the source"), whole=True)
+        return _whole(answer)
 
     def insights(self, source: str) -> Steps[list[Record]]:
         """List what models have made of a source."""
@@ -170,18 +170,19 @@ class SourceCalls:
             if error.status not in _ELSEWHERE:
                 raise
             answer = yield Request(ADD_JSON, json=body, patient=not process_async)
-        return _source(records.mapping(answer, "the source"), whole=True)
+        return _whole(answer)
 
 
-def _source(answer: Mapping[str, Any], *, whole: bool = False) -> Record:
+def _whole(answer: Any) -> Record:
+    """Return the record of a source that is answered alone."""
+    return _source(records.mapping(answer, "the source"), WHOLE_SOURCE)
+
+
+def _source(answer: Mapping[str, Any], fields: Fields = SOURCE) -> Record:
     asset = answer.get("asset")
     told = asset if isinstance(asset, Mapping) else {}
     file = told.get("file_path")
-    return made(
-        WHOLE_SOURCE if whole else SOURCE,
-        {
-            **answer,
-            "file_name": PurePosixPath(file).name if isinstance(file, str) else None,
-            "url": told.get("url"),
-        },
+    named = PurePosixPath(file).name if isinstance(file, str) else None
+    return records.thing(
+        fields, {**answer, "file_name": named, "url": told.get("url")}, "the source"
     )

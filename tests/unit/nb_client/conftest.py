@@ -1,0 +1,147 @@
+"""A dialect is driven by hand, and a service that is a dictionary: no network in either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from labext.errors import NotFoundError
+from labext.nb.dialects import Request
+from labext.nb.dialects.contract import Contract
+from labext.nb.titles import Titles
+from labext.nb.wire import Wire
+
+
+@dataclass
+class Driven:
+    """What a dialect's method asked for, and what it made of the answers."""
+
+    requests: list[Request]
+    result: Any
+
+    @property
+    def only(self) -> Request:
+        (request,) = self.requests
+        return request
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """The one request's method and path."""
+        return line(self.only)
+
+
+def line(request: Request) -> tuple[str, str]:
+    return request.op.method, request.op.address("", request.path)
+
+
+@pytest.fixture
+def drive() -> Callable[..., Driven]:
+    """Run a method on answers, of which an exception is raised into it."""
+
+    def run(steps: Any, *answers: Any) -> Driven:
+        requests: list[Request] = []
+        left = list(answers)
+        try:
+            request = next(steps)
+            while True:
+                requests.append(request)
+                answer = left.pop(0)
+                failed = isinstance(answer, Exception)
+                request = steps.throw(answer) if failed else steps.send(answer)
+        except StopIteration as ended:
+            assert not left
+            return Driven(requests, ended.value)
+
+    return run
+
+
+@dataclass
+class Shelf:
+    """A service in a dictionary: things by table, and every request that came."""
+
+    notebooks: list[dict[str, Any]] = field(default_factory=list)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    most: int = 1000
+    """Rows of a page, whatever was asked for."""
+    script: list[Exception | None] = field(default_factory=list)
+    """What the next requests meet."""
+
+    def send(self, request: Request, on_bytes: Any = None) -> Any:
+        self.requests.append(request)
+        failure = self.script.pop(0) if self.script else None
+        if failure is not None:
+            raise failure
+        match line(request):
+            case "GET", "/notebooks":
+                return self.notebooks
+            case "GET", "/notes":
+                return self._of(self.notes, request.params, lambda note: [note["notebook_id"]])
+            case "GET", "/chat/sessions":
+                return self._of(self.sessions, request.params, lambda one: [one["notebook_id"]])
+            case "GET", "/sources":
+                found = self._of(self.sources, request.params, lambda one: one["notebooks"])
+                start = request.params["offset"]
+                return found[start : start + min(request.params["limit"], self.most)]
+            case "GET", path if path.startswith("/sources/"):
+                return self._one(self.sources, request.path["source"])
+        raise AssertionError(line(request))
+
+    def lines(self) -> list[tuple[str, str]]:
+        return [line(request) for request in self.requests]
+
+    @staticmethod
+    def _one(things: Sequence[dict[str, Any]], identifier: str) -> dict[str, Any]:
+        for each in things:
+            if each["id"] == identifier:
+                return each
+        raise NotFoundError("There is no such thing.", "Look again.", status=404)
+
+    @staticmethod
+    def _of(things: Any, params: Any, where: Callable[[Any], list[str]]) -> Any:
+        notebook = params.get("notebook_id")
+        return [each for each in things if notebook is None or notebook in where(each)]
+
+    # What a test fills it with
+
+    def notebook(self, name: str) -> str:
+        return self._put(self.notebooks, "notebook", name=name)
+
+    def source(self, title: str, *notebooks: str, **fields: Any) -> str:
+        return self._put(
+            self.sources, "source", **{"title": title, "notebooks": list(notebooks)} | fields
+        )
+
+    def note(self, title: str, notebook: str | None = None) -> str:
+        return self._put(self.notes, "note", title=title, notebook_id=notebook)
+
+    def session(self, title: str, notebook: str) -> str:
+        return self._put(self.sessions, "chat_session", title=title, notebook_id=notebook)
+
+    @staticmethod
+    def _put(things: list[dict[str, Any]], table: str, **fields: Any) -> str:
+        identifier = f"{table}:{len(things):04d}"
+        things.append({"id": identifier, "created_at": "2026-01-02T03:04:05.000Z", **fields})
+        return identifier
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf()
+
+
+@pytest.fixture
+def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Wire:
+    made = Wire(None)  # type: ignore[arg-type] - nothing is sent
+    monkeypatch.setattr(made, "send", shelf.send)
+    return made
+
+
+@pytest.fixture
+def titles(wire: Wire) -> Titles:
+    return Titles(wire, Contract())

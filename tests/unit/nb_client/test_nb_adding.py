@@ -1,0 +1,129 @@
+"""What can't be sent is told before anything is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import InputError, NotFoundError, ServiceError
+from labext.nb import adding
+from labext.nb.dialects.contract import Contract
+from labext.nb.wire import Wire
+
+GIVEN: dict[str, Any] = {"notebook": None, "title": None, "topic": None, "process_async": True}
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(b"%PDF")
+    return path
+
+
+def test_a_file_has_to_be_one_with_something_in_it(paper: Path, tmp_path: Path) -> None:
+    assert adding.checked_file(str(paper)) == paper
+    with pytest.raises(InputError, match="is a folder"):
+        adding.checked_file(tmp_path)
+    with pytest.raises(InputError, match=r'did you mean "paper\.pdf"'):
+        adding.checked_file(tmp_path / "papre.pdf")
+    with pytest.raises(InputError, match="There is no file"):
+        adding.checked_file(tmp_path / "none" / "at all.pdf")
+    (tmp_path / "empty.pdf").touch()
+    with pytest.raises(InputError, match="is empty"):
+        adding.checked_file(tmp_path / "empty.pdf")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(paper: Path) -> None:
+    paper.chmod(0)
+    with pytest.raises(InputError, match="can't be read"):
+        adding.checked_file(paper)
+
+
+@pytest.mark.parametrize("url", ["https://example.org/page", " http://example.org "])
+def test_addresses(url: str) -> None:
+    assert adding.is_url(url)
+    assert adding.checked_url(url) == url.strip()
+
+
+@pytest.mark.parametrize("url", ["", "example.org", "ftp://example.org", "https://", "file:///x"])
+def test_no_addresses(url: str) -> None:
+    with pytest.raises(InputError, match="no address"):
+        adding.checked_url(url)
+
+
+def test_a_text_has_to_say_something() -> None:
+    assert adding.checked_text(" a ") == " a "
+    with pytest.raises(InputError, match="empty"):
+        adding.checked_text(" \n")
+
+
+@pytest.mark.parametrize(
+    ("kept", "name"),
+    [
+        ("paper.pdf", "paper.pdf"),
+        ("/data/uploads/paper.pdf", "paper.pdf"),
+        ("..\\..\\paper.pdf", "paper.pdf"),
+        ("../../etc/passwd", "passwd"),
+    ],
+)
+def test_a_file_keeps_its_bare_name(kept: str, name: str) -> None:
+    assert adding.file_name({"file_name": kept}) == name
+
+
+@pytest.mark.parametrize("kept", [None, "", "..", "/", "a/.."])
+def test_a_source_without_a_file_has_nothing_to_download(kept: Any) -> None:
+    with pytest.raises(NotFoundError, match="Bench notes"):
+        adding.file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
+
+
+class TestSeveral:
+    """Files and pages, one after the other."""
+
+    @pytest.fixture
+    def sent(self, wire: Wire) -> list[Any]:
+        requests: list[Any] = []
+
+        def send(request: Any, on_bytes: Any = None) -> Any:
+            requests.append(request)
+            if on_bytes is not None:
+                on_bytes(4, 4)
+            if request.json and "broken" in request.json["url"]:
+                raise ServiceError("It failed.", "Look.")
+            return {"id": f"source:{len(requests)}", "title": "t"}
+
+        wire.send = send  # type: ignore[method-assign]
+        return requests
+
+    def several(self, wire: Wire, what: Any, on_bytes: Any = None) -> list[Any]:
+        return list(adding.several(wire, Contract(), what, GIVEN, on_bytes))
+
+    def test_each_goes_its_way(self, wire: Wire, sent: list[Any], paper: Path) -> None:
+        told: list[Any] = []
+        what = [str(paper), "https://example.org/page", paper]
+        records = self.several(wire, what, lambda *each: told.append(each))
+        assert [record["id"] for record in records] == ["source:1", "source:2", "source:3"]
+        assert [bool(each.files) for each in sent] == [True, False, True]
+        assert told == [("paper.pdf", 4, 4)] * 2
+        assert len(self.several(wire, str(paper))) == 1
+
+    def test_nothing_is_sent_if_one_is_not_there(
+        self, wire: Wire, sent: list[Any], paper: Path, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InputError, match="There is no file"):
+            self.several(wire, [paper, tmp_path / "none.pdf"])
+        assert sent == []
+
+    def test_the_one_that_fails_is_named_and_those_before_it(
+        self, wire: Wire, sent: list[Any], paper: Path
+    ) -> None:
+        with pytest.raises(ServiceError) as caught:
+            self.several(wire, [paper, "https://example.org/broken", paper])
+        assert caught.value.what == (
+            "https://example.org/broken (1 of 3 were added before it): It failed."
+        )
+        assert str(caught.value) == f"{caught.value.what} Look."
+        assert len(sent) == 2

@@ -1,0 +1,90 @@
+"""Every refusal of the contract is one typed error with a next step (contract, Errors)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    BusyError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+    SignInError,
+)
+from labext.nb.dialects import contract_chat, contract_notes, contract_search, contract_sources
+from labext.nb.failures import explainer
+from labext.transport import Failure
+
+
+def failed(status: int, words: str = "No.", op: Any = contract_notes.NEW, **more: Any) -> Failure:
+    return Failure(status, op.method, op.path, words, op, **({"spoken": True} | more))
+
+
+def explained(failure: Failure, *, has_password: bool = True) -> LabextError:
+    error = explainer(has_password=has_password)(failure)
+    assert error is not None
+    assert error.what
+    assert error.next_step.endswith((".", "…"))
+    return error
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "kind", "said"),
+    [
+        (400, "note_type is human or ai", InputError, "note_type is human or ai."),
+        (404, "There is no note note:9.", NotFoundError, "%nb notes"),
+        (409, "It is taken.", ConflictError, "taken"),
+        (413, "At most 10 MiB.", InputError, "larger"),
+        (415, "A .xyz.", InputError, "PDF, DOCX"),
+        (422, "There is no embedding model.", SetupError, "labext sandbox nb models"),
+        (422, "body.query: Field required", InputError, "Field required"),
+        (429, "Slow down.", BusyError, "too often"),
+        (502, "The provider answered 401.", ServiceError, "answered 401"),
+    ],
+)
+def test_each_status_has_its_error(status: int, words: str, kind: Any, said: str) -> None:
+    error = explained(failed(status, words))
+    assert type(error) is kind
+    assert said in str(error)
+
+
+def test_the_password_is_asked_for_or_refused() -> None:
+    with_one = explained(failed(401, "The password is wrong."))
+    without = explained(failed(401, ""), has_password=False)
+    assert type(with_one) is type(without) is SignInError
+    assert "does not accept the password" in with_one.what
+    assert "asks for a password" in without.what
+    for error in (with_one, without):
+        assert "%nb login" in error.next_step
+        assert "LABEXT_NB_PASSWORD" in error.next_step
+
+
+@pytest.mark.parametrize(
+    ("op", "list_of"),
+    [
+        (contract_sources.ONE, "%nb sources"),
+        (contract_chat.EXECUTE, "%nb sessions"),
+        (contract_notes.ONE, "%nb notes"),
+    ],
+)
+def test_what_is_not_there_is_looked_for_in_its_list(op: Any, list_of: str) -> None:
+    assert list_of in explained(failed(404, "", op)).next_step
+
+
+def test_a_model_that_is_not_there_is_no_session() -> None:
+    error = explained(failed(404, "There is no model model:9.", contract_search.ASK))
+    assert "model" in error.next_step
+
+
+@pytest.mark.parametrize("status", [403, 500, 503, 504])
+def test_others_are_left_to_the_general_reading(status: int) -> None:
+    assert explainer(has_password=True)(failed(status)) is None
+
+
+def test_a_gateway_is_no_provider() -> None:
+    assert explainer(has_password=True)(failed(502, "Bad gateway", spoken=False)) is None

@@ -1,0 +1,125 @@
+"""Titles work wherever identifiers do; one that fits two things is an error that lists both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.errors import ConflictError, InputError, NotFoundError
+from labext.nb.scope import Scope
+from labext.nb.scoping import scope_of
+from labext.nb.titles import TABLES, Titles, identifier
+
+
+def test_an_identifier_asks_for_nothing(titles: Titles, shelf: Any) -> None:
+    assert titles.notebook("notebook:abc") == "notebook:abc"
+    assert titles.source(" source:abc ", "notebook:1") == "source:abc"
+    assert titles.several("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
+    assert shelf.requests == []
+
+
+def test_a_title_is_found_for_every_kind(titles: Titles, shelf: Any) -> None:
+    notebook = shelf.notebook("Arabinose induction")
+    source, note = shelf.source("paper.pdf", notebook), shelf.note("Plan", notebook)
+    session = shelf.session("Plan", notebook)
+    assert titles.notebook("Arabinose induction") == notebook
+    assert titles.source("paper.pdf") == source
+    assert titles.note("Plan") == note
+    assert titles.session("Plan") == session
+
+
+def test_the_very_title_comes_before_one_in_other_letters(titles: Titles, shelf: Any) -> None:
+    lower, upper = shelf.notebook("plan"), shelf.notebook("PLAN")
+    assert titles.notebook("plan") == lower
+    assert titles.notebook("PLAN ") == upper
+    with pytest.raises(ConflictError):
+        titles.notebook("Plan")
+    other = shelf.notebook("Straße")
+    assert titles.notebook("STRASSE") == other
+
+
+def test_a_title_of_two_things_lists_both(titles: Titles, shelf: Any) -> None:
+    first, second = shelf.source("paper.pdf"), shelf.source("paper.pdf")
+    with pytest.raises(ConflictError) as caught:
+        titles.source("paper.pdf")
+    assert first in caught.value.what
+    assert second in caught.value.what
+    assert "2026-01-02 03:04" in caught.value.what
+    assert first in caught.value.next_step
+
+
+def test_those_of_the_notebook_come_first(titles: Titles, shelf: Any) -> None:
+    here, there = shelf.notebook("here"), shelf.notebook("there")
+    mine = shelf.source("paper.pdf", here)
+    shelf.source("paper.pdf", there)
+    only_there = shelf.source("page.html", there)
+    assert titles.source("paper.pdf", here) == mine
+    assert titles.source("page.html", here) == only_there
+    assert titles.several("source", ["page.html", "paper.pdf"], here) == [only_there, mine]
+
+
+def test_a_near_title_is_told(titles: Titles, shelf: Any) -> None:
+    shelf.notebook("Arabinose induction")
+    with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
+        titles.notebook("Arabinose inducton")
+    assert caught.value.next_step == "See `%nb notebooks`."
+
+
+def test_a_title_that_looks_like_another_table_is_a_title(titles: Titles, shelf: Any) -> None:
+    note = shelf.note("source:of it all")
+    assert titles.note("source:of it all") == note
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", None, 7])
+def test_nothing_names_nothing(titles: Titles, nothing: Any) -> None:
+    with pytest.raises(InputError, match="names no notebook"):
+        titles.notebook(nothing)
+
+
+@given(st.sampled_from(sorted(TABLES)), st.text(min_size=1))
+def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
+    if not text.strip():
+        return
+    found = identifier(noun, text)
+    assert found is None or (found == text.strip() and found.startswith(f"{TABLES[noun]}:"))
+
+
+def test_a_title_is_looked_for_through_all_pages(titles: Titles, shelf: Any) -> None:
+    for number in range(25):
+        last = shelf.source(f"paper {number}")
+    shelf.most = 10  # a server that caps its pages without a word
+    assert titles.source("paper 24") == last
+
+
+class TestScope:
+    def test_a_notebook_is_its_sources_and_notes(self, titles: Titles, shelf: Any) -> None:
+        here, there = shelf.notebook("here"), shelf.notebook("there")
+        source, note = shelf.source("a", here), shelf.note("b", here)
+        shelf.source("c", there)
+        shelf.note("d", there)
+        assert scope_of(titles, notebook="here") == Scope((source,), (note,))
+        without = scope_of(titles, notebook="here", include_notes=False)
+        assert (without.sources, without.holds("note", note)) == ((source,), False)
+
+    def test_an_empty_notebook_is_not_everything(self, titles: Titles, shelf: Any) -> None:
+        shelf.notebook("here")
+        shelf.source("elsewhere")
+        assert scope_of(titles, notebook="here").is_empty
+
+    def test_what_is_named_has_to_be_in_the_notebook(self, titles: Titles, shelf: Any) -> None:
+        here = shelf.notebook("here")
+        mine, elsewhere = shelf.source("a", here), shelf.source("b")
+        shelf.note("n", here)
+        assert scope_of(titles, notebook="here", source_ids=["a"]) == Scope((mine,), None)
+        with pytest.raises(NotFoundError, match=elsewhere):
+            scope_of(titles, notebook="here", source_ids=["a", "b"])
+
+    def test_without_a_notebook_nothing_is_listed(self, titles: Titles, shelf: Any) -> None:
+        assert scope_of(titles) == Scope()
+        assert scope_of(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
+            ("source:1",), ("note:1",)
+        )
+        assert shelf.requests == []
