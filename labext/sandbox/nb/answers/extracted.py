@@ -39,6 +39,9 @@ SENTENCES = 4
 SUPPORT = 0.5
 """What a sentence's shared words and nearness are together, at least, to support an answer."""
 
+SUPPORT_BY_MEANING = 0.34
+"""The nearness that a sentence needs that shares no word: chance makes it 0.3 at most."""
+
 SUPPORT_BY_WORDS = 0.35
 """The same where only words count: of the question's, weighted by their rarity."""
 
@@ -139,15 +142,30 @@ class Extracted:
         near = [0.0] * len(found)
         if self._nearness is not None:
             near = [max(0.0, value) for value in self._nearness(question, [s.text for s in found])]
-        least = SUPPORT_BY_WORDS if self._nearness is None else SUPPORT
-        # What a question names and no passage knows is mostly about something else.
-        support = shared if unknown else [a + b for a, b in zip(shared, near, strict=True)]
-        if max(support) < (SUPPORT if unknown else least):
+        if not self._supports(shared, near, named=bool(unknown)):
             return []
         return [
             a + b + _cue(question, each.text)
             for a, b, each in zip(shared, near, found, strict=True)
         ]
+
+    def _supports(self, shared: Sequence[float], near: Sequence[float], *, named: bool) -> bool:
+        """Whether any sentence is enough to answer.
+
+        Args:
+            shared: what each has of the question's words.
+            near: how near each is in meaning.
+            named: whether the question names what no passage knows: it is mostly about something
+                else then, however near that is.
+        """
+        if named:
+            return max(shared) >= SUPPORT
+        if self._nearness is None:
+            return max(shared) >= SUPPORT_BY_WORDS
+        return any(
+            a + b >= (SUPPORT if a else SUPPORT_BY_MEANING)
+            for a, b in zip(shared, near, strict=True)
+        )
 
 
 def by_embedding(embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> Nearness:

@@ -51,8 +51,8 @@ Part = Literal["full content", "insights", "not in context"]
 class ContextConfig(Body):
     """What a context has: by identifier, or all of a kind; only what is named, if anything is."""
 
-    sources: dict[Identifier, str] | None = None
-    notes: dict[Identifier, str] | None = None
+    sources: dict[Identifier, Part] | None = None
+    notes: dict[Identifier, Part] | None = None
     include_sources: bool | None = None
     include_notes: bool | None = None
 

@@ -1,0 +1,269 @@
+"""Questions to the knowledge base: what is answered, from what, by which model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai_server
+import pytest
+import requests
+
+NOTHING = "Nothing in the sources and notes answers this."
+WHY = "Why is glucose added to the uninduced culture?"
+
+
+def passages(asked: Any) -> set[str]:
+    """The sources and notes whose passages a model was given."""
+    return {
+        name
+        for name in ("source:paper", "source:protocol", "note:plan", "note:other")
+        if f"[{name}#" in asked.text
+    }
+
+
+def replies(body: Any) -> str:
+    """A model that plans, answers and cites a source and something invented."""
+    told = body["messages"][-1]["content"]
+    if "JSON object" in told:
+        search = {"term": "glucose in the culture", "instructions": "Say why."}
+        return json.dumps({"reasoning": "About sugar.", "searches": [search]})
+    return f"{body['model']}: glucose keeps expression low [source:paper]. It rains [source:no]."
+
+
+def test_an_answer_cites_what_stands_in_the_sources(api: Any, kit: Any) -> None:
+    answer = api.simple(WHY)
+    assert answer["question"] == WHY
+    assert answer["model"] == "extractive"
+    assert answer["citations"]
+    for citation in answer["citations"]:
+        title, text = kit.TEXTS[citation["id"]]
+        assert citation["title"] == title
+        assert citation["quote"] in citation["passage"]
+        assert citation["passage"] in text
+        assert f"[{citation['id']}]" in answer["answer"]
+        assert " ".join(citation["quote"].split()) in answer["answer"]
+    assert "glucose is added to the uninduced culture" in answer["answer"]
+
+
+def test_a_question_that_shares_no_word_with_its_answer_is_answered(api: Any) -> None:
+    answer = api.simple("At what temperature did bacteria grow?")
+    assert [each["quote"] for each in answer["citations"]] == [
+        "Cells of strain DH10B were grown at 37 °C."
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the capital of France?",
+        "Who won the football world cup in 1998?",
+        "How do I bake a chocolate cake?",
+        "Which telescope found the exoplanet?",
+        "How does CRISPR-Cas9 cut?",
+        "???",
+    ],
+)
+def test_a_question_about_something_else_is_told_so_and_cites_nothing(
+    api: Any, question: str
+) -> None:
+    answer = api.simple(question)
+    assert (answer["answer"], answer["citations"]) == (NOTHING, [])
+
+
+def test_the_events_of_the_built_in_model(api: Any) -> None:
+    strategy, partial, final, complete = api.stream(WHY)
+    assert strategy["type"] == "strategy"
+    assert "extractive" in strategy["reasoning"]
+    assert [each["term"] for each in strategy["searches"]] == [WHY]
+    assert [each["type"] for each in (partial, final, complete)] == [
+        "answer",
+        "final_answer",
+        "complete",
+    ]
+    assert partial["content"] == final["content"] == complete["final_answer"]
+    assert partial["citations"] == final["citations"] == complete["citations"] != []
+    assert {each["model"] for each in (partial, final, complete)} == {"extractive"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({}, {"source:paper", "note:plan", "note:other"}),
+        ({"include_sources": False}, {"note:plan", "note:other"}),
+        ({"include_notes": False}, {"source:paper"}),
+        ({"include_sources": False, "include_notes": False}, set()),
+        ({"source_ids": ["source:paper"]}, {"source:paper"}),
+        ({"source_ids": ["source:nobody"]}, set()),
+        ({"note_ids": ["note:plan"]}, {"note:plan"}),
+        (
+            {"source_ids": ["source:paper"], "note_ids": ["note:other"]},
+            {"source:paper", "note:other"},
+        ),
+        ({"limit": 1}, None),
+        ({"min_similarity": 1.0}, set()),
+    ],
+)
+def test_what_a_question_is_answered_from(
+    api: Any, served: Any, provider: Any, asked: Any, found: set[str] | None
+) -> None:
+    provider.replies = lambda body: "No plan."  # so that the question itself is looked for
+    answer = api.simple("What about arabinose?", **asked, model_override=served.add())
+    given = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
+    if found is None:
+        assert len(given) == 1
+    else:
+        assert given == found
+        assert (answer["answer"] == NOTHING) == (not found)
+
+
+def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_given(
+    api: Any, served: Any, provider: Any, kit: Any
+) -> None:
+    provider.replies = replies
+    served.default("chat", served.add("talker"))
+    strategy, partial, final, complete = api.stream(WHY)
+    assert strategy["reasoning"] == "About sugar."
+    assert strategy["searches"] == [{"term": "glucose in the culture", "instructions": "Say why."}]
+    assert partial["content"] == "talker: glucose keeps expression low [source:paper]. It rains."
+    for event in (partial, final, complete):
+        assert event["model"] == "talker"
+        (citation,) = event["citations"]
+        assert citation["id"] == "source:paper"
+        assert citation["quote"] in citation["passage"]
+        assert citation["quote"].startswith("Glucose lowers")
+    plan, first, last = provider.chats()
+    assert {each.headers["authorization"] for each in provider.asked} == {f"Bearer {kit.KEY}"}
+    assert {each.body["model"] for each in provider.asked} == {"talker"}
+    assert all(WHY in each.text for each in (plan, first, last))
+    assert kit.TEXTS["source:paper"][1] in first.text
+    assert "Say why." in first.text
+    assert partial["content"] in last.text
+
+
+@pytest.mark.parametrize(
+    ("named", "models"),
+    [
+        ({}, ["talker"] * 3),
+        ({"model_override": "other"}, ["other"] * 3),
+        ({"strategy_model": "other"}, ["other", "talker", "talker"]),
+        ({"answer_model": "other"}, ["talker", "other", "talker"]),
+        ({"final_answer_model": "other"}, ["talker", "talker", "other"]),
+        ({"model_override": "other", "answer_model": "third"}, ["other", "third", "other"]),
+    ],
+)
+def test_each_step_asks_the_model_that_is_named_for_it(
+    api: Any, served: Any, provider: Any, named: dict[str, str], models: list[str]
+) -> None:
+    provider.replies = replies
+    known = {name: served.add(name) for name in ("talker", "other", "third")}
+    served.default("chat", known["talker"])
+    api.simple(WHY, **{field: known[name] for field, name in named.items()})
+    assert [each.body["model"] for each in provider.chats()] == models
+
+
+def test_a_step_may_be_the_built_in_models(api: Any, served: Any, provider: Any) -> None:
+    provider.replies = replies
+    answer = api.simple(WHY, model_override="model:extractive", strategy_model=served.add())
+    assert len(provider.chats()) == 1
+    assert answer["model"] == "extractive"
+    assert {each["id"] for each in answer["citations"]} == {"source:paper"}
+
+
+def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None:
+    served.default("chat", None)
+    for path in ("search/ask", "search/ask/simple"):
+        said = api.refused(422, "POST", path, {"question": WHY})
+        assert "models default chat NAME" in said
+    assert api.simple(WHY, model_override="model:extractive")["citations"]
+
+
+@pytest.mark.parametrize("path", ["search/ask", "search/ask/simple"])
+def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
+    missing = {"question": WHY, "answer_model": "model:nobody"}
+    assert "model:nobody" in api.refused(404, "POST", path, missing)
+    embedding = {"question": WHY, "strategy_model": "model:lsa"}
+    assert "type embedding" in api.refused(422, "POST", path, embedding)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        [],
+        {},
+        {"question": "  "},
+        {"question": 3},
+        {"question": WHY, "limit": 0},
+        {"question": WHY, "limit": 1001},
+        {"question": WHY, "min_similarity": 1.1},
+        {"question": WHY, "source_ids": "source:paper"},
+        {"question": WHY, "include_notes": "no"},
+        {"question": WHY, "answer_model": ""},
+    ],
+)
+def test_what_is_no_question_is_400(api: Any, body: Any) -> None:
+    for path in ("search/ask", "search/ask/simple"):
+        api.refused(400, "POST", path, body)
+
+
+TROUBLES = [
+    (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
+    (openai_server.says(429, {"error": {"message": "Slow down."}}), "Slow down."),
+    (openai_server.says(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
+    (openai_server.says(200, ""), "answered nothing"),
+    (openai_server.says(200, "Hello!", "text/plain"), "Hello!"),
+    (openai_server.cut, "broke off"),
+    (openai_server.hung_up, "can't be reached"),
+]
+
+
+@pytest.mark.parametrize(("trouble", "told"), TROUBLES)
+@pytest.mark.parametrize("good", [0, 2])
+def test_a_provider_that_fails_is_told_at_any_step(
+    api: Any, served: Any, provider: Any, kit: Any, trouble: Any, told: str, good: int
+) -> None:
+    provider.replies = replies
+    model = served.add()
+    provider.troubles = [None] * good + [trouble]
+    said = api.refused(502, "POST", "search/ask/simple", {"question": WHY, "model_override": model})
+    provider.troubles = [None] * good + [trouble]
+    events = api.stream(WHY, model_override=model)
+    assert [each["type"] for each in events] == [*["strategy", "answer"][:good], "error"]
+    assert set(events[-1]) == {"type", "message"}
+    for words in (said, events[-1]["message"]):
+        assert told in words
+        assert kit.KEY not in words
+
+
+def test_events_come_one_by_one_and_the_work_ends_when_the_client_leaves(
+    api: Any, served: Any, provider: Any, kit: Any
+) -> None:
+    held = provider.held()
+    provider.replies = replies
+    provider.troubles = [None, held]
+    with api.opened(WHY, model_override=served.add()) as response:
+        read = kit.events(response)
+        assert next(read)["type"] == "strategy"
+        assert held.entered.wait(30)  # the answer is only being made
+    assert provider.left.wait(30)
+    assert len(provider.asked) == 2
+    assert api.simple(WHY)["citations"]
+
+
+def test_an_answer_in_one_piece_ends_when_the_client_leaves(
+    api: Any, served: Any, provider: Any
+) -> None:
+    held = provider.held()
+    provider.troubles = [held]
+    body = {"question": WHY, "model_override": served.add()}
+    with pytest.raises(requests.ReadTimeout):
+        requests.post(
+            f"{api.base}/search/ask/simple",
+            json=body,
+            headers=api.session.headers,
+            timeout=(30, 0.5),
+        )
+    assert held.entered.wait(30)
+    assert provider.left.wait(30)
+    assert len(provider.asked) == 1
