@@ -74,14 +74,12 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
 
 
 def _unknown(failure: Failure, *, has_password: bool) -> SignInError:
-    if has_password:
-        return SignInError(
-            _said(failure, "The notebook service does not accept the password"),
-            "Check it: `%nb login`, or LABEXT_NB_PASSWORD.",
-        )
+    what = "does not accept the password" if has_password else "asks for a password"
+    # Words behind "password:" would be taken for one, and masked.
+    words = f" (“{failure.words.strip().rstrip('.')}”)" if failure.words.strip() else ""
+    step = "Check it" if has_password else "Give it"
     return SignInError(
-        _said(failure, "The notebook service asks for a password"),
-        "Give it: `%nb login`, or LABEXT_NB_PASSWORD.",
+        f"The notebook service {what}{words}.", f"{step}: `%nb login`, or LABEXT_NB_PASSWORD."
     )
 
 
