@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from labext import cli
-from labext_magics import jobs, lab
+from labext_magics import jobs, lab, nb
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SETUP = 'python3 -m venv .venv && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
 TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
-MAGICS = {"jobs": jobs.MAGIC, "lab": lab.MAGIC}
+MAGICS = {"jobs": jobs.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
 
 
 def test_the_two_commands_stand_there_as_they_are_run() -> None:
@@ -30,7 +30,7 @@ def test_ci_runs_the_test_command_as_it_stands_there() -> None:
     assert TESTS in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab) [a-z][^`\n]*", README))
+@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab|nb) [a-z][^`\n]*", README))
 def test_every_magic_line_is_known(text: str) -> None:
     name, words = re.match(r"%%?(\w+) (.*)", text).groups()  # type: ignore[union-attr]
     tokens = words.split()
