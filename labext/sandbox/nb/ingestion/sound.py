@@ -108,7 +108,7 @@ def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
     """What is said between pauses, with the second where it ends; None while it is said."""
     pocketsphinx = modules()[1]
     speech = pocketsphinx.Endpointer(sample_rate=RATE)
-    decoder = pocketsphinx.Decoder(samprate=RATE, loglevel="FATAL")
+    decoder = pocketsphinx.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
     begun: float | None = None
     second = 0.0
     for frame in frames:

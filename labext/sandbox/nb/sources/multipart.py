@@ -166,7 +166,7 @@ class _Reader:
             raise faults.invalid("A part of the form has no name.")
         name = options[b"name"].decode(errors="replace")
         if b"filename" in options:
-            self._open(name, options[b"filename"].decode(errors="replace"))
+            self._open(name, _unescaped(options[b"filename"].decode(errors="replace")))
         elif name in self._fields:
             raise faults.invalid(f"The form has the field {name[:50]} twice.")
         elif len(self._fields) >= MOST_FIELDS:
@@ -197,3 +197,8 @@ class _Reader:
 
     def _end(self) -> None:
         self.ended = True
+
+
+def _unescaped(name: str) -> str:
+    """A file's name with the quotes that browsers escape (HTML, Multipart form data)."""
+    return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")

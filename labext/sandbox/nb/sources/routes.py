@@ -27,7 +27,9 @@ _JSON = {
     "content": {"application/json": {"schema": NewSource.model_json_schema()}},
 }
 _FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/octet-stream": {}}, "description": "The file."}
+    200: {"content": {"application/octet-stream": {}}, "description": "The file."},
+    206: {"content": {"application/octet-stream": {}}, "description": "A part of the file."},
+    416: {"content": {"text/plain": {}}, "description": "There is no such part."},
 }
 
 
