@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,9 +16,17 @@ import schemathesis
 
 from labext.sandbox import Sandbox
 from labext.sandbox.database import Database
+from labext.sandbox.folder import write_secret
 from labext.sandbox.nb import limits
+from labext.sandbox.nb.app import service
+from labext.sandbox.nb.seed import password_file
 from labext.sandbox.nb.store import Limit
+from labext.sandbox.queue import Base as QueueBase
+from labext.sandbox.queue import Queue
+from labext.sandbox.service import Options, Site
+from labext.sandbox.signing import Signer
 
+PASSWORD = "a-password-of-tests"
 SERVICE = "labext.sandbox.nb.app:service"
 
 
@@ -120,8 +129,8 @@ def sentence(response: requests.Response, status: int = 400) -> str:
 class Back:
     """What whoever runs the service may change: limits, in its database."""
 
-    def __init__(self, box: Sandbox) -> None:
-        self.path = box.data_dir / "sandbox.sqlite"
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
@@ -148,6 +157,7 @@ class Kit:
     """The helpers of this folder, which tests get as a fixture."""
 
     Api, Back, Description = Api, Back, Description
+    PASSWORD = PASSWORD
     name = staticmethod(new_name)
     sentence = staticmethod(sentence)
 
@@ -156,6 +166,35 @@ class Kit:
         """The service of a sandbox, by its own password."""
         base = box.nb.base_url
         return Api(base, box.nb.password, Description(base.removesuffix("/api")))
+
+
+@pytest.fixture(scope="module")
+def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
+    """Make a site with the password `PASSWORD`, whose tasks nobody runs."""
+    made: list[Site] = []
+
+    def make(rate: Literal["named", "off"] = "off") -> Site:
+        folder = tmp_path_factory.mktemp("site")
+        site = Site(
+            folder=folder,
+            secrets=folder,
+            database=Database.at(folder / "sandbox.sqlite"),
+            queue=Queue(),
+            signer=Signer("a key of this test"),
+            origins={"nb": "http://127.0.0.1:1"},
+            options=Options(rate=rate),
+        )
+        made.append(site)
+        write_secret(password_file(site), PASSWORD)
+        site.database.create(QueueBase.metadata, service.metadata)
+        for kind in service.kinds(site):
+            site.queue.add(kind)
+        service.seed(site)
+        return site
+
+    yield make
+    for site in made:
+        site.database.close()
 
 
 @pytest.fixture(scope="session")
@@ -185,4 +224,4 @@ def api(box: Sandbox) -> Api:
 
 @pytest.fixture(scope="session")
 def back(box: Sandbox) -> Back:
-    return Back(box)
+    return Back(box.data_dir / "sandbox.sqlite")

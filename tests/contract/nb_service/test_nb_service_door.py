@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+from starlette.testclient import TestClient
+
+from labext.sandbox.nb.app import service
 
 OPEN = ["/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"]
 CLOSED = [
@@ -248,15 +251,27 @@ def test_the_pages_have_all_they_need_from_the_service(api, path) -> None:
     assert not re.search(r"https?://", page.headers["Content-Security-Policy"])
 
 
-def test_a_flood_is_slowed_down_and_guesses_by_themselves(new_box, kit) -> None:
-    box = new_box(rate="named")
-    back, api = kit.Back(box), kit.api(box)
-    other = kit.Api(api.base, "wrong", kit.Description(api.root))
-    with back.limit("requests", 3):
-        assert [other.get("notebooks").status_code for _ in range(4)] == [401, 401, 401, 429]
-        answers = [api.get("notebooks") for _ in range(4)]
+def test_a_flood_is_slowed_down_and_guesses_by_themselves(in_process, kit) -> None:
+    site = in_process(rate="named")
+    client = TestClient(service.apps(site)["nb"])
+
+    def ask(password: str, path: str = "/api/notebooks") -> Any:
+        return client.get(path, headers={"Authorization": f"Bearer {password}"})
+
+    with kit.Back(site.folder / "sandbox.sqlite").limit("requests", 3):
+        assert [ask("wrong").status_code for _ in range(4)] == [401, 401, 401, 429]
+        answers = [ask(kit.PASSWORD) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         kit.sentence(answers[-1], 429)
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
-        assert api.get(f"{api.root}/health").status_code == 200
-    assert api.get("notebooks").status_code == 200
+        assert ask(kit.PASSWORD, "/health").status_code == 200
+    assert ask(kit.PASSWORD).status_code == 200
+
+
+def test_without_rate_limits_there_is_no_flood(in_process, kit) -> None:
+    site = in_process(rate="off")
+    client = TestClient(service.apps(site)["nb"])
+    headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
+    with kit.Back(site.folder / "sandbox.sqlite").limit("requests", 1):
+        asked = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
+    assert asked == [200, 200, 200]
