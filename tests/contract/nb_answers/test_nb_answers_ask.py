@@ -194,6 +194,7 @@ def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
         {},
         {"question": "  "},
         {"question": 3},
+        {"question": "x" * 20_001},
         {"question": WHY, "limit": 0},
         {"question": WHY, "limit": 1001},
         {"question": WHY, "min_similarity": 1.1},

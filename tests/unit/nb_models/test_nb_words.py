@@ -55,6 +55,21 @@ def test_sentences_leave_no_letter_out(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["." * 100_000, "a. " * 40_000, "\n" * 100_000, "#" * 100_000, "x" * 100_000]
+)
+def test_a_text_that_is_made_to_take_long_does_not(text: str) -> None:
+    assert all(sentence in text for sentence in set(words.sentences(text)))
+
+
+def test_sentences_of_other_scripts_need_no_blank() -> None:
+    assert words.sentences("細胞は増える。なぜ？砂糖だ。") == [
+        "細胞は増える。",
+        "なぜ？",
+        "砂糖だ。",
+    ]
+
+
+@pytest.mark.parametrize(
     "forms",
     [
         "induced induces induction inducing inductions",

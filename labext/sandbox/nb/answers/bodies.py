@@ -8,23 +8,37 @@ from pydantic import Field
 
 from labext.sandbox.nb.bodies import Body, Content, Identifier, Identifiers, Record
 
+LONGEST_QUESTION = 20_000
+"""Characters."""
+
+_MODEL = "The identifier of a model; by default that of the slot `chat`."
+
 
 class Question(Body):
-    """A question to the knowledge base; the models are those of the slot `chat` unless named."""
+    """A question to the knowledge base, which models it is answered by, and from what.
 
-    question: Content = Field(examples=["Why is glucose added to the uninduced culture?"])
-    strategy_model: Identifier | None = None
-    answer_model: Identifier | None = None
-    final_answer_model: Identifier | None = None
-    model_override: Identifier | None = None
-    """Of all three, unless one is named itself."""
+    Where only one of `source_ids` and `note_ids` is given, nothing of the other kind is found.
+    """
+
+    question: Content = Field(
+        max_length=LONGEST_QUESTION, examples=["Why is glucose added to the uninduced culture?"]
+    )
+    strategy_model: Identifier | None = Field(None, description=_MODEL)
+    answer_model: Identifier | None = Field(None, description=_MODEL)
+    final_answer_model: Identifier | None = Field(None, description=_MODEL)
+    model_override: Identifier | None = Field(
+        None, description="Of all three steps, unless a step's own is named."
+    )
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None
     include_sources: bool | None = None
     include_notes: bool | None = None
-    limit: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Passages that each search of the strategy finds, at most."""
-    min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="Passages that each search finds, at most: 10 if left out."
+    )
+    min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None, description="Of every passage; if left out, shared words are reason enough."
+    )
 
 
 class CitationRecord(Record):

@@ -18,7 +18,7 @@ LONGEST_QUOTE = 600
 """Characters; a longer sentence, such as a table without full stops, is cut between words."""
 
 _LISTED = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_MARK = re.compile(r"\[+\s*((?:source|note)\s*:[^\[\]\n]{1,400})\]+")
+_MARK = re.compile(r"\[{1,2}\s*((?:source|note)\s*:[^\[\]\n]{1,400})\]{1,2}")
 _NAME = re.compile(r"((?:source|note):\w+)(?:#(\d{1,18}))?")
 
 

@@ -9,14 +9,18 @@ from pydantic import Field
 from labext.sandbox.nb.answers.bodies import CitationRecord
 from labext.sandbox.nb.bodies import Body, Content, Identifier, Identifiers, Line, Record
 
+LONGEST_MESSAGE = 100_000
+"""Characters."""
+
 
 class NewSession(Body):
     """Which notebook a new session is about."""
 
     notebook_id: Identifier
     title: Line | None = Field(None, examples=["Induction"])
-    model_override: Identifier | None = None
-    """The model that answers, in place of the slot `chat`'s."""
+    model_override: Identifier | None = Field(
+        None, description="The model that answers, in place of the slot `chat`'s."
+    )
 
 
 class ChangedSession(Body):
@@ -39,7 +43,7 @@ class NewMessage(Body):
     """What a human says; `model_override` goes before the session's."""
 
     session_id: Identifier
-    message: Content = Field(examples=["What should I vary first?"])
+    message: Content = Field(max_length=LONGEST_MESSAGE, examples=["What should I vary first?"])
     context: Selection | None = None
     model_override: Identifier | None = None
 

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import faults, limits
+from labext.sandbox.nb import faults
 from labext.sandbox.nb.answers.choosing import writer
 from labext.sandbox.nb.answers.citations import Answer
 from labext.sandbox.nb.answers.writing import Said, meant
@@ -46,14 +46,13 @@ def talk(site: Site, index: Index, said: NewMessage, line: Line) -> dict[str, An
     """Have a message answered; all messages of the session then.
 
     Raises:
-        HTTPException: 404, there is no such session or model; 413, the message is too long; 422, no
-            model is set, or it can't chat; 502, the model's server failed.
+        HTTPException: 404, there is no such session or model; 422, no model is set, or it can't
+            chat; 502, the model's server failed.
         HungUp: nobody waits any more.
     """
     line.check()
     asked = time.time()
     with site.database.read() as session:
-        limits.check_text(session, said.message)
         found = session_of(session, said.session_id)
         model = _model(session, found, said.model_override)
         history = [Said(m.kind == HUMAN, m.content) for m in messages_of(session, found.id)]

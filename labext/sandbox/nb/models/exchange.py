@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 import requests
@@ -29,6 +30,7 @@ LARGEST = 64 << 20
 """Bytes of an answer that are read."""
 
 _LONGEST_WORDS = 300
+_HERE = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | No
     line = line or Line()
     line.check()
     with _session(line) as session:
+        # A proxy of the environment has nothing to do with this machine.
+        session.trust_env = urlsplit(provider.base_url).hostname not in _HERE
         try:
             with session.post(
                 f"{provider.base_url}{path}",

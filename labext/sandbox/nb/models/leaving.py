@@ -60,6 +60,7 @@ async def while_there(request: Request, line: Line, work: Awaitable[T]) -> T:
         raise faults.invalid("The client has left.") from None
     finally:
         watching.cancel()
+        line.hang_up()  # the service may be stopping
 
 
 async def _hang_up_at_end(request: Request, line: Line) -> None:

@@ -18,6 +18,9 @@ _ASK = "Give this text a title of at most eight words. Answer with the title alo
 _READ = 8000
 """Characters that a model is given."""
 
+_LOOKED_AT = 200_000
+"""Characters of a text that the built-in model looks at."""
+
 
 def title_of(site: Site, content: str) -> str:
     """A title of at most `LONGEST` characters, made from what a text says.
@@ -32,7 +35,7 @@ def title_of(site: Site, content: str) -> str:
             asked = f"{_ASK}\n\n{content[:_READ]}"
             said = chatting.reply(site, model, [{"role": "user", "content": asked}])
             return shortened(said.strip("\"'“”*# \n"))
-    return shortened(_words_of(content))
+    return shortened(_words_of(content[:_LOOKED_AT]))
 
 
 def shortened(text: str) -> str:

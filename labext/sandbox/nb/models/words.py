@@ -34,13 +34,17 @@ _STOPS = frozenset(_COMMON.split())
 
 _BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]))")
 _HEADING = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$")
-_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)")
+# Each begins at the first of its signs and gives none back: a million full stops cost no more.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+")
 _WORD = re.compile(r"\w[\w'’\-]*")
 _ENDINGS = (
     *("ization", "isation", "ations", "ation", "ings", "ing", "ions", "ion", "ments", "ment"),
     *("edly", "ally", "ies", "ied", "ly", "es", "ed", "s"),
 )
 _SHORTEST_STEM = 3
+
+_NEAR = 60
+"""Characters around a full stop that tell whether it ends a sentence."""
 
 
 def sentences(text: str) -> list[str]:
@@ -106,10 +110,10 @@ def _whole(piece: str) -> Iterator[str]:
 
 def _ends(block: str, start: int, end: re.Match[str]) -> bool:
     """Whether a full stop ends a sentence: `Fig. 2` and `E. coli` are within one."""
-    after = block[end.end() :].lstrip()
-    if not after or end.group()[0] in "!?…":
+    after = block[end.end() : end.end() + _NEAR].lstrip()
+    if not after or end.group()[0] != ".":
         return True
-    before = block[start : end.start()].split()
+    before = block[max(start, end.start() - _NEAR) : end.start()].split()
     last = before[-1].lstrip("([\"'“‘").lower() if before else ""
     if last in _BEFORE_NAMES or (len(last) == 1 and last.isalpha()) or after[0].islower():
         return False
