@@ -64,11 +64,18 @@ class Chat(Group):
     ) -> Record:
         """Change a session; what is None stays. Return its record.
 
+        Args:
+            session: which one.
+            title: its new title.
+            model_override: the identifier of the model that replies from now on; an empty one is
+                the default again.
+
         Raises:
             InputError: nothing is to be changed.
         """
-        given = {"title": title, "model_override": model_override}
-        changes = {key: value for key, value in given.items() if value is not None}
+        changes: dict[str, str | None] = {} if title is None else {"title": title}
+        if model_override is not None:
+            changes["model_override"] = model_override or None
         if not changes:
             raise InputError("Nothing of the session is to be changed.", UNCHANGED)
         return self._wire.run(self._dialect.change_session(self.find(session), changes))
