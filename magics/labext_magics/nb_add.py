@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from labext.errors import InputError
 from labext_magics import kinds, nb_keeping, nb_options, nb_scope
@@ -80,10 +81,24 @@ def _items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
     found: list[Path | str] = []
     for each in what:
         if "://" in each:
-            found.append(adding.checked_url(each))
+            found.append(_url(each))
         else:
             found += [adding.checked_file(path) for path in _paths(each)]
-    return list(dict.fromkeys([*found, *map(adding.checked_url, urls)]))
+    return list(dict.fromkeys([*found, *map(_url, urls)]))
+
+
+def _url(typed: str) -> str:
+    from labext.nb import adding
+
+    address = adding.checked_url(typed)
+    parts = urlsplit(address)
+    if parts.username or parts.password:
+        raise InputError(
+            "This line has an address with a user or a password, and a line is kept in the "
+            "notebook: it was not used.",
+            "Download the page yourself, and add the file.",
+        )
+    return address
 
 
 def _paths(typed: str) -> list[Path]:

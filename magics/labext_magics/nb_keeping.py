@@ -61,14 +61,12 @@ def files(
     new = [item for item in items if item not in found]
     added = _sent(call, into, new, title, given) if new else {}
     told = {
-        f"added to {into.name}": added,
         f"in {into.name} already, and processed again": again,
         f"in {into.name} already, and kept": kept,
     }
     for what, records in told.items():
         if records:
-            names = wording.listed(map(_title, records.values()))
-            output.say(f"{names} {'is' if len(records) == 1 else 'are'} {what}.")
+            output.say(f"{_are(list(records.values()))} {what}.")
     records = {**kept, **again, **added}
     return [records[item] for item in items]
 
@@ -108,7 +106,12 @@ def _sent(
             added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
         else:
             added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
+        transfer.end(f"{_are(added)} added to {into.name}.")
     return dict(zip(new, added, strict=True))
+
+
+def _are(records: Sequence[Record]) -> str:
+    return f"{wording.listed(map(_title, records))} {'is' if len(records) == 1 else 'are'}"
 
 
 def _title(record: Record) -> str:

@@ -89,7 +89,8 @@ def _kept(
 
     Raises ConflictError for another one of the same title: by it neither could be named.
     """
-    there = call.nb.notes.list(notebook=notebook).to_dict("records")
+    found = call.nb.notes.list(notebook)
+    there = found.astype(object).where(found.notna(), None).to_dict("records")
     for record in there:
         same = (record["content"] or "").strip() == content and record["note_type"] == kind
         if same and title in (None, record["title"]):

@@ -44,7 +44,12 @@ def chat(
 
     text = nb_scope.text_of(call, message, "message", "%nb chat")
     about = nb_scope.notebook_of(call, notebook)
-    given = nb_scope.looked_at(sources, notes, no_sources, no_notes)
+    given = nb_scope.looked_at(
+        [call.nb.sources.find(each, about.id) for each in sources],
+        [call.nb.notes.find(each, about.id) for each in notes],
+        no_sources,
+        no_notes,
+    )
     chosen = _session(call, about, text, session=session, new=new, title=title)
     reply = call.nb.chat.execute(chosen, text, model_override=model_override, **given)
     return labext_widgets.answered(reply)

@@ -90,6 +90,12 @@ def test_the_notebooks_are_found_in_the_checkout() -> None:
     assert (examples.source() / "data").is_dir()
 
 
+def test_all_that_the_notebooks_read_goes_along() -> None:
+    folder = examples.source()
+    read = {f"data/{path.name}" for path in (folder / "data").iterdir()}
+    assert read <= set(examples.files(folder))
+
+
 def test_no_notebooks_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "__file__", str(tmp_path / "labext" / "examples.py"))
     with pytest.raises(SetupError, match="not part of this installation"):

@@ -89,6 +89,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     (f"%nb login --password {KEY}", InputError, "it was not used"),
     (f"%nb sources --api-key {KEY}", InputError, "it was not used"),
     (f"%nb connect http://user:{KEY}@localhost/api", InputError, "it was not used"),
+    (f"%nb add https://user:{KEY}@example.org/x", InputError, "it was not used"),
 ]
 
 
