@@ -132,7 +132,7 @@ def made(fields: Fields, values: Mapping[str, Any]) -> Record:
     record = {name: values.get(name) for name in fields}
     for name in _WORDS & record.keys():
         told = record[name]
-        if isinstance(told, str):
+        if told and isinstance(told, str):
             record[name] = mask(told)
     return record
 

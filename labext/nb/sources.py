@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext.nb import adding, watching
+from labext.nb import adding, waiting, watching
 from labext.nb.group import UNCHANGED, Group
 from labext.nb.listing import all_sources
 from labext.nb.records import Record
@@ -257,8 +257,8 @@ class Sources(Group):
         from labext.nb.rowviews import sources as shown
 
         found = self._titles.several("source", sources)
-        watching.wait(watching.watch(self._wire, self._dialect, found), timeout)
-        return shown(watching.looked_up(self._wire, self._dialect, found))
+        waiting.wait(watching.watch(self._wire, self._dialect, found), timeout)
+        return shown(waiting.looked_up(self._wire, self._dialect, found))
 
     def _given(
         self, notebook: str | None, title: str | None, topic: str | None, process_async: bool

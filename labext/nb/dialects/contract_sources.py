@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError
@@ -182,7 +182,7 @@ def _source(answer: Mapping[str, Any], fields: Fields = SOURCE) -> Record:
     asset = answer.get("asset")
     told = asset if isinstance(asset, Mapping) else {}
     file = told.get("file_path")
-    named = PurePosixPath(file).name if isinstance(file, str) else None
+    named = file.rpartition("/")[2] if isinstance(file, str) else None
     return records.thing(
         fields, {**answer, "file_name": named, "url": told.get("url")}, "the source"
     )

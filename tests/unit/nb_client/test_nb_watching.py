@@ -15,7 +15,7 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.nb import watching
+from labext.nb import waiting, watching
 from labext.nb.dialects.contract import Contract
 from labext.nb.listing import all_sources
 from labext.nb.watching import Ingestion, SourceRow
@@ -176,7 +176,7 @@ def row(title: str, status: str, **fields: Any) -> SourceRow:
 
 
 def waited(*rows: SourceRow, outcome: Outcome | None = None, timeout: float | None = 5) -> None:
-    watching.wait(iter([Ingestion(rows, 5.0, outcome)]), timeout)
+    waiting.wait(iter([Ingestion(rows, 5.0, outcome)]), timeout)
 
 
 def test_waiting_tells_what_failed_and_what_stands_still() -> None:
