@@ -58,7 +58,7 @@ def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.
     """Stop the sandbox and delete all that it keeps; a preview returns what would go."""
     sandbox = _sandbox(data_dir)
     found = sandbox.status()
-    would_go = [f"every job, file, sequence and key of the sandbox in {found.data_dir}"]
+    would_go = [f"every job, file, sequence, notebook and key of the sandbox in {found.data_dir}"]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return _frame(found)
     output.say(
