@@ -51,7 +51,7 @@ class Scope:
         """The same as a WHERE about the column of the parent's identifier."""
         if self.only is not None:
             # As one value: there may be more identifiers than a statement may have values.
-            among = func.json_each(orjson.dumps(sorted(self.only)).decode()).table_valued("value")
+            among = func.json_each(orjson.dumps(list(self.only)).decode()).table_valued("value")
             return [parent_id.in_(select(among.c.value))]
         if len(self.kinds) == 2:
             return []
