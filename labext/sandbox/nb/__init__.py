@@ -30,10 +30,58 @@ The description that `/docs` shows is made from the routes, so each says all the
 - Query parameters are annotated arguments: `limit: Annotated[int, Query(ge=1, le=1000)] = 50`.
 - The answer is made by `json_answer` and described by `response_model=`, a `Record`: nothing is
   validated or serialised twice. Times are `calls.moment(seconds)`.
-- The docstring's first line is the operation's summary in `/docs`. `tags` and the refusals that
+- The docstring's first sentence is the operation's summary in `/docs`. `tags` and the refusals that
   every route may answer are given where `app` includes the router.
 - A route is a plain function unless it streams: it runs beside the event loop. The password is
   checked, and the body bounded, before the first byte of a body is read.
 - A route that reads a form or a stream itself takes `request: Request`, is `async`, and describes
   its body by `openapi_extra={"requestBody": …}`.
+
+What the contract leaves open, and what is answered
+---------------------------------------------------
+Where real services (section nb of its notes) show something, that is followed.
+
+===========================  =====================================================================
+left open                    answered
+===========================  =====================================================================
+the password's scheme        `Authorization: Bearer …`; a 401 has `WWW-Authenticate: Bearer`
+what needs the password      all but the seven open routes and what `/docs` and `/redoc` load: an
+                             unknown path too, which is a 404 only for those who have it
+no password configured       no authentication at all, whatever is sent; `/api/auth/status` says so
+rate limiting                with `--rate named` 1,000 requests in any 10 s, then 429 with
+                             Retry-After; wrong passwords are counted apart, open routes never
+sizes                        a body, file or text over its limit: 413 `{detail}`; `limits.LIMITS`
+statuses of success          200, also for what is made; 206 for a part of an original file
+wrong path, method           404, 405 `{detail}`; a slash at the end is another path
+invalid input                400, always, with the first fault in one sentence: also a type, a
+                             missing field, broken JSON, a body that is not sent as JSON
+types in a JSON body         as they stand: `"yes"` is no boolean and `"5"` no number
+unknown fields, parameters   ignored
+null                         as if left out, but where it means something (`model_override`)
+identifiers                  `<table>:` and 20 letters or digits; what can be none (control
+                             characters, over 100 characters) is a 400, all else a 404
+names, titles, topics        one line of at most 500 characters, without control characters, its
+                             blanks at both ends taken off; two things may have one name
+texts                        any but NUL and halves of surrogate pairs
+times                        ISO 8601 in UTC with `Z`, to the millisecond
+`order_by`                   `updated_at`, `created_at`, `name` (sources: `title`), perhaps a blank
+                             with `asc` or `desc`; times go down by themselves, names up, without
+                             regard to case; else 400
+`updated_at`                 of the last change to the thing itself: what is put into a notebook
+                             doesn't change it, nor does an empty change
+page sizes                   sources 50 of at most 1,000; notebooks and notes are never cut
+linking                      idempotent both ways; 404 for a notebook or source that isn't there
+deleting a notebook          takes its notes and sessions along, and with `delete_sources` the
+                             sources of no other notebook; `delete-preview` counts the same way:
+                             `note_count`, `exclusive_source_count`, `shared_source_count`,
+                             `session_count`; without `delete_sources` sources are left unlinked
+notes                        the content is required, the type is `human` if left out, a notebook is
+                             not needed; lists have the contents, the last changed first
+an AI note without a title   gets one when it is made, of at most 80 characters; a change that takes
+                             the title away leaves it without
+searching notes              found by their words with the answer that made or changed them; vectors
+                             are made by the first search that needs them
+`/api/config`                `version`, `latestVersion` and `hasUpdate` (never: it asks nobody),
+                             `dbStatus` `online` or `offline`
+===========================  =====================================================================
 """

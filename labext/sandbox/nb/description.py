@@ -1,17 +1,17 @@
 """The service's OpenAPI description, which `/openapi.json` hands out and `/docs` shows.
 
 FastAPI makes it from the routes; what it can't know is added: how the password is sent, what a
-group is about, and of an operation's docstring the first line as its summary.
+group is about, and of an operation's docstring the first sentence as its summary.
 """
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-import labext
 from labext.sandbox.nb.bodies import Refusal
 from labext.sandbox.nb.gate import OPEN
 
@@ -38,7 +38,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 TAGS = {
     "notebooks": "What groups sources and notes.",
-    "sources": "Research material: files, pages and texts, processed one after the other.",
+    "sources": "Research material: files, pages and texts, processed in the background.",
     "notes": "What people and models write.",
     "chat": "Conversations about a notebook.",
     "search": "Passages by their words or their meaning, and answers with citations.",
@@ -69,7 +69,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
     found = get_openapi(
         title=app.title,
-        version=labext.__version__,
+        version=version("labext-jupyter"),
         description=ABOUT,
         routes=app.routes,
         tags=tags,
@@ -89,7 +89,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
 
 
 def _summarise(operation: dict[str, Any]) -> None:
-    first, _, rest = operation.pop("description", "").partition("\n\n")
-    operation["summary"] = " ".join(first.split()).rstrip(".")
-    if rest.strip():
-        operation["description"] = rest.strip()
+    first, _, rest = " ".join(operation.pop("description", "").split()).partition(". ")
+    operation["summary"] = first.rstrip(".")
+    if rest:
+        operation["description"] = rest

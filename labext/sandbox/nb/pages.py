@@ -6,6 +6,7 @@ policy in each page's header keeps it from asking any other server for anything.
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.staticfiles import StaticFiles
 
-import labext
 from labext.sandbox.nb import settings
 from labext.sandbox.nb.bodies import Done, Record
 from labext.sandbox.nb.calls import SiteOf, json_answer
@@ -85,9 +85,8 @@ def get_config(site: SiteOf) -> Response:
         database = "online"
     except SQLAlchemyError:
         database = "offline"
-    version = labext.__version__
-    told = {"version": version, "latestVersion": None, "hasUpdate": False, "dbStatus": database}
-    return json_answer(told)
+    told = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
+    return json_answer(told | {"dbStatus": database})
 
 
 @api.get("/docs", include_in_schema=False)
@@ -100,7 +99,7 @@ def get_docs() -> HTMLResponse:
             swagger_js_url=f"{ASSETS}/swagger-ui-bundle.js",
             swagger_css_url=f"{ASSETS}/swagger-ui.css",
             swagger_favicon_url=FAVICON,
-            swagger_ui_parameters={"validatorUrl": None, "persistAuthorization": True},
+            swagger_ui_parameters={"validatorUrl": None},
         )
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select
@@ -13,8 +14,8 @@ from labext.sandbox.nb.calls import moment
 from labext.sandbox.nb.models.titles import title_of
 from labext.sandbox.nb.notebooks import finding as notebooks
 from labext.sandbox.nb.notes.bodies import ChangedNote, NewNote
-from labext.sandbox.nb.search import index
-from labext.sandbox.nb.search.passages import pieces
+from labext.sandbox.nb.search import index, renewal, spaces
+from labext.sandbox.nb.search.passages import Piece, pieces
 from labext.sandbox.nb.store import Note
 from labext.sandbox.service import Site
 
@@ -70,7 +71,7 @@ def make(site: Site, wanted: NewNote) -> dict[str, Any]:
         _check(session, wanted.notebook_id)
         session.add(made)
         session.flush()
-        index.put(session, made.id, title or "", parts)
+        _put(session, site, made, parts)
     return _record(made)
 
 
@@ -93,7 +94,7 @@ def change(site: Site, identifier: str, wanted: ChangedNote) -> dict[str, Any]:
         if wanted.model_dump(exclude_none=True):
             found.updated = time.time()
         if parts is not None:
-            index.put(session, identifier, found.title or "", parts)
+            _put(session, site, found, parts)
         elif wanted.title is not None:
             index.retitle(session, identifier, found.title or "")
     return _record(found)
@@ -108,6 +109,13 @@ def delete(site: Site, identifier: str) -> None:
     with site.database.write() as session:
         session.delete(_note(session, identifier))
         index.remove(session, [identifier])
+
+
+def _put(session: Session, site: Site, note: Note, parts: Sequence[Piece]) -> None:
+    """Let a note be found by these parts from now on."""
+    index.put(session, note.id, note.title or "", parts)
+    if len(parts) > spaces.AT_ONCE:
+        renewal.renew(session, site)  # no search should have to wait for so many vectors
 
 
 def _check(session: Session, notebook_id: str | None, content: str = "") -> None:
