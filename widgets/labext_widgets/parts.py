@@ -39,10 +39,11 @@ def failures(parts: Sequence[Part]) -> list[str]:
 
 def _row(part: Part) -> str:
     tint = STATES.get(part.state, NEUTRAL)
-    mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 1em;{colour('color', *tint)}")
-    name = span(escape(part.name), "overflow-wrap:anywhere;overflow-wrap:break-word;min-width:0")
+    mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 14px;{colour('color', *tint)}")
+    name = span(escape(part.name), "overflow-wrap:break-word;min-width:0")
     told = span(escape(_told(part)), f"margin-left:auto;{MUTED}")
-    row = div(f"{mark} {name} {told}", "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px")
+    wide = "flex:1 1 0;min-width:0;display:flex;flex-wrap:wrap;gap:0 8px"
+    row = div(f"{mark} {div(f'{name} {told}', wide)}", "display:flex;gap:0 6px")
     return row + _reason(part) if part.reason else row
 
 
@@ -58,7 +59,7 @@ def _reason(part: Part) -> str:
     line = f"border-left:3px solid {tint[1]};{colour('border-left-color', *tint)}"
     return div(
         escape(part.reason),
-        f"margin:0 0 4px 1.5em;padding:0 8px;{line};overflow-wrap:break-word",
+        f"margin:0 0 4px 20px;padding:0 8px;{line};overflow-wrap:break-word",
     )
 
 

@@ -60,12 +60,13 @@ def _coming(told: Told, live: bool) -> list[str]:
         drawn, found = _text(text, citations, live, len(cited))
         cited += found
         rows.append(div(drawn, _SIDE))
+    rows.append(_list(cited))
     if told.broken:
         rows.append(div(escape(words.broken(told)), f"margin:6px 0;padding:2px 8px;{_BAD}"))
     else:
         dot = span("●", colour("color", "brand-color1", "#1976d2"))
         rows.append(f'<span class="labext-now">{dot} {span(escape(_now(told)), MUTED)}</span>')
-    return [*rows, _list(cited)]
+    return rows
 
 
 def _whole(told: Told, answer: Answer, live: bool) -> list[str]:

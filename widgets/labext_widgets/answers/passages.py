@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AROUND = 1500
 """Characters at most of the passage on each side of the quote."""
 
-_MARK = "background-color:rgba(255,202,40,0.4);color:inherit;border-radius:2px"
+_MARK = "background-color:#ffe082;color:#212121;border-radius:2px"  # in both themes
 _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 

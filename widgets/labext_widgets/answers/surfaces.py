@@ -14,7 +14,10 @@ from labext_widgets.front import FrontEnd
 from labext_widgets.markup import UNTYPESET
 
 SAVED = 2.0
-"""Seconds at least between two saved pictures while an answer comes."""
+"""Seconds at least between two saved pictures while an answer comes.
+
+In the first seconds there is no such limit: the live view may not be on the page yet.
+"""
 
 
 class Surface(Protocol):
@@ -78,7 +81,7 @@ class Picture:
         self._clock = clock
         self._placeholder: Any = None
         self._live = False
-        self._saved = float("-inf")
+        self._opened = self._saved = float("-inf")
 
     def show(self, told: Told) -> None:
         """Draw what has come so far."""
@@ -93,8 +96,9 @@ class Picture:
             self._open(told)
             return
         self._placeholder.set_state(drawing.live(told))
-        if over or not self._live or self._clock() - self._saved >= SAVED:
-            self._saved = self._clock()
+        now = self._clock()
+        if over or not self._live or now - self._opened < SAVED or now - self._saved >= SAVED:
+            self._saved = now
             self._placeholder.update(drawing.html(told), words.text(told))
 
     def _open(self, told: Told) -> None:
@@ -102,4 +106,4 @@ class Picture:
 
         self._placeholder = Placeholder(drawing.html(told), words.text(told))
         self._live = self._placeholder.live("answer", drawing.live(told))
-        self._saved = self._clock()
+        self._opened = self._saved = self._clock()

@@ -1,0 +1,79 @@
+"""First words of an answer on screen: 100 ms after the server has sent them is the aim.
+
+A service on loopback stamps what it sends; JupyterLab in Chromium stamps what has been painted.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "support"))
+
+from notebook_page import NotebookPage
+from own_server import jupyter_server, until
+from streaming import ASK, WORDS, Streaming, streaming
+
+ANSWERS, WORDS_EACH, PAUSE = 4, 10, 0.25
+
+
+def test_words_on_screen(
+    benchmark: Any, figure: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    if not benchmark.enabled:
+        pytest.skip("measured with --benchmark-only; that it works is tested in tests/browser")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with (
+        streaming() as service,
+        jupyter_server(tmp_path) as server,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        ) as browser,
+    ):
+        nb = NotebookPage(server, browser, "answer").write(ASK.format(url=service.url)).open()
+        nb.page.evaluate(WORDS)
+        delays = benchmark.pedantic(
+            lambda: [measured(nb, service, n) for n in range(ANSWERS)], rounds=1, iterations=1
+        )
+        nb.close()
+        server.stop_kernels()
+    very_first, *firsts = [each[0] for each in delays]
+    others = [delay for each in delays for delay in each[1:]]
+    benchmark.extra_info["first_ms"] = firsts
+    figure(
+        "words of an answer on screen after they were sent, of 100 ms",
+        f"the first words {statistics.median(firsts):.0f} ms (at most {max(firsts):.0f}), "
+        f"further ones {statistics.median(others):.0f} ms (at most {max(others):.0f}); "
+        f"while the page still loads its widgets {very_first:.0f} ms",
+    )
+
+
+def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
+    """Ask, send partial answers one by one; return how long each took to the screen, in ms."""
+    sent = len(service.sent)
+    words = [f"word{answer * WORDS_EACH + i}" for i in range(WORDS_EACH)]
+    nb.run(0)
+    nb.says("Asking…")
+    for word in words:
+        service.say(type="answer", content=f"It is {word}.", citations=[])
+        time.sleep(PAUSE)
+    seen: dict[str, float] = until(
+        lambda: words[-1] in (found := nb.page.evaluate("() => window.seenAt")) and found
+    )
+    service.say(type="final_answer", content="All is said.", citations=[])
+    nb.says("All is said.")
+    service.say(type="complete", final_answer="All is said.", citations=[])
+    nb.idle()
+    return [seen[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]

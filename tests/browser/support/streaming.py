@@ -1,0 +1,91 @@
+"""A notebook service that answers one question as the test tells it to, and knows when it did."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+ASK = """import labext_widgets
+from labext import NotebookClient
+nb = NotebookClient({url!r})
+question = "Why is glucose added to the uninduced culture?"
+seen = labext_widgets.answer(nb.ask_stream(question), question=question)
+seen
+"""
+WORDS = """window.seenAt = {};
+const seek = () => {
+  const text = document.querySelector(".jp-Notebook")?.innerText ?? "";
+  for (const word of text.match(/word\\d+/g) ?? []) {
+    window.seenAt[word] ??= performance.timeOrigin + performance.now();
+  }
+};
+new MutationObserver(() => requestAnimationFrame(() => setTimeout(seek)))
+  .observe(document.body, { childList: true, subtree: true, characterData: true });
+"""
+"""Notes for every `word7` when it is on the page and painted, in milliseconds since 1970."""
+
+
+class Streaming:
+    """The service; `say` sends an event to whoever has asked.
+
+    Attributes:
+        url: its address.
+        sent: when each event was sent, in milliseconds since 1970.
+    """
+
+    def __init__(self) -> None:
+        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self.url = ""
+        self.sent: list[float] = []
+
+    def say(self, **event: Any) -> None:
+        """Send an event."""
+        self._events.put(event)
+
+    def hang_up(self) -> None:
+        """End the stream, whatever has been said."""
+        self._events.put(None)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Yield what is said until the stream is to end."""
+        while (event := self._events.get(timeout=60)) is not None:
+            yield event
+            if event["type"] in ("complete", "error"):
+                return
+
+
+@contextmanager
+def streaming() -> Iterator[Streaming]:
+    """Serve on loopback."""
+    service = Streaming()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for event in service.events():
+                service.sent.append(time.time() * 1000)
+                self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
+                self.wfile.flush()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    service.url = f"http://127.0.0.1:{server.server_address[1]}/api"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield service
+    service.hang_up()
+    server.shutdown()
+    server.server_close()
+    thread.join()

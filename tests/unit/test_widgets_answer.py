@@ -1,0 +1,392 @@
+"""Answers as they come, with their citations: on each kind of front end, and hostile ones."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labext_widgets
+from labext.errors import ServiceError, UnreachableError, WatchInterrupted
+from labext.nb.answers import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
+from labext.redaction import MASK
+from labext_widgets import placeholder
+from labext_widgets.answers import drawing, markdown, passages, stream, surfaces, view
+from labext_widgets.answers.marks import numbered, replaced
+from labext_widgets.answers.told import Told
+from labext_widgets.front import FrontEnd
+
+QUESTION = "Why is glucose added?"
+QUOTE = "Glucose lowers cAMP."
+PAPER = Citation("source:a1", "paper.pdf", QUOTE, f"In E. coli. {QUOTE} So it is.", 3)
+LEAKS = Citation("source:a1", "paper.pdf", "Leaks cost yield.", "Leaks cost yield.", 4)
+PLAN = Citation("note:b2", "Plan", "Vary arabinose.", "Vary arabinose.")
+ANSWER = Answer(f"{QUOTE} [source:a1]\n\n- Then vary it. [note:b2]", (PAPER, PLAN), QUESTION)
+STRATEGY = Strategy("Two ways lead there.", (Search("cAMP"), Search("leaks")))
+PARTIAL = Partial(f"{QUOTE} [source:a1]", (PAPER,))
+EVENTS = [STRATEGY, PARTIAL, Final(ANSWER)]
+KEY = "sk-proj-12345678901234567890"
+
+
+def shown_as(text: str, *citations: Citation) -> str:
+    """A text with the numbers and the order of what it cites: `Yes.[1] paper.pdf 3`."""
+    found = numbered(text, citations)
+    order = " ".join(f"{each.title} {each.page}" for each in found.citations)
+    return f"{replaced(found.text, lambda n: f'[{n}]')} {order}".strip()
+
+
+def words(drawn: str) -> str:
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", drawn)).split())
+
+
+class TestMarks:
+    def test_numbers_are_in_the_order_of_the_text(self) -> None:
+        assert shown_as("A. [note:b2] B. [source:a1] C. [note:b2]", PAPER, PLAN) == (
+            "A.[1] B.[2] C.[1] Plan None paper.pdf 3"
+        )
+
+    def test_of_several_passages_of_one_source_the_one_that_is_quoted_is_meant(self) -> None:
+        text = f"Leaks cost yield. [source:a1] {QUOTE} [source:a1] Leaks cost yield. [source:a1]"
+        assert shown_as(text, PAPER, LEAKS) == (
+            f"Leaks cost yield.[1] {QUOTE}[2] Leaks cost yield.[1] paper.pdf 4 paper.pdf 3"
+        )
+
+    def test_else_the_one_in_its_place(self) -> None:
+        said = shown_as("First. [source:a1] Second. [source:a1]", LEAKS, PAPER)
+        assert said == "First.[1] Second.[2] paper.pdf 4 paper.pdf 3"
+
+    def test_else_the_one_that_is_nearest_in_words(self) -> None:
+        assert shown_as("The yield falls. [source:a1]", PAPER, LEAKS) == (
+            "The yield falls.[1] paper.pdf 4 paper.pdf 3"
+        )
+
+    def test_a_mark_may_name_several_and_what_is_not_cited_stays(self) -> None:
+        said = shown_as("A. [source:a1, note:b2] B. [source:zz] C. [note:b2, note:zz]", PAPER, PLAN)
+        assert said.startswith("A.[1][2] B. [source:zz] C.[2] [note:zz]")
+
+    def test_other_brackets_stay_and_the_sign_of_a_number_cannot_be_forged(self) -> None:
+        text = "[1] [see: Fig. 2] arr[i:j] \ue0001\ue001"
+        assert shown_as(text, PAPER) == "[1] [see: Fig. 2] arr[i:j] 1 paper.pdf 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"),
+        ("# A *title* #", "<p><strong>A <em>title</em></strong></p>"),
+        ("- a\n- b\n  more\n\n- c", "<ul><li>a</li><li>b<br>more</li><li>c</li></ul>"),
+        ("3. a\n4. b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        (
+            "1. a\n   - b\n   - c\n2. d",
+            "<ol><li>a<ul><li>b</li><li>c</li></ul></li><li>d</li></ol>",
+        ),
+        ("a:\n- b\n\nc", "<p>a:</p><ul><li>b</li></ul><p>c</p>"),
+        ("**b** and ***both***", "<p><strong>b</strong> and <strong><em>both</em></strong></p>"),
+        ("2*3*4 **open a_b_c * x", "<p>2*3*4 **open a_b_c * x</p>"),
+        ("*a **b* c**", "<p><em>a **b</em> c**</p>"),
+        ("`a*b*c` ``x`y`` `open", "<p><code>a*b*c</code> <code>x`y</code> `open</p>"),
+        ("```py\nif a < b:\n    **c**\n```\nd", "<pre>if a &lt; b:\n    **c**</pre><p>d</p>"),
+        ("~~~\nnever closed", "<pre>never closed</pre>"),
+        ("[x](javascript:y) $5 & $6", "<p>[x](javascript:y) $5 &amp; $6</p>"),
+    ],
+)
+def test_markdown(text: str, drawn: str) -> None:
+    assert re.sub(' style="[^"]*"', "", markdown.to_html(text)) == drawn
+
+
+@pytest.mark.parametrize("piece", ["**a ", "*a", "`", "``a` ", "- a\n  ", "***", "1. a\n\n"])
+def test_what_is_never_closed_is_shown(piece: str) -> None:
+    shown = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 20_000)))
+    assert shown.count("a") == piece.count("a") * 20_000
+
+
+class TestPassages:
+    def test_the_quote_is_marked_where_it_stands(self) -> None:
+        drawn = re.sub(' style="[^"]*"', "", passages.to_html(PAPER))
+        assert drawn == f"<div>In E. coli. <mark>{QUOTE}</mark> So it is.</div>"
+
+    def test_also_where_its_lines_end_elsewhere(self) -> None:
+        passage = "So. Glucose\nlowers  cAMP. Yes."
+        assert "lowers  cAMP.</mark>" in passages.to_html(Citation("a:b", "", QUOTE, passage))
+
+    def test_a_quote_that_is_not_in_the_passage_stands_by_itself(self) -> None:
+        drawn = passages.to_html(Citation("a:b", "", "Other words.", "A passage."))
+        assert "Other words.</mark>" in drawn
+        assert words(drawn) == "Other words. A passage."
+
+    def test_a_long_passage_is_cut_around_the_quote(self) -> None:
+        long = f"{'before ' * 900}{QUOTE}{' after' * 900}"
+        drawn = words(passages.to_html(Citation("a:b", "", QUOTE, long)))
+        assert re.fullmatch(r"….*before Glucose lowers cAMP\. after.*…", drawn)
+        assert len(drawn) < 2 * passages.AROUND + 100
+
+    def test_without_a_passage_that_is_said(self) -> None:
+        assert words(passages.to_html(Citation("a:b"))) == "The service has sent no passage."
+
+
+class Fake:
+    """A placeholder that remembers."""
+
+    def __init__(self, drawn: str, text: str) -> None:
+        self.saved = [(drawn, text)]
+        self.states: list[dict[str, Any]] = []
+
+    def live(self, name: str, state: dict[str, Any]) -> bool:
+        assert name == "answer"
+        self.states.append(state)
+        return True
+
+    def update(self, drawn: str, text: str) -> None:
+        self.saved.append((drawn, text))
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.states.append(state)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
+    """The placeholders of a notebook that somebody looks at."""
+    found: list[Fake] = []
+
+    def make(*given: Any) -> Fake:
+        found.append(Fake(*given))
+        return found[-1]
+
+    monkeypatch.setattr(placeholder, "Placeholder", make)
+    for module in (stream, view):
+        monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
+        monkeypatch.setattr(module, "this_run", lambda: "the first run")
+    return found
+
+
+def ask(events: Iterator[AskEvent]) -> view.AnswerView:
+    return labext_widgets.answer(events, question=QUESTION)
+
+
+class TestInANotebook:
+    def test_every_event_is_drawn_at_once(self, made: list[Fake]) -> None:
+        seen = []
+
+        def events() -> Iterator[AskEvent]:
+            for event in EVENTS:
+                yield event
+                seen.append(words(made[0].states[-1]["html"]))
+
+        ask(events())
+        assert words(made[0].states[0]["html"]) == f"{QUESTION} ● Asking…"
+        assert seen[0] == f"{QUESTION} Searching: cAMP; leaks ● Searching…"
+        assert f"Searching: cAMP; leaks {QUOTE} 1 [1] paper.pdf, page 3" in seen[1]
+        last = made[0].states[-1]
+        assert (last["busy"], last["whole"]) == (False, True)
+        assert last["spoken"] == "The answer is there, with 2 citations."
+
+    def test_the_marks_of_the_live_view_are_named_buttons(self, made: list[Fake]) -> None:
+        ask(iter(EVENTS))
+        buttons = re.findall("<button.*?</button>", made[0].states[-1]["html"])
+        assert [re.findall('aria-label="(.*?)"|>(.)<', each) for each in buttons] == [
+            [("Citation 1: paper.pdf, page 3", ""), ("", "1")],
+            [("Citation 2: Plan", ""), ("", "2")],
+        ]
+
+    def test_the_file_keeps_the_answer_with_its_citations_to_unfold(self, made: list[Fake]) -> None:
+        ask(iter(EVENTS))
+        drawn, text = made[0].saved[-1]
+        assert "button" not in drawn
+        assert words(drawn).startswith(f"{QUESTION} {QUOTE} [1] Then vary it. [2]")
+        assert re.findall("<summary.*?>(.*?)</summary>", drawn) == [
+            "[1] paper.pdf, page 3",
+            "[2] Plan",
+            "How it was found",
+        ]
+        assert text.splitlines()[-1] == "[2] Plan: “Vary arabinose.”"
+
+    def test_partial_answers_give_way_to_the_answer_and_stay_to_unfold(
+        self, made: list[Fake]
+    ) -> None:
+        ask(iter([STRATEGY, Partial("Half of it. [source:a1]", (PAPER,)), Final(ANSWER)]))
+        before, _, after = made[0].saved[-1][0].partition("How it was found")
+        assert "Half of it." not in before
+        assert words(after).endswith("Searching: cAMP; leaks Half of it.")
+
+    def test_the_cell_that_streamed_it_does_not_show_it_again(
+        self, made: list[Fake], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer = ask(iter(EVENTS))
+        answer._ipython_display_()
+        assert len(made) == 1
+        monkeypatch.setattr(view, "this_run", lambda: "another run")
+        answer._ipython_display_()
+        assert len(made) == 2
+        assert made[1].states[0] == made[0].states[-1]
+
+    def test_a_finished_answer_is_shown_by_the_first_cell_that_ends_with_it(
+        self, made: list[Fake]
+    ) -> None:
+        labext_widgets.answered(ANSWER)._ipython_display_()
+        assert QUESTION in words(made[0].saved[0][0])
+
+    def test_that_nothing_is_cited_is_said(self) -> None:
+        assert "Nothing is cited." in drawing.html(Told("", answer=Answer("No.")))
+
+    def test_the_model_is_named(self) -> None:
+        drawn = drawing.html(Told("", answer=Answer("No.", model="model:extractive")))
+        assert words(drawn).endswith("Answered by model:extractive.")
+
+
+def then(error: BaseException) -> Iterator[AskEvent]:
+    yield STRATEGY
+    yield PARTIAL
+    raise error
+
+
+class TestBrokenOff:
+    def test_an_error_leaves_what_had_come_and_is_raised(self, made: list[Fake]) -> None:
+        with pytest.raises(UnreachableError):
+            ask(then(UnreachableError("The answer was cut off.", "Ask again.")))
+        said = words(made[0].saved[-1][0])
+        assert f"{QUOTE} [1]" in said
+        assert said.endswith("Broken off: The answer was cut off.")
+        assert not made[0].states[-1]["busy"]
+        assert made[0].saved[-1][1].endswith("\nBroken off: The answer was cut off.")
+
+    def test_so_does_a_stream_that_just_ends(self, made: list[Fake]) -> None:
+        with pytest.raises(ServiceError):
+            ask(iter([STRATEGY]))
+        assert "Broken off: The answer ended" in words(made[0].saved[-1][0])
+
+    def test_an_interrupt_ends_the_asking(self, made: list[Fake]) -> None:
+        with pytest.raises(WatchInterrupted):
+            ask(then(KeyboardInterrupt()))
+        assert words(made[0].saved[-1][0]).endswith("Broken off: it was interrupted.")
+
+    def test_the_stream_is_closed_however_it_ends(self, made: list[Fake]) -> None:
+        ended = []
+
+        def going(events: list[AskEvent]) -> Iterator[AskEvent]:
+            try:
+                yield from events
+                yield STRATEGY
+                pytest.fail("nothing is read after the answer")
+            finally:
+                ended.append(True)
+
+        ask(going(EVENTS))
+        assert ended == [True]
+
+
+class TestInATerminal:
+    @pytest.fixture(autouse=True)
+    def front(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(stream, "front_end", lambda: FrontEnd.TERMINAL)
+
+    def test_text_is_printed_as_it_streams_with_its_citations_below(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        so_far = []
+
+        def events() -> Iterator[AskEvent]:
+            for event in EVENTS:
+                yield event
+                so_far.append(capsys.readouterr().out)
+
+        ask(events())
+        assert so_far == ["Searching: cAMP; leaks\n", f"· {QUOTE}\n"]
+        assert capsys.readouterr().out == (
+            f"\n{QUOTE} [1]\n\n- Then vary it. [2]\n\n"
+            f"[1] paper.pdf, page 3: “{QUOTE}”\n[2] Plan: “Vary arabinose.”\n"
+        )
+
+    def test_what_breaks_off_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(UnreachableError):
+            ask(then(UnreachableError("Gone.", "Ask again.")))
+        assert capsys.readouterr().out.endswith(f"· {QUOTE}\nBroken off: Gone.\n")
+
+
+def test_a_notebook_that_a_program_executes_keeps_the_whole_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(stream, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(surfaces, "show", lambda drawn, text: found.append((drawn, text)))
+    answer = ask(iter(EVENTS))
+    ((drawn, text),) = found
+    assert QUOTE in words(drawn)
+    assert text == f"{QUESTION}\n\n{answer}"
+
+
+def test_what_a_user_holds() -> None:
+    answer = labext_widgets.answered(ANSWER)
+    assert (answer.text, answer.question) == (ANSWER.text, QUESTION)
+    assert answer.citations == (PAPER, PLAN)
+    assert repr(answer) == f'<AnswerView "{QUESTION}", 2 citations>'
+
+
+class Tags(HTMLParser):
+    """What a browser would make of it: elements, attributes, and the text between them."""
+
+    def __init__(self, drawn: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.text = ""
+        self.feed(drawn)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names |= {tag, *(name for name, _ in attrs)}
+        self.text += "\n" if tag in ("p", "br") else ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+SAFE = {
+    *("div", "span", "p", "br", "strong", "em", "code", "pre", "ul", "ol", "li", "mark"),
+    *("details", "summary", "sup", "button"),
+    *("style", "class", "start", "type", "aria-label", "aria-expanded"),
+}
+PIECES = [
+    *("<script>", "</p>", "</summary>", "<img\tsrc=x\tonerror=y>", "]]>", "<!--", '"', "'", "&lt;"),
+    *("`", "```", "**", "*", "- ", "1. ", "# ", " ", "\n", "[source:a1]", "9"),
+    *("\x1b[2J", "\u202e", "\ue0001\ue001", "\ue0009\ue001"),
+]
+HOSTILE = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
+HOSTILE_CITATIONS = st.lists(
+    st.builds(Citation, st.just("source:a1") | HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=3
+)
+
+
+@given(HOSTILE, HOSTILE, HOSTILE_CITATIONS)
+def test_no_word_of_a_model_becomes_markup(
+    text: str, question: str, citations: list[Citation]
+) -> None:
+    answer = Answer(text, tuple(citations), question, text)
+    came = Told(question, text, (text,), ((text, tuple(citations)),))
+    for told in (came, Told(question, text, (text,), came.partials, answer, broken=text)):
+        for live in (False, True):
+            seen = Tags(drawing.html(told, live=live))
+            assert seen.names <= SAFE
+            assert not re.search("[\x1b\u202e]", seen.text)
+
+
+@given(st.text(st.sampled_from("ab c<>&\"'\n\t.$_"), max_size=80))
+def test_what_is_no_markdown_is_shown_as_it_stands(text: str) -> None:
+    assert Tags(markdown.to_html(text)).text.split() == text.split()
+
+
+def test_a_secret_is_shown_nowhere() -> None:
+    leak = f"The key {KEY} is bad."
+    citation = Citation("source:a1", leak, leak, f"Before. {leak} After.")
+    answer = Answer(f"{leak} [source:a1]", (citation,), leak)
+    told = Told(leak, leak, (leak,), ((leak, (citation,)),))
+    whole = Told(leak, leak, (leak,), told.partials, answer)
+    shown = [drawing.html(each, live=live) for each in (told, whole) for live in (True, False)]
+    shown += [drawing.html(Told("", broken=leak)), str(labext_widgets.answered(answer))]
+    shown += [repr(labext_widgets.answered(answer)), drawing.live(told)["name"]]
+    assert not [each for each in shown if KEY in each]
+    assert all(MASK in each for each in shown)

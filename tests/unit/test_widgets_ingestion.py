@@ -1,0 +1,182 @@
+"""Sources while they are processed: their rows, in a notebook, a terminal, and executed."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labext_widgets
+from labext.errors import WatchInterrupted
+from labext.nb.watching import Ingestion, SourceRow
+from labext.progress import Outcome
+from labext_widgets import drawing, parts, picture, watching
+from labext_widgets.front import FrontEnd
+from labext_widgets.ingestion import progress
+
+AGAIN = "%nb sources wait"
+READING = SourceRow("source:1", "paper.pdf", "running", "Reading the pages", "", 42.0)
+WAITING = SourceRow("source:2", "notes.docx", "new")
+DONE = SourceRow("source:3", "page.html", "completed")
+BROKEN = SourceRow("source:4", "scan.pdf", "failed", "", "The PDF is encrypted.", 60.0)
+MIDWAY = Ingestion((READING, WAITING, DONE, BROKEN), 43.0)
+OVER = Ingestion((DONE, BROKEN), 50.0, Outcome.FAILED)
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", html).split())
+
+
+def drawn(*rows: SourceRow, **more: Any) -> str:
+    return words(drawing.html(progress(Ingestion(rows, **more))))
+
+
+def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> None:
+    said = words(drawing.html(progress(MIDWAY)))
+    assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in said
+    rows = said.partition("1 In Queue ● ")[2]
+    assert rows == (
+        "paper.pdf Reading the pages, unchanged for 0:42 ○ notes.docx In Queue "
+        "✓ page.html Complete ✕ scan.pdf Failed The PDF is encrypted."
+    )
+
+
+def test_all_of_them_are_one_bar() -> None:
+    html = drawing.html(progress(MIDWAY))
+    assert html.count('role="progressbar"') == 1
+    assert 'aria-valuenow="1"' in html
+    assert 'aria-valuemax="4"' in html
+
+
+def test_that_nothing_at_all_changes_is_said_once_for_all() -> None:
+    said = "Nothing has changed for 0:42."
+    assert said in drawn(READING, BROKEN, elapsed=60.0)
+    assert said not in drawn(READING, WAITING), "one of them has just changed"
+    assert said not in drawn(DONE, BROKEN, outcome=Outcome.FAILED)
+
+
+def test_one_source_needs_no_row_of_its_own() -> None:
+    seen = progress(Ingestion((READING,), 7.0))
+    assert drawing.text(seen) == (
+        "paper.pdf: Reading the pages (ingestion, watched 0:07, nothing has changed for 0:42)"
+    )
+    ended = progress(Ingestion((BROKEN,), 7.0, Outcome.FAILED))
+    assert drawing.whole(ended) == (
+        "scan.pdf: Failed: The PDF is encrypted. (ingestion, watched 0:07)"
+    )
+
+
+def test_a_status_nobody_foresaw_is_shown_as_it_is() -> None:
+    assert "● odd.txt Pondering" in drawn(SourceRow("source:5", "odd.txt", "Pondering"), DONE)
+
+
+def test_what_the_watch_says_of_a_silent_service_is_shown_while_it_goes_on() -> None:
+    row = SourceRow("source:1", "paper.pdf", "running", "", "No answer now, trying again.")
+    assert "paper.pdf Running No answer now, trying again." in drawn(row, DONE)
+
+
+def test_of_many_sources_those_that_failed_and_go_on_are_drawn() -> None:
+    many = [SourceRow(f"source:{i}", f"file {i}", "completed") for i in range(1000)]
+    said = drawn(*many[:600], BROKEN, READING, *many[600:])
+    rows = said.partition("✕ scan.pdf")[2]
+    assert rows.startswith(" Failed The PDF is encrypted. ● paper.pdf")
+    assert rows.count("Complete") == parts.MOST - 2
+    assert said.endswith("… and 952 more")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_in_a_terminal_one_line_is_drawn_again_and_a_line_a_failure_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    assert labext_widgets.follow_ingestion(iter([MIDWAY, OVER]), again=AGAIN) is OVER
+    first, last = out.getvalue().split("\r")[1], out.getvalue().split("\r")[-1]
+    assert first.startswith("Sources: Running, 1 of 4 complete, 1 Failed, 1 Running, 1 In Queue")
+    assert "\n" not in first
+    assert last == (
+        "\x1b[KSources: Failed, 1 of 2 complete, 1 Failed (ingestion, watched 0:50)\n"
+        "  scan.pdf: The PDF is encrypted.\n"
+    )
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(watching, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(picture, "show", lambda html, text: found.append((html, text)))
+    return found
+
+
+def test_a_notebook_that_a_program_executes_keeps_the_first_and_the_last(
+    shown: list[tuple[str, str]],
+) -> None:
+    looks = [MIDWAY, Ingestion((READING, DONE), 44.0), OVER]
+    labext_widgets.follow_ingestion(iter(looks), again=AGAIN)
+    assert [text.splitlines()[0] for _, text in shown] == [
+        drawing.text(progress(MIDWAY)),
+        drawing.text(progress(OVER)),
+    ]
+    assert "The PDF is encrypted." in words(shown[-1][0])
+    assert shown[-1][1].endswith("\n  scan.pdf: The PDF is encrypted.")
+
+
+def test_an_interrupt_ends_the_watching_and_says_that_it_goes_on(
+    shown: list[tuple[str, str]],
+) -> None:
+    def interrupted() -> Iterator[Ingestion]:
+        yield MIDWAY
+        raise KeyboardInterrupt
+
+    with pytest.raises(WatchInterrupted, match=r"the ingestion goes on.* `%nb sources wait`"):
+        labext_widgets.follow_ingestion(interrupted(), again=AGAIN)
+    assert "Watching stopped; the ingestion goes on." in shown[-1][1]
+
+
+def test_nothing_to_watch(shown: list[tuple[str, str]]) -> None:
+    assert labext_widgets.follow_ingestion(iter([]), again=AGAIN) is None
+    assert shown == []
+
+
+class Tags(HTMLParser):
+    """What a browser would make of it: the names of elements and attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names |= {tag, *(name for name, _ in attrs)}
+
+
+HOSTILE = st.text() | st.sampled_from(["<script>x</script>", "\"'onclick=x", "\x1b[2J", "\u202e"])
+
+
+@given(st.lists(st.builds(SourceRow, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=4))
+def test_no_word_of_a_service_becomes_markup(rows: list[SourceRow]) -> None:
+    seen = progress(Ingestion(tuple(rows)))
+    safe = Tags(drawing.html(seen)).names
+    assert {each for each in safe if not each.startswith("aria-")} <= {
+        "div",
+        "span",
+        "style",
+        "class",
+        "role",
+    }
+    assert "\x1b" not in drawing.whole(seen)
+    assert "\u202e" not in drawing.whole(seen)
