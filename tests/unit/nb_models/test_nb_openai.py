@@ -10,7 +10,8 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.models import exchange, openai
+from labext.sandbox.nb.models import openai
+from labext.sandbox.nb.models import provider as providers
 from labext.sandbox.nb.models.line import HungUp, Line
 from labext.sandbox.nb.store import Credential, Model
 from labext.sandbox.service import Site
@@ -58,6 +59,11 @@ def test_a_reply_may_come_in_parts_and_after_thoughts(
     assert openai.chat(site, model, HELLO) == "It is arabinose."
 
 
+def test_a_reply_is_a_text_that_can_be_kept(site: Site, provider: Any, add_model: Any) -> None:
+    provider.replies = lambda _body: "Half \ud800 a letter\0."
+    assert openai.chat(site, add_model(), HELLO) == "Half ? a letter."
+
+
 def test_vectors_are_in_the_order_of_their_texts(site: Site, provider: Any, add_model: Any) -> None:
     provider.vector = lambda text: [float(text), 1.0]
     texts = [str(number) for number in range(openai.BATCH + 3)]
@@ -103,7 +109,9 @@ def test_vectors_that_are_none_are_502(
         (openai_server.says(200, "<html>Hello</html>", "text/html"), "“<html>Hello</html>”"),
         (openai_server.says(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
         (openai_server.says(200, "[" * 100_000), "OpenAI-compatible"),
-        (openai_server.says(200, [1, 2]), "“[1,2]”"),
+        (openai_server.says(200, [1, 2]), "“[1, 2]”"),
+        (openai_server.says(200, {"choices": 10**30}), "OpenAI-compatible"),
+        (openai_server.says(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
         (openai_server.says(200, {"choices": []}), "OpenAI-compatible"),
         (openai_server.cut, "broke off"),
         (openai_server.hung_up, "can't be reached"),
@@ -161,7 +169,7 @@ def test_a_server_that_takes_too_long_is_502(site: Site, provider: Any, add_mode
 def test_an_answer_without_end_is_502(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "LARGEST", 1 << 17)
+    monkeypatch.setattr(providers, "LARGEST", 1 << 17)
     provider.troubles = [openai_server.says(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 

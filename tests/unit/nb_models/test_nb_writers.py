@@ -185,7 +185,14 @@ def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["No plan.", "{", '{"searches": []}', '{"searches": [{"term": 3}, 4]}', '{"searches": "a"}'],
+    [
+        "No plan.",
+        "{",
+        '{"searches": []}',
+        '{"searches": [{"term": "\\u0000 "}]}',
+        '{"searches": [{"term": 3}, 4]}',
+        '{"searches": "a"}',
+    ],
 )
 def test_a_strategy_without_searches_looks_for_the_question(reply: str) -> None:
     strategy = Prompted("m", Model(reply)).strategy("Why glucose?")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from labext.sandbox.nb.answers.extracted import Extracted, Nearness, by_embedding
+from labext.sandbox.nb.answers.extracted import Extracted
 from labext.sandbox.nb.answers.prompted import Prompted
+from labext.sandbox.nb.answers.worth import Nearness, by_embedding
 from labext.sandbox.nb.answers.writing import Writer
 from labext.sandbox.nb.models import chatting, registry
 from labext.sandbox.nb.models.line import Line

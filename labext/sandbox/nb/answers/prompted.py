@@ -9,6 +9,7 @@ from typing import Any
 from labext.sandbox.nb.answers import prompts
 from labext.sandbox.nb.answers.citations import NOTHING, Answer, parsed
 from labext.sandbox.nb.answers.writing import Said, Search, Strategy
+from labext.sandbox.nb.models import words
 from labext.sandbox.nb.search.index import Hit
 
 Ask = Callable[[Sequence[Mapping[str, str]]], str]
@@ -38,9 +39,9 @@ class Prompted:
         """What the model wants to look for; the question itself, where it names nothing."""
         found = _json_object(self._asked(prompts.strategy(question, MOST_SEARCHES)))
         searches = tuple(_searches(found.get("searches")))[:MOST_SEARCHES]
-        reasoning = found.get("reasoning")
+        reasoning = _text(found.get("reasoning"))
         return Strategy(
-            reasoning if isinstance(reasoning, str) else "The question is looked for as it stands.",
+            reasoning or "The question is looked for as it stands.",
             searches or (Search(question, "Answer the question."),),
         )
 
@@ -95,10 +96,10 @@ def _json_object(reply: str) -> dict[str, Any]:
 
 
 def _searches(value: Any) -> list[Search]:
-    found = []
-    for each in value if isinstance(value, list) else []:
-        term = each.get("term") if isinstance(each, dict) else None
-        if isinstance(term, str) and term.strip():
-            told = each.get("instructions")
-            found.append(Search(term.strip(), told if isinstance(told, str) else ""))
-    return found
+    named = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    found = [Search(_text(each.get("term")), _text(each.get("instructions"))) for each in named]
+    return [search for search in found if search.term]
+
+
+def _text(value: Any) -> str:
+    return words.encodable(value).strip() if isinstance(value, str) else ""

@@ -6,17 +6,18 @@ follow: POST `{base}/chat/completions` and `{base}/embeddings`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.limits import limit
+from labext.sandbox.nb.models import words
 from labext.sandbox.nb.models.encryption import key_of
-from labext.sandbox.nb.models.exchange import Provider, nonsense, post, without_key
+from labext.sandbox.nb.models.exchange import post
 from labext.sandbox.nb.models.line import Line
+from labext.sandbox.nb.models.provider import Provider, nonsense, without_key
 from labext.sandbox.nb.store import Credential, Model
 from labext.sandbox.service import Site
 
@@ -48,8 +49,8 @@ def chat(
     try:
         text = _text(answer["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
-        raise nonsense(provider, orjson.dumps(answer).decode()) from None
-    text = _THOUGHTS.sub("", text).strip()
+        raise nonsense(provider, json.dumps(answer)) from None
+    text = words.encodable(_THOUGHTS.sub("", text)).strip()
     if not text:
         raise nonsense(provider, "")
     return without_key(provider, text)
@@ -70,9 +71,9 @@ def embed(site: Site, model: Model, texts: Sequence[str]) -> list[list[float]]:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors += [_vector(row["embedding"]) for row in rows]
         except (KeyError, TypeError, ValueError):
-            raise nonsense(provider, orjson.dumps(answer).decode()) from None
+            raise nonsense(provider, json.dumps(answer)) from None
         if len(rows) != len(batch) or len({len(vector) for vector in vectors}) != 1:
-            raise nonsense(provider, orjson.dumps(answer).decode())
+            raise nonsense(provider, json.dumps(answer))
     return vectors
 
 

@@ -47,6 +47,11 @@ _NEAR = 60
 """Characters around a full stop that tell whether it ends a sentence."""
 
 
+def encodable(text: str) -> str:
+    """A text without halves of surrogate pairs and NUL, which nothing can keep or send."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text in their order, headings and items of lists among them."""
     return [sentence for block in _blocks(text) for sentence in _sentences(block)]

@@ -1,0 +1,122 @@
+"""A model's server, and how its failures are told.
+
+Whatever a provider does wrong is a 502 (contract, Errors) with its own words; the key never shows
+in them, nor in anything else it says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+import requests
+from starlette.exceptions import HTTPException
+
+from labext.redaction import MASK, SHORTEST, mask
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.models import words
+from labext.steering import tame
+
+CONNECT_SECONDS = 10
+LARGEST = 64 << 20
+"""Bytes of an answer that are read."""
+
+_LONGEST_WORDS = 300
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A model's server.
+
+    Attributes:
+        name: what it is called in a message.
+        base_url: its address, without a slash at the end: `https://api.example/v1`.
+        key: sent as `Authorization: Bearer …`; None where it asks for none.
+        seconds: that an answer may take.
+    """
+
+    name: str
+    base_url: str
+    key: str | None = field(repr=False)
+    seconds: float
+
+
+def too_long(provider: Provider) -> HTTPException:
+    """502: the provider's answer has no end."""
+    return faults.external(f"{_named(provider)} answered more than {LARGEST:,} bytes.")
+
+
+def nonsense(provider: Provider, said: str) -> HTTPException:
+    """502: the provider's answer is not what was asked for."""
+    if said.strip() in ("", "null"):
+        return faults.external(f"{_named(provider)} answered nothing. Try again, or ask another.")
+    return faults.external(
+        f"{_named(provider)} answered “{_quoted(provider, said)}”, which is not what an "
+        "OpenAI-compatible server answers. Check its address."
+    )
+
+
+def without_key(provider: Provider, text: str) -> str:
+    """A text without the provider's key; a short one is looked for as a word of its own."""
+    key = provider.key
+    if not key:
+        return text
+    if len(key) >= SHORTEST:
+        for form in {key, json.dumps(key)[1:-1]}:
+            text = text.replace(form, MASK)
+        return text
+    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text)
+
+
+def unreached(provider: Provider, error: Exception) -> HTTPException:
+    """502: there was no answer, or not all of it."""
+    if isinstance(error, requests.ConnectTimeout):
+        what = f"did not answer within {CONNECT_SECONDS} seconds. See that it runs."
+    elif isinstance(error, requests.Timeout):
+        what = (
+            f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
+            "`labext sandbox nb limits set model_seconds`."
+        )
+    elif isinstance(error, requests.exceptions.ChunkedEncodingError):
+        what = "broke off its answer. Try again."
+    elif isinstance(error, requests.exceptions.SSLError):
+        what = "can't be trusted: its certificate does not hold. Check its address."
+    else:
+        what = "can't be reached. See that it runs, and check its address."
+    return faults.external(f"{_named(provider)} {what}")
+
+
+def refused(provider: Provider, response: requests.Response, text: str) -> HTTPException:
+    """502: the provider answered an error."""
+    quoted = _quoted(provider, _words(text)) or response.reason or "nothing more"
+    said = f"{_named(provider)} answered {response.status_code}: “{quoted}”."
+    if response.status_code in (401, 403):
+        return faults.external(
+            f"{said} Check the model's key: `labext sandbox nb models key NAME` gives it another."
+        )
+    if response.status_code == 429:
+        return faults.external(f"{said} Wait a little, then try again.")
+    return faults.external(f"{said} Try again, or choose another model.")
+
+
+def _named(provider: Provider) -> str:
+    return f"The model's server {provider.name} ({mask(provider.base_url)})"
+
+
+def _quoted(provider: Provider, text: str) -> str:
+    """A provider's words as they are told: one line, of a bounded length, without a secret."""
+    line = " ".join(tame(mask(without_key(provider, words.encodable(text)))).split())
+    return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
+
+
+def _words(text: str) -> str:
+    """What an error's body says: its message, wherever servers put it, or else all of it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for name in ("error", "message", "detail"):
+        if isinstance(found, dict) and found.get(name):
+            found = found[name]
+    return found if isinstance(found, str) else text
