@@ -21,6 +21,7 @@ MODULES = (
     "labext.cli.lab_place_acts",
     "labext.cli.lab_rule_acts",
     "labext.cli.nb_acts",
+    "labext.cli.nb_model_acts",
 )
 
 
