@@ -45,4 +45,5 @@ def retry(site: Site, identifier: str) -> dict[str, Any]:
         source.started = source.ended = None
         source.changed = source.updated = time.time()
         tasks.put(session, site, source, titled=not titles.is_provisional(source))
-        return records.record(session, site, source)
+        session.flush()
+        return records.record(session, site, source.id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, exists, func, select
@@ -16,6 +15,7 @@ from labext.sandbox.nb.store import (
     FAILED,
     NEW,
     RUNNING,
+    Base,
     Insight,
     Link,
     Notebook,
@@ -59,14 +59,13 @@ def one(site: Site, identifier: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.read() as session:
-        source = found(session, identifier, whole=True)
-        text = source.full_text
-        return record(session, site, source) | {"full_text": text}
+        text = found(session, identifier, whole=True).full_text
+        return record(session, site, identifier) | {"full_text": text}
 
 
-def record(session: Session, site: Site, source: Source) -> dict[str, Any]:
-    """A source without its text."""
-    return _records(session, site, [source])[0]
+def record(session: Session, site: Site, identifier: str) -> dict[str, Any]:
+    """A source that is there, without its text."""
+    return _records(session, site, select(Source.id).where(Source.id == identifier))[0]
 
 
 def several(
@@ -85,14 +84,13 @@ def several(
     Raises:
         HTTPException: 400, they can't be ordered so; 404, there is no such notebook.
     """
-    statement = select(Source).order_by(*_order(order_by)).limit(limit).offset(offset)
+    page = select(Source.id).order_by(*_order(order_by)).limit(limit).offset(offset)
     with site.database.read() as session:
         if notebook_id is not None:
             if session.get(Notebook, notebook_id) is None:
                 raise faults.absent("notebook", notebook_id)
-            inside = select(Link.source_id).where(Link.notebook_id == notebook_id)
-            statement = statement.where(Source.id.in_(inside))
-        return _records(session, site, session.scalars(statement).all())
+            page = page.join(Link).where(Link.notebook_id == notebook_id)
+        return _records(session, site, page)
 
 
 def status(site: Site, identifier: str) -> dict[str, Any]:
@@ -150,56 +148,58 @@ def _order(order_by: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     return (column.desc(), Source.id.desc()) if descends else (column.asc(), Source.id.asc())
 
 
-def _records(session: Session, site: Site, sources: Collection[Source]) -> list[dict[str, Any]]:
-    known = [source.id for source in sources]
-    notebooks = _notebooks(session, known)
-    passages = _counted(session, Passage.parent_id, known)
-    insights = _counted(session, Insight.source_id, known)
-    embedded = _embedded(session, known)
+def _records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
+    """The records of the sources whose identifiers `page` selects, in its order.
+
+    Of a thousand in a moment: their columns alone, and nothing is asked for one by one.
+    """
+    rows = session.execute(page.with_only_columns(*_COLUMNS)).all()
+    notebooks = _notebooks(session, page)
     return [
         {
-            "id": source.id,
-            "title": source.title,
-            "topic": source.topic,
-            "notebooks": notebooks.get(source.id, []),
-            "asset": {"file_path": source.file_name, "url": source.url},
-            "kind": source.kind,
-            "media_type": source.media_type,
-            "size": source.size,
-            "status": source.status,
-            "stage": source.stage,
-            "error": source.reason,
-            "embedded": source.id in embedded,
-            "passages": passages.get(source.id, 0),
-            "insights_count": insights.get(source.id, 0),
-            "file_available": source.kind == "upload"
-            and folders.original(site, source.id).is_file(),
-            "created_at": moment(source.created),
-            "updated_at": moment(source.updated),
+            "id": row.id,
+            "title": row.title,
+            "topic": row.topic,
+            "notebooks": notebooks.get(row.id, []),
+            "asset": {"file_path": row.file_name, "url": row.url},
+            "kind": row.kind,
+            "media_type": row.media_type,
+            "size": row.size,
+            "status": row.status,
+            "stage": row.stage,
+            "error": row.reason,
+            "embedded": row.embedded,
+            "passages": row.passages,
+            "insights_count": row.insights,
+            "file_available": row.kind == "upload" and folders.original(site, row.id).is_file(),
+            "created_at": moment(row.created),
+            "updated_at": moment(row.updated),
         }
-        for source in sources
+        for row in rows
     ]
 
 
-def _notebooks(session: Session, known: Collection[str]) -> dict[str, list[str]]:
+def _count(table: type[Base], parent: Any) -> Any:
+    return select(func.count()).select_from(table).where(parent == Source.id).scalar_subquery()
+
+
+# The first passage's vector: the others of it are made with it.
+_EMBEDDED = exists().where(
+    Passage.parent_id == Source.id, Passage.position == 0, Vector.passage_id == Passage.id
+)
+_COLUMNS = (
+    *(column for column in Source.__table__.c if column.name != "full_text"),
+    _count(Passage, Passage.parent_id).label("passages"),
+    _count(Insight, Insight.source_id).label("insights"),
+    _EMBEDDED.label("embedded"),
+)
+
+
+def _notebooks(session: Session, page: Select[Any]) -> dict[str, list[str]]:
     """The notebooks of each source, by their identifiers."""
+    known = page.subquery()
+    links = select(Link.source_id, Link.notebook_id).join(known, known.c.id == Link.source_id)
     inside: dict[str, list[str]] = {}
-    links = select(Link.source_id, Link.notebook_id).where(Link.source_id.in_(known))
     for source_id, notebook_id in session.execute(links.order_by(Link.notebook_id)):
         inside.setdefault(source_id, []).append(notebook_id)
     return inside
-
-
-def _counted(session: Session, parent: Any, known: Collection[str]) -> dict[str, int]:
-    """How many rows each source has."""
-    counted: Select[Any] = select(parent, func.count()).where(parent.in_(known)).group_by(parent)
-    return dict(session.execute(counted).tuples().all())
-
-
-def _embedded(session: Session, known: Iterable[str]) -> set[str]:
-    """Those whose first passage has a vector: the others of it are made with it."""
-    has = exists().where(Vector.passage_id == Passage.id)
-    first = select(Passage.parent_id).where(
-        Passage.parent_id.in_(known), Passage.position == 0, has
-    )
-    return set(session.scalars(first))
