@@ -34,6 +34,7 @@ TEXT = (
     f"{QUOTE} [source:a1]\n\nTwo things follow:\n\n"
     f"- **Leak**: {SECOND} [note:b2]\n- `pBAD30` stays *silent* <img src=x onerror=alert(1)>\n"
 )
+TERMS = ("CRP and cAMP", "leaky expression")
 AGAIN = "seen"
 INGEST = """import json, pathlib, time
 import labext_widgets
@@ -82,19 +83,13 @@ def service() -> Iterator[Streaming]:
         yield running
 
 
-def themes_and_widths(nb: NotebookPage, name: str, cell: int = 0) -> None:
-    """Keep pictures in both themes, wide and narrow; nothing may stand out of the narrow one."""
-    out = nb.output(cell)
-    nb.page.set_viewport_size({"width": 1100, "height": 900})
-    for theme in ("Light", "Dark"):
-        nb.theme(f"JupyterLab {theme}")
-        nb.shot(f"{name}-{theme.lower()}", out)
+def narrow(nb: NotebookPage, name: str) -> None:
+    """Keep a picture of a narrow page; nothing may stand out of it."""
     nb.page.set_viewport_size({"width": 690, "height": 1000})
-    shown = out.locator(".jp-OutputArea-output")
-    until(lambda: shown.first.bounding_box()["width"] < 360, "a narrow page")
-    nb.shot(f"{name}-dark-narrow", out)
-    assert shown.first.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    nb.theme("JupyterLab Light")
+    shown = nb.output().locator(".jp-OutputArea-output").first
+    until(lambda: shown.bounding_box()["width"] < 360, "a narrow page")
+    nb.shot(name, nb.output())
+    assert shown.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.page.set_viewport_size({"width": 1000, "height": 800})
 
 
@@ -123,14 +118,19 @@ def test_an_answer_as_it_streams(
     page, out = nb.page, nb.output()
     nb.run(0)
     nb.says("Asking…")
-    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": "CRP and cAMP"}])
-    nb.says("Searching: CRP and cAMP")
+    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": each} for each in TERMS])
+    nb.says("Searching: CRP and cAMP; leaky expression")
     service.say(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
-    nb.says("Putting it together…")
+    nb.says(QUOTE)
     live = out.locator(".labext-live")
     live.get_by_role("button", name="Citation 1: paper.pdf, page 3").click()
     assert QUOTE in live.locator(".labext-passage").inner_text()
+    live.locator("summary").click()
     nb.shot("answer-coming", out)
+    service.say(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
+    nb.says(f"Also: {SECOND}")
+    assert live.locator(".labext-passage mark").inner_text() == QUOTE, "what was opened stays so"
+    assert live.locator("details[open]").count() == 1
     service.say(type="final_answer", content=TEXT, citations=CITATIONS)
     nb.says("Two things follow")
     nb.idle()
@@ -150,7 +150,11 @@ def test_an_answer_as_it_streams(
     assert passage.count() == 0
     assert marks.nth(1).evaluate("e => e === document.activeElement")
     page.keyboard.press("Space")
-    themes_and_widths(nb, "answer")
+    nb.shot("answer-light", out)
+    nb.theme("JupyterLab Dark")
+    nb.shot("answer-dark", out)
+    narrow(nb, "answer-dark-narrow")
+    nb.theme("JupyterLab Light")
 
     # Shown again in another cell it is drawn there, with marks of its own.
     nb.run(1)
@@ -166,9 +170,6 @@ def test_an_answer_as_it_streams(
     dead.page.keyboard.press("Enter")
     assert fold.locator("mark").inner_text() == QUOTE
     dead.shot("answer-reopened", out)
-    dead.theme("JupyterLab Dark")
-    dead.shot("answer-reopened-dark", out)
-    dead.theme("JupyterLab Light")
     assert refused == []
 
 
@@ -185,7 +186,7 @@ def test_sources_while_they_are_processed(
     script.tell(looked("failed", status="completed"))
     nb.bar_says("Failed, 3 of 4 complete")
     nb.idle()
-    themes_and_widths(nb, "ingestion")
+    narrow(nb, "ingestion-narrow")
     until(lambda: "&lt;b&gt;text" in html_of(nb), "the reason in the file")
     script.tell(looked())
     nb.run(0)

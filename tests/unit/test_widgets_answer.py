@@ -387,6 +387,6 @@ def test_a_secret_is_shown_nowhere() -> None:
     whole = Told(leak, leak, (leak,), told.partials, answer)
     shown = [drawing.html(each, live=live) for each in (told, whole) for live in (True, False)]
     shown += [drawing.html(Told("", broken=leak)), str(labext_widgets.answered(answer))]
-    shown += [repr(labext_widgets.answered(answer)), drawing.live(told)["name"]]
+    shown += [repr(labext_widgets.answered(answer))]
     assert not [each for each in shown if KEY in each]
     assert all(MASK in each for each in shown)

@@ -1,12 +1,13 @@
 // An answer as it comes. A mark in its text opens the passage that it stands for below its
 // paragraph, and closes it again; Escape closes it too.
 //
-// state: {name, html, spoken, busy, whole}
+// state: {html, spoken, busy, whole}
 
 import { element } from "./dom.js";
 import { morph } from "./morph.js";
 
 const MARK = ".labext-cite";
+const CITATION = ".labext-citation";
 let made = 0; // passages, for their ids
 
 export function answer(root, view) {
@@ -19,6 +20,7 @@ export function answer(root, view) {
   let whole = false;
 
   const marks = () => [...picture.querySelectorAll(MARK)];
+  const citations = () => [...picture.querySelectorAll(CITATION)];
 
   const fold = () => {
     passage.remove();
@@ -31,7 +33,7 @@ export function answer(root, view) {
 
   const unfold = (index) => {
     const mark = marks()[index];
-    const cited = picture.querySelectorAll(".labext-citation")[Number(mark?.textContent) - 1];
+    const cited = citations()[Number(mark?.textContent) - 1];
     if (!cited) return;
     opened = index;
     const title = element("strong", "", {}, cited.querySelector("summary").textContent);
@@ -59,14 +61,17 @@ export function answer(root, view) {
   });
 
   view.onState((state) => {
-    const before = state.whole === whole ? opened : -1;
+    // While more comes, what is open stays open; the answer itself begins anew.
+    const goesOn = state.whole === whole;
+    const before = goesOn ? opened : -1;
+    const unfolded = goesOn ? citations().map((each) => each.open) : [];
     fold();
-    if (state.whole !== whole) picture.replaceChildren();
+    if (!goesOn) picture.replaceChildren();
     whole = state.whole;
     morph(picture, state.html);
-    picture.setAttribute("aria-label", state.name);
+    citations().forEach((each, i) => (each.open = unfolded[i] ?? false));
+    if (before >= 0) unfold(before);
     root.classList.toggle("labext-busy", state.busy);
     if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
-    if (before >= 0) unfold(before);
   });
 }

@@ -1,6 +1,6 @@
 // Change what stands in an element into other HTML, keeping every node that can stay, so that a bar
-// grows instead of being drawn anew, and what a reader has unfolded stays so. The HTML is labext's
-// own: whatever came from a service was escaped where it was drawn.
+// grows instead of being drawn anew. The HTML is labext's own: whatever came from a service was
+// escaped where it was drawn.
 
 export function morph(element, html) {
   const wanted = document.createElement("template");
@@ -26,7 +26,6 @@ function children(node, wanted) {
 
 function attributes(node, wanted) {
   for (const { name } of [...node.attributes]) {
-    if (name === "open" && node.nodeName === "DETAILS") continue;
     if (!wanted.hasAttribute(name)) node.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {

@@ -12,7 +12,7 @@ from labext.wording import count
 from labext_widgets.answers import markdown, passages, words
 from labext_widgets.answers.marks import numbered, replaced
 from labext_widgets.answers.told import Told
-from labext_widgets.markup import MUTED, colour, div, escape, plain, span
+from labext_widgets.markup import MUTED, colour, div, escape, span
 
 if TYPE_CHECKING:
     from labext.nb.answers import Answer, Citation
@@ -35,7 +35,6 @@ def html(told: Told, *, live: bool = False) -> str:
 def live(told: Told) -> dict[str, Any]:
     """Return the state of the live view."""
     return {
-        "name": plain(told.question),
         "html": html(told, live=True),
         "spoken": announcement(told),
         "busy": told.answer is None and not told.broken,

@@ -36,7 +36,6 @@ function children(node, wanted) {
 }
 function attributes(node, wanted) {
   for (const { name } of [...node.attributes]) {
-    if (name === "open" && node.nodeName === "DETAILS") continue;
     if (!wanted.hasAttribute(name)) node.removeAttribute(name);
   }
   for (const { name, value } of wanted.attributes) {
@@ -46,6 +45,7 @@ function attributes(node, wanted) {
 
 // js/answer.js
 var MARK = ".labext-cite";
+var CITATION = ".labext-citation";
 var made = 0;
 function answer(root, view) {
   const picture = element("div", "labext-picture");
@@ -55,6 +55,7 @@ function answer(root, view) {
   let opened = -1;
   let whole = false;
   const marks = () => [...picture.querySelectorAll(MARK)];
+  const citations = () => [...picture.querySelectorAll(CITATION)];
   const fold = () => {
     passage.remove();
     const mark = marks()[opened];
@@ -65,7 +66,7 @@ function answer(root, view) {
   };
   const unfold = (index) => {
     const mark = marks()[index];
-    const cited = picture.querySelectorAll(".labext-citation")[Number(mark?.textContent) - 1];
+    const cited = citations()[Number(mark?.textContent) - 1];
     if (!cited) return;
     opened = index;
     const title = element("strong", "", {}, cited.querySelector("summary").textContent);
@@ -90,15 +91,17 @@ function answer(root, view) {
     fold()?.focus({ preventScroll: true });
   });
   view.onState((state) => {
-    const before = state.whole === whole ? opened : -1;
+    const goesOn = state.whole === whole;
+    const before = goesOn ? opened : -1;
+    const unfolded = goesOn ? citations().map((each) => each.open) : [];
     fold();
-    if (state.whole !== whole) picture.replaceChildren();
+    if (!goesOn) picture.replaceChildren();
     whole = state.whole;
     morph(picture, state.html);
-    picture.setAttribute("aria-label", state.name);
+    citations().forEach((each, i) => each.open = unfolded[i] ?? false);
+    if (before >= 0) unfold(before);
     root.classList.toggle("labext-busy", state.busy);
     if (spoken.textContent !== state.spoken) spoken.textContent = state.spoken;
-    if (before >= 0) unfold(before);
   });
 }
 
