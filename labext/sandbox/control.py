@@ -28,12 +28,17 @@ STOP_SECONDS = 15.0
 
 _PACKAGES = (
     "Bio",
+    "docx",
     "fastapi",
     "itsdangerous",
     "jwt",
+    "lxml_html_clean",
     "psutil",
+    "pypdfium2",
+    "python_multipart",
     "sqlalchemy",
     "starlette",
+    "trafilatura",
     "trustme",
     "uvicorn",
 )

@@ -14,7 +14,7 @@ _CHARSET = re.compile(
     rb"""(?i)<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)=["']?([\w-]{2,40})"""
 )
 
-_HIDDEN = ("script", "style", "noscript", "template", "head", "svg", "select", "button")
+_HIDDEN = ("noscript", "template", "head", "svg", "select", "button")
 
 
 def read(file: File, _tell: Tell) -> Reading:
@@ -76,8 +76,8 @@ def _said(tree: Any) -> str:
 
 def _shown(tree: Any) -> str:
     """All text but that of scripts and forms."""
-    for element in [*tree.iter(*_HIDDEN)]:
-        if element.getparent() is not None:
-            element.drop_tree()
+    from lxml_html_clean import Cleaner
+
+    Cleaner(style=True, kill_tags=_HIDDEN, safe_attrs_only=False)(tree)
     lines = (" ".join(text.split()) for text in tree.itertext())
     return "\n".join(filter(None, lines))

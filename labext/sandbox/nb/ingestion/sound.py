@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from labext.extras import install_line
 from labext.sandbox.nb.ingestion import video
 from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
 from labext.sandbox.nb.ingestion.reasons import Unreadable
@@ -45,8 +46,8 @@ def modules() -> tuple[Any, Any]:
         import soundfile  # type: ignore[import-untyped]
     except (ImportError, OSError):  # OSError: without its library
         raise Unreadable(
-            "Sound is read with the extra `speech`, which is not installed here: "
-            "pip install 'labext-jupyter[speech]', then retry it."
+            "Sound is read with packages that are not installed here: "
+            f"run `{install_line('speech')}`, then retry it."
         ) from None
     return soundfile, pocketsphinx
 

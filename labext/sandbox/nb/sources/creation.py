@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ from labext.sandbox.nb.store import Link, Notebook, Source
 from labext.sandbox.service import Site
 
 _SHORTEST, _LONGEST = 0.02, 0.5
-"""Seconds between two looks at whether a source is processed."""
+"""Seconds between two looks at whether a source is processed: a tenth of those waited already."""
 
 
 async def make(site: Site, sent: Sent, request: Request) -> dict[str, Any]:
@@ -88,12 +89,11 @@ async def _processed(site: Site, identifier: str, request: Request) -> None:
 
     No thread waits: there are few, and every service needs them.
     """
-    pause = _SHORTEST
+    began = time.monotonic()
     while await run_in_threadpool(_is_living, site, identifier):
         if await request.is_disconnected():
             return
-        await asyncio.sleep(pause)
-        pause = min(2 * pause, _LONGEST)
+        await asyncio.sleep(min(max(_SHORTEST, (time.monotonic() - began) / 10), _LONGEST))
 
 
 def _is_living(site: Site, identifier: str) -> bool:
