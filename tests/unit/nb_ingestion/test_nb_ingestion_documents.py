@@ -111,3 +111,26 @@ def test_tables_within_tables_have_an_end(read):
     out = io.BytesIO()
     document.save(out)
     assert 1 <= read(out.getvalue()).text.count("level") <= 40
+
+
+def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_it(read):
+    told = (
+        "Cells grow until noon and are then\nkept cold.\nWhat to vary\nVary the temperature first."
+    )
+    found = read(pdf([told]))
+    assert found.pages[0][1].split("\n\n") == [
+        "Cells grow until noon and are then\nkept cold.",
+        "What to vary",
+        "Vary the temperature first.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Strains that make the transporter of\nE. coli respond gradually.",  # a line's end
+        "The yields were these:\nArabinose 3\nglucose 4",
+    ],
+)
+def test_lines_of_a_sentence_and_of_a_table_stay_together(told, read):
+    assert read(pdf([told])).pages[0][1] == told

@@ -96,6 +96,14 @@ def test_what_is_near_in_meaning_answers_without_a_shared_word() -> None:
     assert asked(question) == NOTHING
 
 
+def test_a_sentence_that_says_the_question_again_does_not_go_before_its_answer() -> None:
+    echo = hit("source:bench", 1, "Glucose was added to the uninduced culture.")
+    told = hit("source:paper", 2, "Glucose in the culture lowers cyclic AMP and stops leaking.")
+    question = "Why is glucose added to the uninduced culture?"
+    assert told.text in asked(question, [echo, told]).text
+    assert echo.text in asked(question, [echo]).text
+
+
 def test_nothing_is_said_twice_and_not_too_much() -> None:
     same = [hit(f"source:{n}", n, "Arabinose induces the promoter strongly.") for n in range(9)]
     assert len(asked("What does arabinose induce?", same).citations) == 1

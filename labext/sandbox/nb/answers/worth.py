@@ -36,6 +36,9 @@ _UNKNOWN = 2.0
 _CUE = 0.15
 """What a sentence of the kind that is asked for is worth more."""
 
+_ECHO = 0.5
+"""What a sentence keeps of its worth that has no word beside the question's: it answers nothing."""
+
 _CUES = (
     (r"why\b", r"because|reason|since|so that|in order to|therefore|thus|to (?:prevent|avoid)|due"),
     (r"how (?:much|many|long|often|far|hot|old|high|low)\b|when\b", r"\d"),
@@ -64,9 +67,10 @@ def worths(question: str, sentences: Sequence[str], nearness: Nearness | None) -
     unknown = _names(question).difference(*terms)
     if not _supports(shared, near, named=bool(unknown)):
         return []
+    found = zip(shared, near or [0.0] * len(shared), sentences, terms, strict=True)
     return [
-        a + b + _cue(question, each)
-        for a, b, each in zip(shared, near or [0.0] * len(shared), sentences, strict=True)
+        (a + b + _cue(question, sentence)) * (_ECHO if has <= asked else 1.0)
+        for a, b, sentence, has in found
     ]
 
 

@@ -20,6 +20,12 @@ _NO_TITLE = re.compile(
 """What programs write where a title should stand."""
 
 
+_HEADING_WORDS = 12
+"""A heading has so many words at most."""
+
+_SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
+
+
 def read(file: File, tell: Tell) -> Reading:
     """Read a PDF."""
     import pypdfium2  # type: ignore[import-untyped]
@@ -53,7 +59,37 @@ def _pages(document: Any, tell: Tell) -> Iterator[tuple[int, str]]:
     count = len(document)
     for number in range(1, count + 1):
         tell(f"page {number} of {count}")
-        yield number, _BROKEN_WORD.sub("", _text(document, number - 1))
+        yield number, with_headings_apart(_BROKEN_WORD.sub("", _text(document, number - 1)))
+
+
+def with_headings_apart(text: str) -> str:
+    """A page's text with blank lines around what looks like a heading.
+
+    A PDF has lines alone. One that is short, ends no sentence and stands between the end of a
+    sentence and a capital letter is no part of the sentence that follows it.
+    """
+    lines = text.splitlines()
+    told: list[str] = []
+    for number, line in enumerate(lines):
+        if _is_heading(lines, number):
+            told += ["", line, ""]
+        else:
+            told.append(line)
+    return "\n".join(told)
+
+
+def _is_heading(lines: list[str], number: int) -> bool:
+    line = lines[number].strip()
+    before = lines[number - 1].strip() if number else ""
+    after = lines[number + 1].strip() if number + 1 < len(lines) else ""
+    return (
+        0 < len(line.split()) <= _HEADING_WORDS
+        and not _SENTENCE_END.search(line)
+        and (line[0].isupper() or line[0].isdigit())
+        and (not before or bool(_SENTENCE_END.search(before)))
+        and (after[:1].isupper() or after[:1].isdigit())
+        and len(line) < max(map(len, lines)) * 0.8
+    )
 
 
 def _text(document: Any, index: int) -> str:
