@@ -30,6 +30,7 @@ _PACKAGES = (
     "Bio",
     "docx",
     "fastapi",
+    "fastapi_offline",
     "itsdangerous",
     "jwt",
     "lxml_html_clean",

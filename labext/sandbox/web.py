@@ -136,6 +136,8 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
 def _first_fault(errors: Sequence[Mapping[str, Any]]) -> str:
     if not errors:
         return "The request could not be read."
+    if errors[0].get("type") == "json_invalid":
+        return "The request's body is no JSON."
     where = [str(part) for part in errors[0].get("loc", ())]
     if where and where[0] in ("body", "query", "path"):  # a field of that name stays
         del where[0]

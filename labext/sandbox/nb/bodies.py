@@ -48,41 +48,41 @@ def _fault(sentence: str) -> PydanticCustomError:
 
 def _check_encodable(text: str) -> None:
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise _fault("half of a surrogate pair is no text")
+        raise _fault("must be text, which half of a surrogate pair is not")
 
 
 def _prose(text: str) -> str:
     _check_encodable(text)
     if "\0" in text:
-        raise _fault("a text can't hold the character NUL")
+        raise _fault("must not hold the character NUL")
     return text
 
 
 def _content(text: str) -> str:
     if not text.strip():
-        raise _fault("can't be empty")
+        raise _fault("must not be empty")
     return _prose(text)
 
 
 def _line(text: str) -> str:
     if len(text) > LONGEST_LINE:
-        raise _fault(f"has at most {LONGEST_LINE} characters")
+        raise _fault(f"must have at most {LONGEST_LINE} characters")
     _check_encodable(text)
     if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in text):
-        raise _fault("is one line without control characters")
+        raise _fault("must be one line without control characters")
     return text.strip()
 
 
 def _name(text: str) -> str:
     line = _line(text)
     if not line:
-        raise _fault("can't be empty")
+        raise _fault("must not be empty")
     return line
 
 
 def _identifier(text: str) -> str:
     if not (text.isprintable() and 0 < len(text) <= LONGEST_IDENTIFIER):
-        raise _fault("is no identifier")
+        raise _fault("must be an identifier")
     return text
 
 
