@@ -68,6 +68,7 @@ def _sources(
     """The notebook's sources with their insights, and with their text where it is wanted."""
     linked = select(Source).join(Link).where(Link.notebook_id == notebook_id)
     linked = linked.options(undefer(Source.full_text)).order_by(Source.created, Source.id)
+    insights = _insights(session, notebook_id)
     found = []
     for source in session.scalars(linked):
         part = FULL if parts is None else parts.get(source.id, "")
@@ -75,24 +76,27 @@ def _sources(
             record = {
                 "id": source.id,
                 "title": source.title,
-                "insights": _insights(session, source.id),
+                "insights": insights.get(source.id, []),
             }
             found.append(record | {"full_text": source.full_text or ""} if part == FULL else record)
     return found
 
 
-def _insights(session: Session, source_id: str) -> list[dict[str, Any]]:
-    made = select(Insight).where(Insight.source_id == source_id).order_by(Insight.created)
-    return [
-        {
+def _insights(session: Session, notebook_id: str) -> dict[str, list[dict[str, Any]]]:
+    """What models have made of each of a notebook's sources, by the source."""
+    made = select(Insight).join(Link, Link.source_id == Insight.source_id)
+    made = made.where(Link.notebook_id == notebook_id).order_by(Insight.created, Insight.id)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in session.scalars(made):
+        record = {
             "id": each.id,
             "insight_type": each.kind,
             "content": each.content,
             "created_at": moment(each.created),
             "updated_at": moment(each.updated),
         }
-        for each in session.scalars(made)
-    ]
+        found.setdefault(each.source_id, []).append(record)
+    return found
 
 
 def _notes(

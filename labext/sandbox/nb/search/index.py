@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import orjson
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from labext.sandbox.nb.search.embedding import Floats
     from labext.sandbox.nb.search.vectors import Matrix
 
-LEAST_SIMILARITY = 0.2
-"""What is less alike has nothing to do with what is looked for (real services, section nb)."""
+LEAST_SIMILARITY = 0.1
+"""What is less alike has nothing to do with what is looked for.
+
+The real service's 0.2 is for larger models: two words are seldom so near to a passage here.
+"""
 
 NO_MODEL = (
     "A vector search needs an embedding model, and none that is installed is set. Set one: "
@@ -95,10 +99,11 @@ def retitle(session: Session, parent_id: str, title: str) -> None:
 
 def remove(session: Session, parent_ids: Collection[str]) -> None:
     """Remove the passages of sources and notes, and with them their vectors."""
-    for parent_id in parent_ids:
-        here = Passage.parent_id == parent_id
-        words.remove(session, session.scalars(select(Passage.id).where(here)).all())
-        session.execute(delete(Passage).where(here))
+    # As one value: there may be more identifiers than a statement may have values.
+    among = func.json_each(orjson.dumps(list(parent_ids)).decode()).table_valued("value")
+    here = Passage.parent_id.in_(select(among.c.value))
+    words.remove(session, session.scalars(select(Passage.id).where(here)).all())
+    session.execute(delete(Passage).where(here))
 
 
 class Index:
