@@ -84,6 +84,7 @@ def test_a_message_is_answered_from_the_notebook_with_citations(api: Any, kit: A
     assert (human["type"], human["content"], human["model"]) == ("human", WHY, None)
     assert human["citations"] == []
     assert (answer["type"], answer["model"]) == ("ai", "extractive")
+    assert answer["citations"]
     assert human["timestamp"] <= answer["timestamp"]
     for citation in answer["citations"]:
         assert citation["quote"] in citation["passage"]
@@ -98,11 +99,13 @@ def test_a_message_is_answered_from_the_notebook_with_citations(api: Any, kit: A
     assert "Nothing in the sources" in unsupported["content"]
 
 
-def test_another_notebooks_notes_are_no_part_of_a_conversation(api: Any, kit: Any) -> None:
+def test_what_another_notebook_has_is_no_part_of_a_conversation(api: Any, kit: Any) -> None:
     question = "From whom is arabinose bought in Leipzig?"
     assert "Carl" not in api.say(api.chat(), question)[-1]["content"]
     other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     assert "Carl" in api.say(other, question)[-1]["content"]
+    unsupported = api.say(other, WHY, context={"source_ids": ["source:paper"]})[-1]
+    assert unsupported["citations"] == []
 
 
 @pytest.mark.parametrize(
