@@ -38,7 +38,7 @@ def test_a_paraphrase_that_shares_no_word_is_found(world: World) -> None:
     assert world.text(PARAPHRASE) == []
     (hit, *_) = world.vector(PARAPHRASE)
     assert (hit.parent_id, hit.text) == (sugar, SUGAR)
-    assert 0.2 <= hit.similarity == hit.relevance <= 1
+    assert index.LEAST_SIMILARITY <= hit.similarity == hit.relevance <= 1
     assert parents(world.both(PARAPHRASE))[0] == sugar
 
 

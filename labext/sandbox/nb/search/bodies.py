@@ -23,7 +23,7 @@ class Searched(Body):
     source_ids: list[Identifier] | None = None
     note_ids: list[Identifier] | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Of a vector search: 0.2 if left out. Words alone have no similarity."
+        None, description="Of a vector search: 0.1 if left out. Words alone have no similarity."
     )
     include_sources: bool = True
     include_notes: bool = True
