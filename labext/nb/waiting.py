@@ -50,7 +50,8 @@ def _failed(seen: Ingestion) -> JobFailedError:
     of = "" if len(seen.rows) == 1 else f"{len(bad)} of {len(seen.rows)} sources failed. "
     return JobFailedError(
         f"{of}{told.rstrip('.')}.",
-        f"Mend the cause, then `%nb sources retry {_quoted(bad[0])}`.",
+        f"Mend the cause, then `%nb sources retry {_quoted(bad[0])}`; a file that you have mended "
+        "is added anew.",
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
-from labext.errors import InputError
+from labext.errors import InputError, WatchInterrupted
 from labext_magics.dispatch import Call
 from labext_magics.session import NotebookInUse
 
@@ -100,3 +101,12 @@ def looked_at(
         "include_sources": not no_sources,
         "include_notes": not no_notes,
     }
+
+
+@contextmanager
+def reply_awaited(next_step: str) -> Iterator[None]:
+    """Say in one line that the kernel was interrupted while a model wrote its reply."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise WatchInterrupted("The reply was interrupted.", next_step) from None

@@ -76,7 +76,9 @@ def ask(
         **nb_scope.looked_at(sources, notes, no_sources, no_notes),
     }
     if simple:
-        return labext_widgets.answered(call.nb.ask(text, **given))
+        with nb_scope.reply_awaited("Ask again."):
+            answer = call.nb.ask(text, **given)
+        return labext_widgets.answered(answer)
     return labext_widgets.answer(call.nb.ask_stream(text, **given), question=text)
 
 

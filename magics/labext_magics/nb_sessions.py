@@ -51,7 +51,10 @@ def chat(
         no_notes,
     )
     chosen = _session(call, about, text, session=session, new=new, title=title)
-    reply = call.nb.chat.execute(chosen, text, model_override=model_override, **given)
+    with nb_scope.reply_awaited(
+        f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
+    ):
+        reply = call.nb.chat.execute(chosen, text, model_override=model_override, **given)
     return labext_widgets.answered(reply)
 
 

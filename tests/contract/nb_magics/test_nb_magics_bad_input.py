@@ -16,7 +16,10 @@ from labext.errors import (
     LabextError,
     NotFoundError,
     SetupError,
+    WatchInterrupted,
 )
+from labext.nb import NotebookClient
+from labext.nb.chat import Chat
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import administration
 from labext.sandbox.nb.administration import models
@@ -161,3 +164,16 @@ def test_the_notebook_in_use_is_gone(run: Run, refused: Refused, shell: Interact
     run("%nb use Short --create")
     run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
     assert isinstance(refused("%nb note x --title y"), NotFoundError)
+
+
+@pytest.mark.parametrize("line", ["%%nb chat\nAnd then?", "%nb ask 'And then?' --simple"])
+def test_an_interrupted_reply_is_one_line(
+    run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    def interrupt(*_arguments: Any, **_named: Any) -> None:
+        raise KeyboardInterrupt
+
+    run("%nb use Interrupted --create\n%nb sessions new --title Before")
+    monkeypatch.setattr(Chat, "execute", interrupt)
+    monkeypatch.setattr(NotebookClient, "ask", interrupt)
+    assert isinstance(refused(line), WatchInterrupted)
