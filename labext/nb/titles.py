@@ -105,16 +105,18 @@ def identifier(noun: str, given: str) -> str | None:
 def fitting(given: str, records: Sequence[Record]) -> list[Record]:
     """Return the records of a title: of the very title, else of the title in other letters.
 
-    A source whose title nobody has goes by the file or the address that it was made from, too.
+    A source goes by the file or the address that it was made from as well as by its title.
     """
     given = given.strip()
-    same = [record for record in records if (title(record) or "").strip() == given]
+    same = [
+        record
+        for record in records
+        if given in ((title(record) or "").strip(), record.get("file_name"), record.get("url"))
+    ]
     folded = given.casefold()
-    return (
-        same
-        or [record for record in records if (title(record) or "").strip().casefold() == folded]
-        or [record for record in records if given in (record.get("file_name"), record.get("url"))]
-    )
+    return same or [
+        record for record in records if (title(record) or "").strip().casefold() == folded
+    ]
 
 
 def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
@@ -150,4 +152,5 @@ def title(record: Record) -> str | None:
 def _told(record: Record) -> str:
     """Return what tells a thing from another one of its title."""
     made = str(record.get("created_at") or "")[:16].replace("T", " ")
-    return f"of {made}" if made else str(title(record))
+    failed = ", failed" if record.get("status") == "failed" else ""
+    return f"of {made}{failed}" if made else f"{title(record)}{failed}"

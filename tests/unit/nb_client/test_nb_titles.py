@@ -51,6 +51,18 @@ def test_a_title_of_two_things_lists_both(titles: Titles, shelf: Any) -> None:
     assert first in caught.value.next_step
 
 
+def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
+    titles: Titles, shelf: Any
+) -> None:
+    broken = shelf.source("scan.pdf", status="failed", asset={"file_path": "scan.pdf"})
+    mended = shelf.source("A paper", status="completed", asset={"file_path": "scan.pdf"})
+    assert titles.source("A paper") == mended
+    with pytest.raises(ConflictError) as caught:
+        titles.source("scan.pdf")
+    assert f"{broken} (of 2026-01-02 03:04, failed)" in caught.value.what
+    assert f"{mended} (of 2026-01-02 03:04)" in caught.value.what
+
+
 def test_those_of_the_notebook_come_first(titles: Titles, shelf: Any) -> None:
     here, there = shelf.notebook("here"), shelf.notebook("there")
     mine = shelf.source("paper.pdf", here)
