@@ -5,6 +5,8 @@ from __future__ import annotations
 import psutil
 import pytest
 
+from labext.sandbox.nb.store import COMPLETED, Link, Source
+
 
 @pytest.fixture(scope="module")
 def three(sources):
@@ -12,7 +14,7 @@ def three(sources):
     notebook = sources.api.notebook()
     return notebook, [
         sources.text(f"About {title}.", title=title, notebook_id=notebook)["id"]
-        for title in ("beta", "Alpha", "gamma")
+        for title in ("beta", "Gamma", "alpha")
     ]
 
 
@@ -23,8 +25,8 @@ def three(sources):
         ("updated_at", [2, 1, 0]),
         ("created_at asc", [0, 1, 2]),
         ("created_at", [2, 1, 0]),
-        ("title", [1, 0, 2]),
-        ("title DESC", [2, 0, 1]),
+        ("title", [2, 0, 1]),
+        ("title DESC", [1, 0, 2]),
     ],
 )
 def test_sources_are_listed_in_an_order(sources, three, order, places):
@@ -41,6 +43,19 @@ def test_a_list_is_cut_into_pages(sources, three):
     ]
     assert [[each["id"] for each in page] for page in pages] == [made[:2], made[2:], []]
     assert "full_text" not in pages[0][0]
+
+
+def test_a_list_has_fifty_unless_more_are_asked_for(sources):
+    notebook = sources.api.notebook()
+    many = [f"source:listed{number}" for number in range(51)]
+    with sources.back() as session:
+        session.add_all(Source(id=each, kind="text", status=COMPLETED) for each in many)
+        session.flush()
+        session.add_all(Link(notebook_id=notebook, source_id=each) for each in many)
+    assert len(sources.listed(notebook_id=notebook)) == 50
+    assert {each["id"] for each in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
+    gone = sources.api.told("DELETE", f"notebooks/{notebook}", params={"delete_sources": "true"})
+    assert gone["deleted_sources"] == 51
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,13 @@ def test_a_page_that_never_answers_is_given_up(sources, site):
     assert "within 1 second" in made["error"]
 
 
+def test_a_page_over_the_limit_is_given_up(sources, site):
+    with sources.private(), sources.limit("page_bytes", 10):
+        made = sources.link(site.url)
+    assert made["status"] == "failed"
+    assert "10 bytes" in made["error"]
+
+
 def test_a_source_that_takes_too_long_is_stopped(sources, site):
     site.go.clear()
     with sources.private(), sources.limit("source_seconds", 1):
