@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from labext.errors import (
     BusyError,
@@ -32,6 +33,18 @@ _NOUNS = (
     ("source", "sources"),
     ("notebook", "notebooks"),
 )
+
+
+_STEP = re.compile(
+    r"(?<=[.!?…] )(?=(?:Add|Ask|Check|Choose|Give|Look|Please|Run|Save|See|Set|Start|Try|Wait)\b)"
+)
+"""Where a service that tells the next step itself begins to."""
+
+
+def parted(words: str, step: str) -> tuple[str, str]:
+    """Return a service's words as what happened and the next step: its own, else `step`."""
+    what, *own = _STEP.split(words.strip(), maxsplit=1)
+    return what.strip(), own[0] if own else step
 
 
 def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
@@ -64,8 +77,11 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
                 return BusyError(_said(failure, "The notebook service is asked too often"))
             case 502 if failure.spoken:
                 return ServiceError(
-                    _said(failure, "Something that the notebook service needs has failed"),
-                    "Look at the model or page that it names, then try again.",
+                    *_advised(
+                        failure,
+                        "Something that the notebook service needs has failed",
+                        "Look at the model or page that it names, then try again.",
+                    )
                 )
             case _:
                 return None
@@ -87,8 +103,11 @@ def _configuration(failure: Failure, asked: str) -> LabextError:
     if not _SETUP.search(failure.words):
         return InputError(_said(failure, asked), "Change what it objects to.")
     return SetupError(
-        _said(failure, asked),
-        "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
+        *_advised(
+            failure,
+            asked,
+            "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
+        )
     )
 
 
@@ -99,6 +118,12 @@ def _see(failure: Failure) -> str:
         if re.search(rf"\b{noun}\b", failure.op.name):
             return f"See `%nb {plural}`."
     return "Check the names, and the service's address."
+
+
+def _advised(failure: Failure, otherwise: str, step: str) -> tuple[str, str]:
+    """Return what a refusal means, and the next step: the service's own, if it tells one."""
+    words, step = parted(failure.words, step)
+    return _said(replace(failure, words=words), otherwise), step
 
 
 def _said(failure: Failure, otherwise: str) -> str:

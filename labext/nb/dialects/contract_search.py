@@ -13,6 +13,7 @@ from labext.nb import records
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
 from labext.nb.dialects import Request, Steps
 from labext.nb.dialects.contract_citing import citations
+from labext.nb.failures import parted
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
@@ -74,9 +75,10 @@ class SearchCalls:
                 return Final(_answer(told, told.get("final_answer"), question))
             case "error":
                 words = first_words(_text(told.get("message")), WORDS_LIMIT)
+                what, step = parted(words, "Look at the model that answers, then ask again.")
                 raise ServiceError(
-                    f"The answer failed: {words.rstrip('.') or 'no reason is told'}.",
-                    "Look at the model that answers, then ask again.",
+                    f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
+                    step,
                     server=words,
                 )
         return None

@@ -53,6 +53,13 @@ def test_each_status_has_its_error(status: int, words: str, kind: Any, said: str
     assert said in str(error)
 
 
+@pytest.mark.parametrize("status", [422, 502])
+def test_a_next_step_that_the_service_tells_is_the_only_one(status: int) -> None:
+    error = explained(failed(status, "The model m answered 429. Wait a little, then try again."))
+    assert error.what.endswith("The model m answered 429.")
+    assert error.next_step == "Wait a little, then try again."
+
+
 def test_the_password_is_asked_for_or_refused() -> None:
     with_one = explained(failed(401, "The password is wrong."))
     without = explained(failed(401, ""), has_password=False)
