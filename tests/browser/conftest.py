@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "sandbox_parts"))
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from labext_test_gate import Gate
-from notebook_page import NotebookPage
+from notebook_page import SIZE, Lab, NotebookPage
 from own_server import Server, jupyter_server
 from script import WATCH, Script
 
@@ -34,9 +35,12 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--disable-default-apps",
     "--disable-extensions",
+    # Nothing but loopback is found. A route would see to that too, but takes the page's cache away.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--use-mock-keychain",
     "--password-store=basic",
 ]
+INNER = ("data", "blob", "about")
 
 
 @pytest.fixture(scope="session")
@@ -66,22 +70,20 @@ def browser(
     """A Chromium with a fresh profile that reaches loopback alone."""
     from playwright.sync_api import sync_playwright
 
-    def guard(route: Any) -> None:
-        if urlsplit(route.request.url).hostname in ("127.0.0.1", "localhost"):
-            route.continue_()
-        else:
-            refused.append(route.request.url)
-            route.abort()
+    def note(request: Any) -> None:
+        asked = urlsplit(request.url)
+        if asked.scheme not in INNER and asked.hostname not in ("127.0.0.1", "localhost"):
+            refused.append(request.url)
 
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("chromium"),
             executable_path=chromium,
             args=FLAGS,
-            viewport={"width": 1000, "height": 800},
+            viewport=SIZE,
             reduced_motion="reduce",
         )
-        context.route("**/*", guard)
+        context.on("request", note)
         yield context
         context.close()
 
@@ -102,14 +104,23 @@ def gate(server: Server) -> Iterator[Gate]:
     box.reset()
 
 
+@pytest.fixture(scope="session")
+def lab(server: Server, browser: Any) -> Callable[[], Lab]:
+    """The JupyterLab that tests share, loaded for the first that needs it."""
+    return cache(lambda: Lab(server, browser))
+
+
 @pytest.fixture
-def page_of(server: Server, browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Make pages, of a file or a new one: `page_of().write("code", …).open()`."""
+def page_of(
+    server: Server, browser: Any, lab: Callable[[], Lab], request: pytest.FixtureRequest
+) -> Iterator[Any]:
+    """Make notebooks, of a file or a new one: `page_of().write("code", …).open()`."""
     made: list[NotebookPage] = []
 
     def make(path: Path | None = None) -> NotebookPage:
         name = f"{request.node.name.removeprefix('test_')}-{len(made)}"
-        made.append(NotebookPage(server, browser, name, path))
+        path = path or server.folder / f"{name}.ipynb"
+        made.append(NotebookPage(server, browser, lab, path))
         return made[-1]
 
     yield make
@@ -127,7 +138,7 @@ def script(tmp_path: Path) -> Script:
 def watched(page_of: Callable[..., NotebookPage], script: Script) -> Callable[..., NotebookPage]:
     """Open a notebook whose first cell watches the script, and run that cell."""
 
-    def start(code: str = WATCH, *more: str, app: str = "lab") -> NotebookPage:
+    def start(code: str = WATCH, *more: str, app: str = "shared") -> NotebookPage:
         nb = page_of().write(code.format(path=str(script.path)), *more).open(app)
         nb.run(0)
         nb.page.wait_for_selector(".labext-live .labext-bar")

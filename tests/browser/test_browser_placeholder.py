@@ -58,7 +58,7 @@ def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
 
 
 def test_a_reloaded_page_takes_the_live_view_up_again(watched: Watched, script: Script) -> None:
-    nb = watched(IN_BACKGROUND)
+    nb = watched(IN_BACKGROUND, app="lab")
     nb.kept("120 In Queue")
     nb.page.reload()
     nb.ready()
@@ -89,6 +89,7 @@ def test_a_kernel_that_dies_takes_its_live_view_with_it(watched: Watched, script
     os.kill(int(pid.read_text()), signal.SIGKILL)
     picture_is_seen(nb)
     assert "120 In Queue" in nb.output().inner_text()
+    nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab tells of it
 
 
 def test_a_kernel_that_is_shut_down_takes_its_live_view_with_it(watched: Watched) -> None:

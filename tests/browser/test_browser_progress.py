@@ -63,13 +63,17 @@ def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Serv
     dead.says("248 Complete")
     assert server.kernels() == []
     dead.shot("reopened-no-kernel-page")
-    fresh = page_of(nb.path).open()
+    shows_the_picture_alone(dead)
+    fresh = dead.reopen()
     fresh.says("248 Complete")
     fresh.shot("reopened-fresh-kernel", fresh.output())
-    for reopened in (dead, fresh):
-        assert reopened.page.locator(".labext-live, .jupyter-widgets").count() == 0
-        assert "Loading widget" not in reopened.page.content()
-        assert "model not found" not in reopened.page.content()
+    shows_the_picture_alone(fresh)
+
+
+def shows_the_picture_alone(nb: NotebookPage) -> None:
+    assert nb.page.locator(".labext-live, .jupyter-widgets").count() == 0
+    assert "Loading widget" not in nb.page.content()
+    assert "model not found" not in nb.page.content()
 
 
 def test_saved_midway_tells_when_it_was_seen(watched: Watched) -> None:
@@ -108,7 +112,7 @@ def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> Non
     written = json.loads(copy.path.read_text())
     written["cells"][0]["outputs"] = saved.cells[0].outputs
     copy.path.write_text(json.dumps(written))
-    copy.open()
+    copy.open("lab")
     copy.says("over the quota of $2$ GB")
     assert copy.bar().count() == 0, "the sanitizer drops aria"
     tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"

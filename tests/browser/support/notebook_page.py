@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from own_server import PATIENCE, Server, until
 
-SHOTS = Path(os.environ.get("LABEXT_SCREENSHOTS", Path(__file__).parents[1] / "screenshots"))
+SHOTS = os.environ.get("LABEXT_SCREENSHOTS")  # the folder of pictures, where any are wanted
 
 READY = """async () => {
   const panel = window.jupyterapp?.shell.currentWidget;
@@ -32,18 +33,45 @@ REMEMBER = """() => {
 }"""
 
 PANEL = "window.jupyterapp.shell.currentWidget"
+START = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
+
+SIZE = {"width": 1000, "height": 800}
+ADDRESSES = {
+    "lab": "/lab/workspaces/{workspace}/tree/{file}?reset",
+    "notebook": "/notebooks/{file}",
+}
+
+CLEAR = """() => {
+  for (const close of document.querySelectorAll(".jp-Dialog button:last-child")) close.click();
+  for (const widget of [...window.jupyterapp.shell.widgets("main")]) widget.dispose();
+}"""
+
+
+class Lab:
+    """A page with JupyterLab that tests share: to load one takes longer than most tests."""
+
+    def __init__(self, server: Server, browser: Any) -> None:
+        self.page = _new_page(browser)
+        self.page.goto(f"{server.url}/lab/workspaces/shared?reset")
+        self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
+
+    def clear(self) -> None:
+        """Close all that is open in it, whatever is unsaved, and show it as it was."""
+        self.page.evaluate(CLEAR)
+        self.page.set_viewport_size(SIZE)
+        if self.page.locator('body[data-jp-theme-light="false"]').count():
+            theme(self.page, "JupyterLab Light")
 
 
 class NotebookPage:
-    """A notebook file and the page it is open in."""
+    """A notebook file and the page it is open in: `lab`'s, unless it needs one of its own."""
 
-    def __init__(self, server: Server, browser: Any, name: str, path: Path | None = None) -> None:
-        self.server, self.name = server, name
-        self.path = path or server.folder / f"{name}.ipynb"
-        self.page = browser.new_page()
-        self.page.set_default_timeout(PATIENCE * 1000)
+    def __init__(self, server: Server, browser: Any, lab: Callable[[], Lab], path: Path) -> None:
+        self.server, self.path = server, path
         self.errors: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page: Any = None
+        self._browser, self._lab = browser, lab
+        self._own: Any = None
 
     def write(self, *cells: str) -> NotebookPage:
         """Write the file, a code cell for each string."""
@@ -53,30 +81,59 @@ class NotebookPage:
         nbformat.write(content, self.path)
         return self
 
-    def open(self, app: str = "lab") -> NotebookPage:
-        """Open the file in JupyterLab (`lab`) or Notebook 7 (`notebook`), with a kernel."""
-        address = {
-            "lab": f"/lab/workspaces/{self.name}/tree/{self.path.name}?reset",
-            "notebook": f"/notebooks/{self.path.name}",
-        }
-        self.page.goto(self.server.url + address[app])
+    def open(self, app: str = "shared") -> NotebookPage:
+        """Open the file with a kernel.
+
+        In the shared JupyterLab (`shared`), in one that is loaded for it (`lab`), or in Notebook 7
+        (`notebook`).
+        """
+        if app == "shared":
+            self._listen(self._lab().page)
+            self.command("docmanager:open", path=self.path.name)
+        else:
+            self._load(ADDRESSES[app].format(file=self.path.name, workspace=self.path.stem))
         return self.ready()
 
     def open_without_kernel(self) -> NotebookPage:
-        """Open the file in JupyterLab and start no kernel for it."""
-        self.page.goto(f"{self.server.url}/lab/workspaces/{self.name}?reset")
+        """Open the file in a JupyterLab that is loaded for it, and start no kernel."""
+        self._load(f"/lab/workspaces/{self.path.stem}?reset")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
         none = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
         self.command("docmanager:open", path=self.path.name, kernelPreference=none)
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self._panel()
         return self
+
+    def reopen(self) -> NotebookPage:
+        """Close the file and open it with a kernel, in the same page."""
+        self.page.evaluate(CLEAR)
+        self.command("docmanager:open", path=self.path.name)
+        return self.ready()
 
     def ready(self) -> NotebookPage:
         """Wait for the notebook and its kernel; the idle light alone lies."""
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self._panel()
         until(lambda: self.page.evaluate(READY), "a session")
         until(lambda: self.kernel_status() in ("idle", "busy"), "a kernel")
         return self
+
+    def _load(self, address: str) -> None:
+        self._own = _new_page(self._browser)
+        self._listen(self._own)
+        self._own.goto(self.server.url + address)
+
+    def _listen(self, page: Any) -> None:
+        self.page = page
+        self.page.on("pageerror", self._note)
+
+    def _note(self, error: Any) -> None:
+        self.errors.append(str(error))
+
+    def _panel(self) -> None:
+        """Wait until the file's cells are in front."""
+        opened = f"(path) => window.jupyterapp && {PANEL}?.context?.path === path && {PANEL}.id"
+        found = self.page.wait_for_function(opened, arg=self.path.name)
+        self.panel = self.page.locator(f"[id='{found.json_value()}']")
+        self.panel.locator(".jp-Notebook .jp-Cell").first.wait_for()
 
     def kernel_status(self) -> str:
         """Return the kernel's status as the page sees it."""
@@ -84,8 +141,7 @@ class NotebookPage:
 
     def command(self, name: str, **arguments: Any) -> None:
         """Start a command of JupyterLab; not awaited, since some never settle."""
-        start = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
-        self.page.evaluate(start, [name, arguments])
+        self.page.evaluate(START, [name, arguments])
 
     def select(self, cell: int) -> None:
         """Make a cell the active one."""
@@ -98,7 +154,7 @@ class NotebookPage:
 
     def output(self, cell: int = 0) -> Any:
         """Return where a cell's output is."""
-        cells = self.page.locator(".jp-Notebook .jp-CodeCell")
+        cells = self.panel.locator(".jp-Notebook .jp-CodeCell")
         return cells.nth(cell).locator(".jp-Cell-outputWrapper")
 
     def save(self) -> Any:
@@ -145,24 +201,38 @@ class NotebookPage:
 
     def idle(self) -> None:
         """Wait until no cell runs: all it printed is on the page then."""
-        prompts = self.page.locator(".jp-InputPrompt")
+        prompts = self.panel.locator(".jp-InputPrompt")
         until(lambda: not any("*" in each for each in prompts.all_inner_texts()), "the cells")
         until(lambda: self.kernel_status() == "idle", "an idle kernel")
 
     def shot(self, name: str, locator: Any = None) -> None:
-        """Keep a picture of the page, or of a part of it."""
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        (locator or self.page).screenshot(path=SHOTS / f"{name}.png")
+        """Keep a picture of the page, or of a part of it, where pictures are wanted."""
+        if SHOTS:
+            (locator or self.page).screenshot(path=Path(SHOTS) / f"{name}.png")
 
     def theme(self, name: str) -> None:
         """Change the theme, and wait until its curtain has gone."""
-        self.command("apputils:change-theme", theme=name)
-        light = "false" if "Dark" in name else "true"
-        themed = f'body[data-jp-theme-light="{light}"]'
-        self.page.wait_for_selector(themed, state="attached")
-        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+        theme(self.page, name)
 
     def close(self) -> None:
-        """Close the page."""
-        if not self.page.is_closed():
-            self.page.close()
+        """Close the file, with the page if that is its own."""
+        if self._own is not None:
+            self._own.close()
+        elif self.page is not None:
+            self.page.remove_listener("pageerror", self._note)
+            self.page = None
+            self._lab().clear()
+
+
+def theme(page: Any, name: str) -> None:
+    """Change the theme of JupyterLab, and wait until its curtain has gone."""
+    page.evaluate(START, ["apputils:change-theme", {"theme": name}])
+    light = "false" if "Dark" in name else "true"
+    page.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+
+
+def _new_page(browser: Any) -> Any:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    return page
