@@ -6,6 +6,7 @@ import gzip
 import socket
 import threading
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -187,6 +188,14 @@ def test_the_address_that_was_checked_is_the_one_that_is_asked(site, target, mon
     assert site.asked[-1] == ("/", f"site.example:{number}")
 
 
+def test_the_address_that_was_checked_is_asked_by_https_too(site, target, monkeypatch):
+    """Who is there speaks no TLS, which is told; at the other address there is nobody."""
+    monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
+    monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
+    with pytest.raises(Unreadable, match="no certificate"):
+        fetch(f"https://site.example:{site.server_port}/", target, Terms(20, 10_000))
+
+
 def test_redirects_are_followed(site, target):
     site.pages["/old"] = page(b"", 302, Location="/new?x=1")
     site.pages["/new?x=1"] = page(b"New.")
@@ -269,8 +278,13 @@ def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
     site.pages["/bomb"] = page(pack(bytes(50_000_000)), Content_Encoding=packed)
     fetch(f"{site.url}/packed", target, OPEN)
     assert target.read_bytes() == b"Text. " * 1000
-    with pytest.raises(Unreadable, match="bigger than"):
-        fetch(f"{site.url}/bomb", target, OPEN)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Unreadable, match="bigger than"):
+            fetch(f"{site.url}/bomb", target, OPEN)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
     assert target.stat().st_size <= OPEN.size + fetching.CHUNK
 
 
