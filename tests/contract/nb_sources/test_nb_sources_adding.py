@@ -205,6 +205,13 @@ def test_a_text_over_the_limit_is_refused(sources, sentence):
         assert "1,000" in sentence(sources.api.ask("POST", "sources", data=fields), 413)
 
 
+def test_fields_that_would_fill_the_memory_are_refused(sources, sentence):
+    there = sources.files()
+    with sources.limit("text_bytes", 1000):
+        sentence(sources.send(b"x", nonsense="x" * 100_000), 413)
+    assert sources.files() == there
+
+
 def test_an_upload_that_breaks_off_leaves_nothing(sources):
     before = sources.files()
     parts = urlsplit(sources.api.base)
