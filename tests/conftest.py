@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from labext.sandbox import Sandbox
+sys.path.append(str(Path(__file__).parent / "sandbox_parts"))
+
+from labext_test_warm import Warm
+
+from labext.sandbox import Sandbox, daemon
 
 # How long an example takes says more about the machine's other work than about the code. On a
 # build machine every run has the same examples, as hypothesis itself has it, and half as many;
@@ -31,6 +36,7 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 NewBox = Callable[..., Sandbox]
 PARTS = Path(__file__).parent / "sandbox_parts"
+_spawn = daemon.spawn
 
 
 def pytest_collection_finish() -> None:
@@ -60,6 +66,22 @@ def isolated(
     redaction._known.clear()
     redaction._known.update(known)
     config.forget_session()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm() -> Iterator[None]:
+    """Fork the hosts of sandboxes from a process that has loaded what they need."""
+    process = Warm()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(daemon, "spawn", process.spawn)
+        yield
+    process.close()
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the hosts of this test as everybody's are started."""
+    monkeypatch.setattr(daemon, "spawn", _spawn)
 
 
 @pytest.fixture(scope="session")

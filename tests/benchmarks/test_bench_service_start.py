@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from labext.sandbox import Sandbox
 
 MIB = 2**20
+
+pytestmark = pytest.mark.usefixtures("cold")
 
 
 def started(box: Sandbox) -> float:

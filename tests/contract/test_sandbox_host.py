@@ -82,6 +82,7 @@ def kill_host(box: Sandbox) -> None:
 # Starting and stopping
 
 
+@pytest.mark.usefixtures("cold")
 def test_it_answers_once_it_is_started_and_all_is_readable_by_its_owner_only(
     small_box: NewBox,
 ) -> None:
@@ -126,6 +127,7 @@ def test_two_who_start_it_at_once_get_the_same(small_box: NewBox, tmp_path: Path
     assert box.status().state == "stopped"
 
 
+@pytest.mark.usefixtures("cold")
 def test_it_outlives_its_starter_and_holds_none_of_its_files(
     small_box: NewBox, tmp_path: Path
 ) -> None:
@@ -158,6 +160,7 @@ def test_what_runs_tasks_does_not_listen_and_does_not_hold_the_lock(small_box: N
         assert "sandbox.sqlite" not in paths
 
 
+@pytest.mark.usefixtures("cold")
 def test_stop_leaves_nothing_but_the_data(small_box: NewBox) -> None:
     box = small_box()
     put(box, "descend", "deep")
@@ -216,6 +219,7 @@ def test_another_rate_takes_a_restart_and_then_has_effect(small_box: NewBox) -> 
 # Killed
 
 
+@pytest.mark.usefixtures("cold")
 def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBox) -> None:
     box = small_box()
     put(box, "descend", "deep", seconds=60)
@@ -287,6 +291,7 @@ def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
 # What can go wrong at the start
 
 
+@pytest.mark.usefixtures("cold")
 def test_a_host_that_fails_says_why_and_is_gone(small_box: NewBox, tmp_path: Path) -> None:
     box = Sandbox(tmp_path / "bad", services=["no_such_service:service"])
     with pytest.raises(ServiceError, match="No module named 'no_such_service'") as caught:

@@ -1,0 +1,171 @@
+"""Hosts of sandboxes, forked from a warm process: most of a start is Python importing the server.
+
+`Warm.spawn` stands in for `labext.sandbox.daemon.spawn`. A forked host is what a started one is: a
+process in a session of its own, with the same arguments, environment, folder and log, and nobody
+else's files or signal handlers. How a host is really started is seen by whatever starts one from
+another process (kernels, shells, the browser's notebooks) and by the tests with the fixture `cold`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
+"""What a server loads only when it serves."""
+
+
+class Warm:
+    """The warm process of this one, started when the first host is."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._lock = threading.Lock()
+
+    def spawn(self, folder: Any, options: Sequence[str]) -> Host:
+        """Start the host of `folder`, as `labext.sandbox.daemon.spawn` does."""
+        from labext.sandbox import daemon
+        from labext.sandbox.launcher import clean_environment
+
+        log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        asked = {
+            "arguments": [str(folder.path), *options],
+            "environment": clean_environment() | daemon._import_path(),
+            "folder": str(folder.path),
+        }
+        try:
+            return Host(self, self.ask(asked, log)["pid"])
+        finally:
+            os.close(log)
+
+    def ask(self, asked: dict[str, Any], *files: int) -> dict[str, Any]:
+        """Send a message, and files with it; return the answer."""
+        with self._lock:
+            if self._socket is None:
+                self._start()
+            assert self._socket is not None
+            socket.send_fds(self._socket, [json.dumps(asked).encode()], files)
+            answer: dict[str, Any] = json.loads(self._socket.recv(65536))
+        return answer
+
+    def close(self) -> None:
+        """End the warm process; hosts that it has forked go on."""
+        if self._process is not None and self._socket is not None:
+            self._socket.close()
+            self._process.wait(10)
+
+    def _start(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                pass_fds=[theirs.fileno()],
+            )
+
+
+class Host:
+    """A host that was forked: as much of a `subprocess.Popen` as its starter asks for."""
+
+    def __init__(self, warm: Warm, pid: int) -> None:
+        self._warm, self.pid = warm, pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+        if self.returncode is None:
+            self.returncode = self._warm.ask({"code": self.pid})["code"]
+        return self.returncode
+
+    def wait(self) -> int:
+        """Wait for its end."""
+        self.returncode = self._warm.ask({"wait": self.pid})["code"]
+        return int(self.returncode or 0)
+
+    def kill(self) -> None:
+        """Kill it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+class Server:
+    """The warm process: forks hosts, and buries them as soon as they end."""
+
+    def __init__(self, asked: socket.socket) -> None:
+        from labext.sandbox import host
+
+        self._socket = asked
+        self._codes: dict[int, int] = {}
+        for name in (*LAZY, *(service.partition(":")[0] for service in host.SERVICES)):
+            importlib.import_module(name)
+        gc.collect()
+        gc.freeze()
+        signal.signal(signal.SIGCHLD, self._bury)
+
+    def serve(self) -> None:
+        """Answer until the other side is gone."""
+        while True:
+            message, files, _flags, _from = socket.recv_fds(self._socket, 65536, 1)
+            if not message:
+                return
+            self._socket.send(json.dumps(self._answer(json.loads(message), files)).encode())
+
+    def _answer(self, asked: dict[str, Any], files: list[int]) -> dict[str, Any]:
+        if "code" in asked:
+            return {"code": self._codes.get(asked["code"])}
+        if "wait" in asked:
+            while asked["wait"] not in self._codes:
+                signal.pause()
+            return {"code": self._codes[asked["wait"]]}
+        pid = os.fork()
+        if pid == 0:
+            _become(asked, files[0])
+        os.close(files[0])
+        return {"pid": pid}
+
+    def _bury(self, *_: Any) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
+
+
+def _become(asked: dict[str, Any], log: int) -> NoReturn:
+    """In the child: be the host."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.closerange(3, 1024)
+        os.chdir(asked["folder"])
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path[:0] = [path for path in paths if path and path not in sys.path]
+        from labext.sandbox import host
+
+        gc.unfreeze()
+        code = host.main(asked["arguments"])
+    finally:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    Server(socket.socket(fileno=int(sys.argv[1]))).serve()
