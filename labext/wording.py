@@ -51,3 +51,9 @@ def listed(words: Iterable[str], most: int = 5) -> str:
     first = ", ".join(every[:most])
     rest = len(every) - most
     return f"{first} and {rest:,} more" if rest > 0 else first
+
+
+def are(words: Iterable[str]) -> str:
+    """Return a list as a sentence's subject with its verb: `a is`, `a, b are`."""
+    every = list(words)
+    return f"{listed(every)} {'is' if len(every) == 1 else 'are'}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from labext.errors import InputError
-from labext_magics import kinds, nb_keeping, nb_options, nb_scope
+from labext_magics import kinds, nb_keeping, nb_options, nb_processing, nb_scope
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT
@@ -52,26 +52,12 @@ def add(
         records = nb_keeping.files(call, into, items, title, given)
     names = [str(record["id"]) for record in records]
     if wait:
-        return follow(call, names)
+        return nb_processing.follow(call, names)
     if not given["process_async"]:
         return call.nb.sources.wait(names)
     from labext.nb.rowviews import sources
 
     return sources(records)
-
-
-def follow(call: Call, sources: Sequence[str]) -> pd.DataFrame:
-    """Draw sources until all are processed, and return a row for each.
-
-    Raises:
-        JobFailedError: one has failed.
-        WatchInterrupted: the kernel was interrupted; the processing goes on.
-    """
-    import labext_widgets
-
-    nb = call.nb
-    labext_widgets.follow_ingestion(nb.sources.watch(sources), again="%nb sources wait")
-    return nb.sources.wait(sources)
 
 
 def _items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
@@ -137,8 +123,6 @@ def _check(text: str, items: Sequence[Path | str], title: str | None) -> None:
         )
 
 
-WAIT = Parameter("wait", None, "watch until all are processed")
-
 _WHAT = Parameter(
     "PATH|URL", kinds.PATHS_OR_URLS, "a file, a pattern or an address", many=True, dest="what"
 )
@@ -147,7 +131,7 @@ _OPTIONS = [
     nb_options.TOPIC,
     nb_options.INTO_NOTEBOOK,
     Parameter("url", kinds.text("URL"), "a page of the web", many=True),
-    WAIT,
+    nb_processing.WAIT,
     Parameter("sync", None, "have each processed before the service answers; a text always is"),
     Parameter("async", None, "have a text processed afterwards"),
     OUT,

@@ -66,7 +66,7 @@ def files(
     }
     for what, records in told.items():
         if records:
-            output.say(f"{_are(list(records.values()))} {what}.")
+            output.say(f"{wording.are(map(_title, records.values()))} {what}.")
     records = {**kept, **again, **added}
     return [records[item] for item in items]
 
@@ -106,12 +106,8 @@ def _sent(
             added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
         else:
             added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
-        transfer.end(f"{_are(added)} added to {into.name}.")
+        transfer.end(f"{wording.are(map(_title, added))} added to {into.name}.")
     return dict(zip(new, added, strict=True))
-
-
-def _are(records: Sequence[Record]) -> str:
-    return f"{wording.listed(map(_title, records))} {'is' if len(records) == 1 else 'are'}"
 
 
 def _title(record: Record) -> str:

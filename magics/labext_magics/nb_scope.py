@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from labext.errors import InputError, WatchInterrupted
 from labext_magics.dispatch import Call
 from labext_magics.session import NotebookInUse
+
+if TYPE_CHECKING:
+    from labext.nb.records import Record
 
 Noun = Literal["source", "note", "session"]
 
@@ -58,6 +61,22 @@ def one(call: Call, noun: Noun, named: str) -> str:
     nb, within = call.nb, call.session.notebook
     find = {"source": nb.sources.find, "note": nb.notes.find, "session": nb.chat.find}[noun]
     return find(named, None if within is None else within.id)
+
+
+def source(call: Call, named: str) -> Record:
+    """Return the record of a source that a line names."""
+    return call.nb.sources.get(one(call, "source", named))
+
+
+def sources(call: Call, named: list[str]) -> list[Record]:
+    """Return the records of sources that a line names, each once."""
+    records = (source(call, each) for each in dict.fromkeys(named))
+    return list({record["id"]: record for record in records}.values())
+
+
+def title(record: Record) -> str:
+    """Return what a source is called; its identifier where it has no title."""
+    return str(record["title"] or record["id"])
 
 
 def ordered(by: str | None) -> str | None:

@@ -1,95 +1,20 @@
-"""`%nb sessions` and `%%nb chat`: conversations about a notebook, which go on from line to line."""
+"""`%nb sessions`: the chats about a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext import wording
 from labext.errors import InputError
-from labext_magics import kinds, nb_options, nb_scope, output
+from labext_magics import kinds, nb_chat, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT, PREVIEW, YES
-from labext_magics.session import NotebookInUse
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
-
-_TITLE = 60
-"""The most characters of a message that a chat is called by."""
-
-
-def chat(
-    call: Call,
-    *,
-    message: str | None,
-    session: str | None,
-    new: bool,
-    title: str | None,
-    notebook: str | None,
-    sources: list[str],
-    notes: list[str],
-    no_sources: bool,
-    no_notes: bool,
-    model_override: str | None,
-) -> Any:
-    """Send a message, draw the reply and return it.
-
-    The chat of a notebook goes on from line to line; the first line of a kernel begins one.
-    """
-    import labext_widgets
-
-    text = nb_scope.text_of(call, message, "message", "%nb chat")
-    about = nb_scope.notebook_of(call, notebook)
-    given = nb_scope.looked_at(
-        [call.nb.sources.find(each, about.id) for each in sources],
-        [call.nb.notes.find(each, about.id) for each in notes],
-        no_sources,
-        no_notes,
-    )
-    chosen = _session(call, about, text, session=session, new=new, title=title)
-    with nb_scope.reply_awaited(
-        f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
-    ):
-        reply = call.nb.chat.execute(chosen, text, model_override=model_override, **given)
-    return labext_widgets.answered(reply)
-
-
-def _session(
-    call: Call,
-    about: NotebookInUse,
-    message: str,
-    *,
-    session: str | None,
-    new: bool,
-    title: str | None,
-) -> str:
-    """Return the identifier of the chat that goes on; it is the notebook's from now on."""
-    if session is not None and (new or title is not None):
-        raise InputError(
-            "`--session` goes on with a chat, and `--new` or `--title` begins one.",
-            "Keep one of the two.",
-        )
-    chats = call.session.chats
-    if session is not None:
-        chats[about.id] = call.nb.chat.find(session, about.id)
-    elif new or title is not None or about.id not in chats:
-        called = title or _free(message, call.nb.chat.names(about.id))
-        record = call.nb.chat.create(about.id, called)
-        chats[about.id] = str(record["id"])
-        output.say(f"{_called(record)} begins.")
-    return chats[about.id]
-
-
-def _free(message: str, taken: Sequence[str]) -> str:
-    """Return a title made of a message that no chat has yet."""
-    first = " ".join(message.split())
-    begun = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
-    titles = (begun if n == 1 else f"{begun} ({n})" for n in range(1, len(taken) + 2))
-    return next(title for title in titles if title not in taken)
 
 
 def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
@@ -110,7 +35,7 @@ def new(
     about = nb_scope.notebook_of(call, notebook)
     record = call.nb.chat.create(about.id, title, model_override)
     call.session.chats[about.id] = str(record["id"])
-    output.say(f"{_called(record)} is new; `%%nb chat` goes on with it.")
+    output.say(f"{nb_chat.called(record)} is new; `%%nb chat` goes on with it.")
     return _row(record)
 
 
@@ -121,14 +46,14 @@ def edit(
     nb_scope.changes({"title": title, "model": model_override}, "%nb sessions edit")
     found = nb_scope.one(call, "session", session)
     record = call.nb.chat.update(found, title, model_override)
-    output.say(f"{_called(record)} is changed.")
+    output.say(f"{nb_chat.called(record)} is changed.")
     return _row(record)
 
 
 def delete(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
     """Delete chats with their messages, once all of them are known to be there."""
     records = [call.nb.chat.get(nb_scope.one(call, "session", each)) for each in sessions]
-    would_go = [_called(record) for record in records]
+    would_go = [nb_chat.called(record) for record in records]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return
     chats = call.session.chats
@@ -136,7 +61,7 @@ def delete(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None
         call.nb.chat.delete(record["id"])
         for about in [about for about, held in chats.items() if held == record["id"]]:
             del chats[about]
-        output.say(f"{_called(record)} is deleted.")
+        output.say(f"{nb_chat.called(record)} is deleted.")
 
 
 def context(
@@ -172,39 +97,11 @@ def context(
     return Rows(frame(rows, [Column(name, "text") for name in ("kind", "title", "id")]))
 
 
-def _called(record: Record) -> str:
-    return f"The chat {wording.shown(str(record['title'] or record['id']))}"
-
-
 def _row(record: Record) -> pd.DataFrame:
     from labext.nb.rowviews import sessions
 
     return sessions([record])
 
-
-_LEFT_OUT = [nb_options.NO_SOURCES, nb_options.NO_NOTES]
-
-SHORTCUTS = (
-    Command(
-        "chat",
-        "Talk about the notebook in use; what was said before is known.",
-        chat,
-        [Parameter("MESSAGE", kinds.text("MESSAGE"), "the message, if it isn't below the line")],
-        [
-            Parameter("session", kinds.CHAT, "go on with this chat"),
-            Parameter("new", None, "begin another chat"),
-            Parameter("title", kinds.text("TITLE"), "begin a chat of this title"),
-            nb_options.INTO_NOTEBOOK,
-            nb_options.SOURCES,
-            nb_options.NOTES,
-            *_LEFT_OUT,
-            nb_options.MODEL,
-            OUT,
-        ],
-        body="the message.",
-        examples=["%%nb chat"],
-    ),
-)
 
 COMMANDS = (
     Command(
@@ -239,6 +136,6 @@ COMMANDS = (
         "Show how much the model would be given with a message.",
         context,
         [Parameter("SESSION", kinds.CHAT, "a chat; else a new one about the notebook in use")],
-        [nb_options.IN_NOTEBOOK, *_LEFT_OUT, OUT],
+        [nb_options.IN_NOTEBOOK, nb_options.NO_SOURCES, nb_options.NO_NOTES, OUT],
     ),
 )

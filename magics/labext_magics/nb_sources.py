@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from labext import wording
 from labext.errors import InputError
 from labext_magics import kinds, nb_add, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
@@ -40,20 +39,11 @@ def list_(
 
 def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | None:
     """Return what is known of one source; or show the whole text that was read out of it."""
-    record = _source(call, source)
+    record = nb_scope.source(call, source)
     if text:
         print(record["full_text"] or "")
         return None
     return _rows([record])
-
-
-def status(call: Call, *, source: str) -> pd.DataFrame:
-    """Return how far the processing of a source is."""
-    from labext.nb.records import STATUS, frame
-    from labext.nb.rowviews import SourceRows
-
-    found = call.nb.sources.status(nb_scope.one(call, "source", source))
-    return SourceRows(frame(STATUS, [found]))
 
 
 def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd.DataFrame:
@@ -66,13 +56,13 @@ def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd
 
 def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
     """Delete sources in every notebook, once all of them are known to be there."""
-    records = _sources(call, sources)
+    records = nb_scope.sources(call, sources)
     would_go = [_described(record) for record in records]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return
     for record in records:
         call.nb.sources.delete(record["id"])
-        output.say(f"The source {_title(record)} is deleted.")
+        output.say(f"The source {nb_scope.title(record)} is deleted.")
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
@@ -95,59 +85,9 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
         transfer.end(f"{source} is in {written}.")
 
 
-def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
-    """Have sources processed again that have failed."""
-    records = [call.nb.sources.retry(each["id"]) for each in _sources(call, sources)]
-    output.say(f"{wording.count(len(records), 'source')} will be processed again.")
-    if wait:
-        return nb_add.follow(call, [str(record["id"]) for record in records])
-    return _rows(records)
-
-
 def insights(call: Call, *, source: str) -> pd.DataFrame:
     """Return a row for each thing that models have made of a source."""
     return call.nb.sources.insights(nb_scope.one(call, "source", source))
-
-
-def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
-    """Watch sources until they are processed; without any, those of the notebook in use."""
-    if sources:
-        return nb_add.follow(call, [str(record["id"]) for record in _sources(call, sources)])
-    within = nb_scope.in_use(call)
-    there = call.nb.sources.list(within.id)
-    going = there.loc[there["status"].isin(["new", "queued", "running"]), "id"]
-    if not len(going):
-        output.say(f"Nothing of {within.name} is being processed.")
-        return there
-    return nb_add.follow(call, list(going))
-
-
-def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Put sources into a notebook as well; what is in it already stays."""
-    into = nb_scope.notebook_of(call, notebook)
-    records = _sources(call, sources)
-    for record in records:
-        call.nb.notebooks.link(into.id, record["id"])
-    output.say(f"{_are(records)} in {into.name}.")
-
-
-def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Take sources out of a notebook; they are not deleted."""
-    out_of = nb_scope.notebook_of(call, notebook)
-    records = _sources(call, sources)
-    for record in records:
-        call.nb.notebooks.unlink(out_of.id, record["id"])
-    output.say(f"{_are(records)} no longer in {out_of.name}, and not deleted.")
-
-
-def link_to(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """As `link`, the notebook named first."""
-    link(call, sources=sources, notebook=notebook)
-
-
-def unlink_from(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """As `unlink`, the notebook named first."""
-    unlink(call, sources=sources, notebook=notebook)
 
 
 def _rows(records: list[Record]) -> pd.DataFrame:
@@ -156,27 +96,10 @@ def _rows(records: list[Record]) -> pd.DataFrame:
     return rowviews.sources(records)
 
 
-def _source(call: Call, named: str) -> Record:
-    return call.nb.sources.get(nb_scope.one(call, "source", named))
-
-
-def _sources(call: Call, named: list[str]) -> list[Record]:
-    """Return the sources of a line, each once."""
-    records = (_source(call, each) for each in dict.fromkeys(named))
-    return list({record["id"]: record for record in records}.values())
-
-
-def _title(record: Record) -> str:
-    return str(record["title"] or record["id"])
-
-
 def _described(record: Record) -> str:
     others = len(record["notebooks"] or ())
-    return f"the source {_title(record)}" + (f" of {others} notebooks" if others > 1 else "")
-
-
-def _are(records: list[Record]) -> str:
-    return f"{wording.listed(map(_title, records))} {'is' if len(records) == 1 else 'are'}"
+    of = f" of {others} notebooks" if others > 1 else ""
+    return f"the source {nb_scope.title(record)}{of}"
 
 
 COMMANDS = (
@@ -228,48 +151,11 @@ COMMANDS = (
             Parameter("check", None, "only look whether the service has it"),
         ],
     ),
-    Command("sources status", "Show how far a source is.", status, [nb_options.ONE_SOURCE], [OUT]),
-    Command(
-        "sources wait",
-        "Watch sources until they are processed; interrupting ends the watching only.",
-        wait,
-        [
-            Parameter(
-                "SOURCE",
-                kinds.SOURCE,
-                "a source; else all of the notebook in use",
-                many=True,
-                dest="sources",
-            )
-        ],
-        [OUT],
-    ),
-    Command(
-        "sources retry",
-        "Have sources processed again that have failed.",
-        retry,
-        [nb_options.SOME_SOURCES],
-        [nb_add.WAIT, OUT],
-    ),
     Command(
         "sources insights",
         "Show what models have made of a source.",
         insights,
         [nb_options.ONE_SOURCE],
         [OUT],
-    ),
-    Command(
-        "sources link",
-        "Put sources into the notebook in use as well.",
-        link,
-        [nb_options.SOME_SOURCES],
-        [nb_options.INTO_NOTEBOOK],
-    ),
-    Command(
-        "sources unlink",
-        "Take sources out of the notebook in use, without deleting them.",
-        unlink,
-        [nb_options.SOME_SOURCES],
-        [nb_options.IN_NOTEBOOK],
     ),
 )

@@ -11,8 +11,8 @@ import pytest
 from labext.errors import InputError
 from labext_magics import grammar, help, nb
 from labext_magics.line import read
+from labext_magics.nb_chat import _free
 from labext_magics.nb_scope import ordered
-from labext_magics.nb_sessions import _free
 from labext_magics.scope import Scope
 
 OPERATIONS = {

@@ -33,10 +33,17 @@ def test_a_notebook_from_its_beginning_to_its_end(run: Run, said: Said) -> None:
     assert "Gamma" in names(run("%nb notebooks --archived yes"), "name")
     ordered = names(run("%nb notebooks --order-by name:desc"), "name")
     assert ordered.index("Gamma") < ordered.index("Beta")
-    assert names(run("%nb notebooks --order-by created_at:asc"), "name").index("Gamma") == 0
+    oldest_first = names(run("%nb notebooks --order-by created_at:asc"), "name")
+    assert oldest_first.index("Gamma") < oldest_first.index("Beta")
     run("%nb notebooks delete Gamma --yes")
     run("%nb delete Beta --yes")
     assert {"Gamma", "Beta"}.isdisjoint(names(run("%nb notebooks"), "name"))
+
+
+def test_a_name_with_a_colon_is_a_name(run: Run, said: Said) -> None:
+    assert "is new" in said('%nb use "Plan: part 2" --create')
+    assert "Plan: part 2 is in use" in said("%nb use")
+    run('%nb delete "Plan: part 2" --yes')
 
 
 def test_notes(run: Run, said: Said) -> None:
