@@ -47,13 +47,14 @@ def status(call: Call) -> pd.DataFrame:
     found, nb = call.session.connected("nb")
     chosen = call.session.notebook
     said = nb.status()
-    notebooks = len(nb.notebooks.list())
-    asks = "yes, and it is accepted" if said["password_needed"] else "no"
+    asks = "no"
+    if said["password_needed"]:
+        asks = "yes, and it is accepted" if said["signed_in"] else "yes: `%nb login`"
     rows = {
         "profile": found.profile or "none (environment, or connected by address)",
         "address": found.base_url,
         "password needed": asks,
-        "notebooks": f"{notebooks:,}",
+        "notebooks": f"{said['notebooks']:,}" if said["signed_in"] else "unknown",
         "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
     }
     return facts(rows, "nb")

@@ -65,6 +65,7 @@ def test_a_password_is_asked_for_and_never_shown(
     assert "accepted" in told["password needed"]
     run("%nb logout")
     assert isinstance(refused("%nb notebooks"), SignInError)
+    assert "%nb login" in status(run)["password needed"]
     answers.append(password)
     run("%nb login\n%nb notebooks")
     shown = capsys.readouterr()
