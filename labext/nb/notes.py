@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from labext.errors import InputError
@@ -20,12 +20,15 @@ class Notes(Group):
         """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
         from labext.nb.rowviews import notes
 
-        return notes(self._wire.run(self._dialect.notes(self._notebook(notebook))))
+        return notes(self.iter(notebook))
+
+    def iter(self, notebook: str | None = None) -> Iterator[Record]:
+        """Yield the records of the notes of a notebook, or of all."""
+        yield from self._wire.run(self._dialect.notes(self._notebook(notebook)))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of notes, each once."""
-        records = self._wire.run(self._dialect.notes(self._notebook(notebook)))
-        return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
+        return [*dict.fromkeys(str(each["title"]) for each in self.iter(notebook) if each["title"])]
 
     def find(self, note: str, notebook: str | None = None) -> str:
         """Return a note's identifier; those of a notebook come first."""

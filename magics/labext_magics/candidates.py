@@ -91,11 +91,15 @@ class Candidates:
 
         def look() -> Sequence[str]:
             nb = self._session.nb()
-            if what == "notebooks":
-                return nb.notebooks.names()
-            if what == "sources":
-                return nb.sources.names(within)
-            return nb.notes.names(within) if what == "notes" else nb.chat.names(within)
+            match what:
+                case "notebooks":
+                    return nb.notebooks.names()
+                case "sources":
+                    return nb.sources.names(within)
+                case "notes":
+                    return nb.notes.names(within)
+                case _:
+                    return nb.chat.names(within)
 
         scope = "" if what == "notebooks" else within or ""
         return self._session.names.get(f"nb/{what}/{scope}", look)

@@ -82,19 +82,16 @@ def _note(call: Call, named: str) -> Record:
     return call.nb.notes.get(nb_scope.one(call, "note", named))
 
 
-def _kept(
-    call: Call, notebook: str, title: str | None, content: str, kind: str
-) -> dict[str, Any] | None:
+def _kept(call: Call, notebook: str, title: str | None, content: str, kind: str) -> Record | None:
     """Return the note of a notebook that is the same already.
 
     Raises ConflictError for another one of the same title: by it neither could be named.
     """
-    found = call.nb.notes.list(notebook)
-    there = found.astype(object).where(found.notna(), None).to_dict("records")
+    there = list(call.nb.notes.iter(notebook))
     for record in there:
         same = (record["content"] or "").strip() == content and record["note_type"] == kind
         if same and title in (None, record["title"]):
-            return {str(name): value for name, value in record.items()}
+            return record
     if title is not None and any(record["title"] == title for record in there):
         raise ConflictError(
             f"There is a note {title} in this notebook already, with another text.",
@@ -104,9 +101,8 @@ def _kept(
     return None
 
 
-def _called(record: dict[str, Any]) -> str:
-    title = record.get("title")
-    return f"The note {title}" if isinstance(title, str) and title else f"The note {record['id']}"
+def _called(record: Record) -> str:
+    return f"The note {record['title'] or record['id']}"
 
 
 _TYPE = Parameter("type", kinds.choice("human", "ai"), "who wrote it", dest="note_type")
