@@ -8,6 +8,9 @@ nbval it is a real error, so that Run All stops there.
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 from labext.redaction import mask
 from labext.steering import tame
 
@@ -43,6 +46,13 @@ class LabextError(Exception):
         self.path = None if path is None else tame(mask(path))
         self.server = None if server is None else tame(mask(server))
         super().__init__(f"{self.what} {self.next_step}".rstrip())
+
+    def about(self, what: str) -> Self:
+        """Return this error with what it is about before it, all else as it is."""
+        told = copy(self)
+        told.what = _one_line(f"{what}: {self.what}")
+        told.args = (f"{told.what} {told.next_step}".rstrip(),)
+        return told
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let an error cross to another process with all it knows."""

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from labext import wording
-from labext.errors import InputError, LabextError, NotFoundError
+from labext.errors import InputError, LabextError
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
 from labext.nb.wire import Wire
@@ -93,30 +93,8 @@ def several(
                 record = wire.run(dialect.add_url(each, **given))
         except LabextError as error:
             before = f" ({number} of {len(checked)} were added before it)" if number else ""
-            error.args = (f"{each}{before}: {error.what} {error.next_step}",)
-            error.what = f"{each}{before}: {error.what}"
-            raise
+            raise error.about(f"{each}{before}") from None
         yield record
-
-
-def file_name(source: Record) -> str:
-    """Return the name under which a source's file is kept; a bare one, whatever was told.
-
-    Raises:
-        NotFoundError: the source has no file.
-    """
-    name = Path(str(source["file_name"] or "").replace("\\", "/")).name
-    if not name or name in {".", ".."}:
-        raise NotFoundError(
-            f"{wording.shown(source['title'] or source['id'])} has no file to download.",
-            "Only what was uploaded as a file has one.",
-        )
-    return name
-
-
-def is_page(name: str) -> bool:
-    """Say by its name whether a file is a web page."""
-    return name.lower().endswith((".html", ".htm", ".xhtml"))
 
 
 def _hint(file: Path) -> str:

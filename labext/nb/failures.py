@@ -26,14 +26,13 @@ Nothing is gained by asking again at once, and nothing is left unknown.
 
 _SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key)")
 _NOUNS = (
-    ("chat session", "sessions"),
     ("session", "sessions"),
     ("chat", "sessions"),
     ("note", "notes"),
     ("source", "sources"),
     ("notebook", "notebooks"),
 )
-
+"""What an operation's name may be about, and the list of it."""
 
 _STEP = re.compile(
     r"(?<=[.!?…] )(?=(?:Add|Ask|Check|Choose|Give|Look|Please|Run|Save|See|Set|Start|Try|Wait)\b)"

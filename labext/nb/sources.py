@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext.nb import adding, waiting, watching
+from labext.nb import adding, originals, waiting, watching
 from labext.nb.group import UNCHANGED, Group
 from labext.nb.listing import all_sources
 from labext.nb.records import Record
 from labext.nb.watching import Ingestion
 from labext.nb.wire import OnBytes
+from labext.transport.download import is_page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,12 +203,12 @@ class Sources(Group):
             StorageError: the disk is full, or the folder can't be written.
         """
         found = self.find(source)
-        name = adding.file_name(self._wire.run(self._dialect.source(found)))
+        name = originals.file_name(self._wire.run(self._dialect.source(found)))
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= name
         request = self._dialect.original(found)
-        return self._wire.download(request, target, on_bytes, page=adding.is_page(name))
+        return self._wire.download(request, target, on_bytes, page=is_page(name))
 
     def exists(self, source: str) -> bool:
         """Tell whether a source's file is on the service; False also without such a source."""

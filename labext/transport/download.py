@@ -51,6 +51,11 @@ _EXPIRED = frozenset({400, 401, 403, 404, 410})
 """What stores answer to a presigned address that is no longer good."""
 
 
+def is_page(name: str) -> bool:
+    """Say by its name whether a file is a web page."""
+    return name.lower().endswith((".html", ".htm", ".xhtml"))
+
+
 def fetch(
     url: str,
     target: Path,
@@ -158,8 +163,7 @@ class _Download:
 
     def _is_page(self, target: Path) -> bool:
         """Say whether a web page may be what is asked for, and not an answer in its place."""
-        named = target.suffix.lower() in {".html", ".htm"}
-        return named or (self._own is not None and self._own.page)
+        return is_page(target.name) or (self._own is not None and self._own.page)
 
     def _rest(self, got: requests.Response, part: Partial) -> bool:
         cut = self._written(got, part)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotFoundError, ServiceError
-from labext.nb import adding
+from labext.nb import adding, originals
 from labext.nb.dialects.contract import Contract
 from labext.nb.wire import Wire
 
@@ -71,13 +71,13 @@ def test_a_text_has_to_say_something() -> None:
     ],
 )
 def test_a_file_keeps_its_bare_name(kept: str, name: str) -> None:
-    assert adding.file_name({"file_name": kept}) == name
+    assert originals.file_name({"file_name": kept}) == name
 
 
 @pytest.mark.parametrize("kept", [None, "", "..", "/", "a/.."])
 def test_a_source_without_a_file_has_nothing_to_download(kept: Any) -> None:
     with pytest.raises(NotFoundError, match="Bench notes"):
-        adding.file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
+        originals.file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
 
 
 class TestSeveral:
