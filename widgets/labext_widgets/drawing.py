@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from labext.progress import Outcome, Progress
 from labext_widgets import parts, stages
-from labext_widgets.markup import FAINT, MUTED, clock, colour, div, escape, plain, span
+from labext_widgets.markup import FAINT, MUTED, clock, colour, div, edge, escape, plain, span
 from labext_widgets.tints import BAD, BUSY, GOOD, NEUTRAL, STATES, WARN
 
 LONG = 30.0
@@ -225,10 +225,9 @@ def _legend(progress: Progress) -> str:
 
 def _reason(progress: Progress) -> str:
     tint = BAD if progress.outcome is Outcome.FAILED else WARN
-    line = f"{tint[1]};border-left-color:var(--jp-{tint[0]},{tint[1]})"
     return div(
         escape(progress.reason),
-        f"margin:4px 0;padding:2px 8px;border-left:3px solid {line};overflow-wrap:break-word",
+        f"margin:4px 0;padding:2px 8px;{edge(*tint)};overflow-wrap:break-word",
     )
 
 

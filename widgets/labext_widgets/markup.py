@@ -60,6 +60,11 @@ def colour(what: str, variable: str, otherwise: str) -> str:
     return f"{what}:{otherwise};{what}:var(--jp-{variable},{otherwise})"
 
 
+def edge(variable: str, otherwise: str) -> str:
+    """Return the declarations of a line on the left in the theme's colour."""
+    return f"border-left:3px solid {otherwise};{colour('border-left-color', variable, otherwise)}"
+
+
 def span(inner: str, style: str = "") -> str:
     """Return `inner`, which is HTML already, in a styled span."""
     return f'<span style="{style}">{inner}</span>' if style else f"<span>{inner}</span>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labext.progress import Part
-from labext_widgets.markup import MUTED, clock, colour, div, escape, plain, span
+from labext_widgets.markup import MUTED, clock, colour, div, edge, escape, plain, span
 from labext_widgets.tints import BAD, NEUTRAL, STATES
 
 MOST = 50
@@ -56,10 +56,9 @@ def _told(part: Part) -> str:
 
 def _reason(part: Part) -> str:
     tint = BAD if part.state in _OVER else NEUTRAL
-    line = f"border-left:3px solid {tint[1]};{colour('border-left-color', *tint)}"
     return div(
         escape(part.reason),
-        f"margin:0 0 4px 20px;padding:0 8px;{line};overflow-wrap:break-word",
+        f"margin:0 0 4px 20px;padding:0 8px;{edge(*tint)};overflow-wrap:break-word",
     )
 
 

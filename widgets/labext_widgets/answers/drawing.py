@@ -12,7 +12,8 @@ from labext.wording import count
 from labext_widgets.answers import markdown, passages, words
 from labext_widgets.answers.marks import numbered, replaced
 from labext_widgets.answers.told import Told
-from labext_widgets.markup import MUTED, colour, div, escape, span
+from labext_widgets.markup import MUTED, colour, div, edge, escape, span
+from labext_widgets.tints import BAD, BUSY
 
 if TYPE_CHECKING:
     from labext.nb.answers import Answer, Citation
@@ -22,7 +23,6 @@ LONG = 4000
 
 _STYLE = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
 _SIDE = "margin:6px 0;padding:0 0 0 10px;border-left:3px solid rgba(128,128,128,0.4)"
-_BAD = f"border-left:3px solid #d32f2f;{colour('border-left-color', 'error-color1', '#d32f2f')}"
 
 
 def html(told: Told, *, live: bool = False) -> str:
@@ -61,9 +61,9 @@ def _coming(told: Told, live: bool) -> list[str]:
         rows.append(div(drawn, _SIDE))
     rows.append(_list(cited))
     if told.broken:
-        rows.append(div(escape(words.broken(told)), f"margin:6px 0;padding:2px 8px;{_BAD}"))
+        rows.append(div(escape(words.broken(told)), f"margin:6px 0;padding:2px 8px;{edge(*BAD)}"))
     else:
-        dot = span("●", colour("color", "brand-color1", "#1976d2"))
+        dot = span("●", colour("color", *BUSY))
         rows.append(f'<span class="labext-now">{dot} {span(escape(_now(told)), MUTED)}</span>')
     return rows
 
