@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -21,28 +20,17 @@ class Scope:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to look at."""
-        return not (self._kind("source") or self._kind("note"))
+        return not (self.includes("source") or self.includes("note"))
 
     def holds(self, kind: str, identifier: str) -> bool:
         """Say whether something of a kind is in it; of another kind nobody knows."""
         if kind not in ("source", "note"):
             return True
         named = self.sources if kind == "source" else self.notes
-        return self._kind(kind) and (named is None or identifier in named)
+        return self.includes(kind) and (named is None or identifier in named)
 
-    def named(self) -> dict[str, Any]:
-        """Return it by the contract's names of the fields."""
-        told: dict[str, Any] = {
-            "include_sources": self._kind("source"),
-            "include_notes": self._kind("note"),
-        }
-        if self.sources is not None and told["include_sources"]:
-            told["source_ids"] = list(self.sources)
-        if self.notes is not None and told["include_notes"]:
-            told["note_ids"] = list(self.notes)
-        return told
-
-    def _kind(self, kind: str) -> bool:
+    def includes(self, kind: str) -> bool:
+        """Say whether anything of a kind, `source` or `note`, counts."""
         own, other = self.sources, self.notes
         included = self.include_sources
         if kind == "note":
@@ -64,8 +52,3 @@ class Question:
     strategy_model: str | None = None
     answer_model: str | None = None
     final_answer_model: str | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Return what was chosen, by the contract's names of the fields."""
-        names = [field.name for field in fields(self) if field.name not in ("text", "scope")]
-        return {name: value for name in names if (value := getattr(self, name)) is not None}

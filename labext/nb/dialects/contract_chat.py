@@ -8,7 +8,7 @@ from typing import Any
 from labext.errors import ServiceError
 from labext.nb import records
 from labext.nb.answers import Answer
-from labext.nb.dialects import Request, Steps
+from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
 from labext.nb.records import CONTEXT, MESSAGE, SESSION, Record, made
 from labext.nb.scope import Scope
@@ -83,7 +83,7 @@ class ChatCalls:
         self, session: str, message: str, scope: Scope, model_override: str | None
     ) -> Steps[Answer]:
         """Send a message; return the model's reply, however long it takes."""
-        body = {"session_id": session, "message": message, "context": scope.named()}
+        body = {"session_id": session, "message": message, "context": contract_scope.named(scope)}
         if model_override is not None:
             body["model_override"] = model_override
         answer = yield Request(EXECUTE, json=body, patient=True)
@@ -104,7 +104,7 @@ class ChatCalls:
     ) -> Steps[Record]:
         """Build what a model would be given with a message."""
         named = {"session_id": session, "notebook_id": notebook, "context_config": config}
-        body: dict[str, Any] = {**scope.named()}
+        body = contract_scope.named(scope)
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(CONTEXT_OF, json=body)
         told = records.mapping(answer, "the context")

@@ -11,7 +11,7 @@ from typing import Any
 from labext.errors import ServiceError
 from labext.nb import records
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
-from labext.nb.dialects import Request, Steps
+from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
 from labext.nb.failures import parted
 from labext.nb.records import HIT, Record, made
@@ -37,7 +37,11 @@ class SearchCalls:
     ) -> Steps[list[Record]]:
         """Find passages, the best first."""
         named = {"limit": limit, "min_similarity": min_similarity}
-        body: dict[str, Any] = {"query": query, "search_type": search_type, **scope.named()}
+        body: dict[str, Any] = {
+            "query": query,
+            "search_type": search_type,
+            **contract_scope.named(scope),
+        }
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(SEARCH, json=body)
         told = records.mapping(answer, "the search").get("results")
@@ -47,14 +51,14 @@ class SearchCalls:
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask, and wait for the whole answer, however long it takes."""
-        answer = yield Request(ASK, json=_question(question), patient=True)
+        answer = yield Request(ASK, json=contract_scope.asked(question), patient=True)
         told = records.mapping(answer, "the question")
         return _answer(told, told.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request]:
         """Return the request whose answer is a stream of events, each for `heard`."""
         yield from ()
-        return Request(ASK_STREAM, json=_question(question))
+        return Request(ASK_STREAM, json=contract_scope.asked(question))
 
     def heard(self, told: Any, question: str) -> AskEvent | None:
         """Return what an event of the stream says; None for one that says nothing to a user.
@@ -82,10 +86,6 @@ class SearchCalls:
                     server=words,
                 )
         return None
-
-
-def _question(question: Question) -> dict[str, Any]:
-    return {"question": question.text, **question.scope.named(), **question.options()}
 
 
 def _answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:

@@ -10,6 +10,7 @@ import pytest
 from labext.errors import ServiceError
 from labext.nb import records
 from labext.nb.answers import Answer, Citation, Final, Partial, Search, Strategy
+from labext.nb.dialects import contract_scope
 from labext.nb.dialects.contract import Contract
 from labext.nb.scope import Question, Scope
 from labext.redaction import MASK
@@ -103,7 +104,7 @@ def test_hits_that_were_not_wanted_are_left_out(drive: Callable[..., Any]) -> No
     ],
 )
 def test_a_scope_says_what_counts(scope: Scope, named: dict[str, Any], is_empty: bool) -> None:
-    assert (scope.named(), scope.is_empty) == (named, is_empty)
+    assert (contract_scope.named(scope), scope.is_empty) == (named, is_empty)
 
 
 QUESTION = Question("Why?", Scope(), 5, 0.3, "model:1", "model:2", "model:3", "model:4")
