@@ -1,10 +1,14 @@
 """The local notebook service: what its contract names, with real ingestion, search and answers.
 
 `app` has the service; `gate` stands before every route: the password, the flood, the size of a
-body. Each group of the contract has a folder with `routes`, which only take a request apart,
-and `bodies`, which say what is sent and answered. `store` has the tables, `limits` what may be
-changed, `seed` what is there from the start, `faults` the refusals; `administration` is for whoever
-runs the service.
+body. `pages` has the open routes, and `description` completes what `/docs` shows. Each group of the
+contract has a folder with `routes`, which only take a request apart, and `bodies`, which say what
+is sent and answered: `notebooks`, `sources`, `notes`, `chat`, `search`, and `answers` for the two
+questions of the group Search. Behind them `ingestion` makes a source's text and passages in a
+process of its own (`processes`), and `models` writes and embeds.
+
+`store` has the tables, `settings` and `limits` what whoever runs the service may change, `seed`
+what is there from the start, `faults` the refusals; `administration` is for whoever runs it.
 
 How a route declares itself
 ---------------------------
@@ -12,7 +16,7 @@ The description that `/docs` shows is made from the routes, so each says all the
 
     # notebooks/bodies.py
     class NewNotebook(Body):
-        \"""What a new notebook is called.\"""
+        \"""What a new notebook is about.\"""
 
         name: Name = Field(examples=["Arabinose induction"])
         description: Prose | None = None
@@ -21,7 +25,7 @@ The description that `/docs` shows is made from the routes, so each says all the
     @api.post("/notebooks", response_model=NotebookRecord)
     def post_notebook(site: SiteOf, body: NewNotebook) -> Response:
         \"""Make a notebook.\"""
-        return json_answer(making.make(site, body.name, body.description))
+        return json_answer(changing.make(site, body))
 
 - A body is a `Body` (`nb.bodies`): strict types, unknown fields ignored, `null` as left out unless
   it means something. Texts are `Name`, `Line`, `Content`, `Prose`; identifiers, in a path, a query

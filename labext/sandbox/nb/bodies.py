@@ -7,9 +7,9 @@ A group declares its bodies as subclasses of `Body` and describes its answers by
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 LONGEST_LINE = 500
@@ -23,6 +23,22 @@ class Body(BaseModel):
     """What a request says: the types as they stand, unknown fields ignored, no NaN."""
 
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_null(cls, given: Any) -> Any:
+        """Leave out what is null where something else is the default: null means nothing there."""
+        if not isinstance(given, dict):
+            return given
+        fields = cls.model_fields
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None
+            or name not in fields
+            or fields[name].is_required()
+            or fields[name].default is None
+        }
 
 
 class Record(BaseModel):

@@ -153,3 +153,12 @@ def test_a_type_that_is_neither_is_named(api, kit) -> None:
     assert "note_type" in said
     assert "human" in said
     assert "ai" in said
+
+
+def test_null_is_as_if_left_out(api):
+    note = api.note("Cells were induced.", note_type=None, title=None)
+    assert note["note_type"] == "human"
+    asked = {"query": "induced", "limit": None, "search_type": None, "include_notes": None}
+    found = api.told("POST", "search", json=asked | {"note_ids": [note["id"]]})
+    assert [hit["id"] for hit in found["results"]] == [note["id"]]
+    assert found["search_type"] == "text"

@@ -144,6 +144,7 @@ def test_what_is_no_source_is_refused(sources, sentence, body, told):
         ("application/json", b"{", "JSON"),
         ("application/json", b'{"text": "\\ud800"}', "JSON"),
         ("text/plain", b"text", "form"),
+        ("application/x-www-form-urlencoded", b"a=1&" * 101 + b"text=b", "can't be read"),
         ("multipart/form-data", b"--x--", "boundary"),
         ("multipart/form-data; boundary=x", b"", "broke off"),
         ("multipart/form-data; boundary=x", b"--y\r\n", "can't be read"),

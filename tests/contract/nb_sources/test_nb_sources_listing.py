@@ -90,6 +90,16 @@ def test_a_change_that_can_not_be_is_refused(sources, sentence, body):
     sentence(sources.api.put(f"sources/{made['id']}", body))
 
 
+def test_an_empty_change_is_none(sources):
+    made = sources.text("Text.")
+    body = {"title": None, "topic": None, "other": 1}
+    same = sources.api.told("PUT", f"sources/{made['id']}", json=body)
+    assert same == sources.one(made["id"])
+    assert same["updated_at"] == made["updated_at"]
+    changed = sources.api.told("PUT", f"sources/{made['id']}", json={"topic": "t"})
+    assert changed["updated_at"] > made["updated_at"]
+
+
 def test_a_deleted_source_leaves_nothing(sources, sentence):
     before = sources.files()
     notebook = sources.api.notebook()

@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from labext.sandbox.database import Database
+from labext.sandbox.folder import Folder
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.search import index, renewal
 from labext.sandbox.nb.search.index import Hit, Index
 from labext.sandbox.nb.search.passages import pieces
+from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.store import Base, Default, Note, Source, Vector
 from labext.sandbox.queue import Base as QueueBase
 from labext.sandbox.queue import Ending, Queue
@@ -24,11 +26,13 @@ class World:
     """What can be searched, and the search."""
 
     def __init__(self, path: Path) -> None:
-        self.database = Database.at(path / "db")
+        folder = Folder(path)
+        folder.secrets.mkdir()
+        self.database = Database.at(folder.database)
         self.database.create(QueueBase.metadata, Base.metadata)
         self.site = Site(
-            folder=path,
-            secrets=path,
+            folder=folder.service("nb"),
+            secrets=folder.secrets,
             database=self.database,
             queue=Queue(),
             signer=Signer("key"),
@@ -53,7 +57,7 @@ class World:
             task = self.site.queue.find(session, renewal.EMBED)
         if task is None:
             return False
-        result = renewal.run(Path(), task.payload)
+        result = renewal.run(folders.work(self.site, "vectors"), task.payload)
         with self.database.write() as session:
             self.site.queue.finish(session, session.merge(task), Ending("done", result=result))
         return True

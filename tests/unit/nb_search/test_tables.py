@@ -25,7 +25,7 @@ def test_they_are_made_once_and_are_not_taken_for_outdated(world: World) -> None
 
 
 def test_a_folder_from_before_the_notebook_service(tmp_path: Path, make_world: Any) -> None:
-    before = Database.at(tmp_path / "db")
+    before = Database.at(tmp_path / "sandbox.sqlite")
     before.create(QueueBase.metadata)
     before.close()
     world = make_world(tmp_path)
@@ -39,7 +39,7 @@ def test_tables_of_an_earlier_version_are_renewed_and_everything_is_still_found(
 ) -> None:
     world.source("a", "Arabinose induces the promoter.", "Bench notes")
     world.vector("arabinose")
-    path = Path(world.site.folder) / "db"
+    path = world.site.folder.parent / "sandbox.sqlite"
     with sqlite3.connect(path) as old:
         old.execute("ALTER TABLE nb_passages ADD COLUMN gone TEXT")
         old.execute("ALTER TABLE nb_vectors ADD COLUMN gone TEXT")

@@ -2,8 +2,8 @@
 
 Every function of this package takes an `Administration` first (`labext.sandbox.administration`).
 
-`passwords` sets what requests present, `rules` what may be fetched; `overview` tells how the
-service is set up and how much is in it.
+`passwords` sets what requests present, `rules` what may be fetched, `models` what answers and what
+makes vectors; `overview` tells how the service is set up and how much is in it.
 """
 
 from __future__ import annotations

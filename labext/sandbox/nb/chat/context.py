@@ -12,10 +12,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from labext.sandbox.nb import faults
-from labext.sandbox.nb.calls import moment
 from labext.sandbox.nb.chat.bodies import ContextConfig, WantedContext
 from labext.sandbox.nb.chat.sessions import session_of
 from labext.sandbox.nb.notebooks.finding import notebook
+from labext.sandbox.nb.sources import records
 from labext.sandbox.nb.store import Insight, Link, Note, Source
 from labext.sandbox.service import Site
 
@@ -88,14 +88,7 @@ def _insights(session: Session, notebook_id: str) -> dict[str, list[dict[str, An
     made = made.where(Link.notebook_id == notebook_id).order_by(Insight.created, Insight.id)
     found: dict[str, list[dict[str, Any]]] = {}
     for each in session.scalars(made):
-        record = {
-            "id": each.id,
-            "insight_type": each.kind,
-            "content": each.content,
-            "created_at": moment(each.created),
-            "updated_at": moment(each.updated),
-        }
-        found.setdefault(each.source_id, []).append(record)
+        found.setdefault(each.source_id, []).append(records.insight(each))
     return found
 
 

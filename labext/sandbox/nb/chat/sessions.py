@@ -104,7 +104,7 @@ def change(site: Site, identifier: str, wanted: ChangedSession) -> dict[str, Any
         if "model_override" in wanted.model_fields_set:
             _check_model(session, wanted.model_override)
             found.model_override = wanted.model_override
-        if wanted.model_fields_set:
+        if wanted.title is not None or "model_override" in wanted.model_fields_set:
             found.updated = time.time()
         many = counted(session, Message, Message.session_id == identifier)
     return _record(found, many)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.database import Database
-from labext.sandbox.folder import Folder, secret
 from labext.sandbox.nb import limits, settings
 from labext.sandbox.nb.ingestion import fetching, plain, reading, results, texts
 from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
 from labext.sandbox.nb.ingestion.reasons import Unreadable
 from labext.sandbox.nb.ingestion.stages import Stages
+from labext.sandbox.nb.processes import opened
 from labext.sandbox.nb.search import passages
 from labext.sandbox.nb.search.passages import Piece
 from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.store import Source
-from labext.sandbox.queue import Queue
 from labext.sandbox.runner import TaskError
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.service import Site
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +57,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         TaskError: it has no text that can be read.
     """
     tell = Stages(work).tell
-    with _opened(work) as site:
+    with opened(work) as site:
         found = _read(_order(site, payload["source"]), work, tell)
         tell("cutting into passages")
         pieces = passages.pieces(found.pages)
@@ -71,29 +67,6 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     result = results.Result(found.text, found.title, pieces, insights, vectors, space)
     results.write(work, result)
     return {"passages": len(pieces)}
-
-
-@contextmanager
-def _opened(work: Path) -> Iterator[Site]:
-    """The service as this process needs it: its folders and its database.
-
-    The folder `work` says where: what is queued must not break when the data folder is moved.
-    """
-    service = work.parents[1]
-    folder = Folder(service.parent)
-    database = Database.at(folder.database)
-    try:
-        yield Site(
-            folder=service,
-            secrets=folder.secrets,
-            database=database,
-            queue=Queue(),
-            signer=Signer(secret(folder.secrets / "signing")),
-            origins={},
-            options=Options(),
-        )
-    finally:
-        database.close()
 
 
 def _order(site: Site, identifier: str) -> _Order:

@@ -23,7 +23,6 @@ _MEDIA: dict[str, Kind] = {
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
 }
-_FILMS = (".mp4", ".m4v", ".mov", ".3gp")
 _OTHERS = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted document or one of an older Office"),
     (b"{\\rtf", "a document in rich text format"),

@@ -19,7 +19,6 @@ _NO_TITLE = re.compile(
 )
 """What programs write where a title should stand."""
 
-
 _HEADING_WORDS = 12
 """A heading has so many words at most."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from labext.sandbox.nb import faults, identifiers, limits
+from labext.sandbox.nb import identifiers, limits
 from labext.sandbox.nb.notebooks import finding
 from labext.sandbox.nb.notebooks.bodies import ChangedNotebook, NewNotebook
-from labext.sandbox.nb.store import Link, Notebook, Source
+from labext.sandbox.nb.sources import records as sources
+from labext.sandbox.nb.store import Link, Notebook
 from labext.sandbox.service import Site
 
 
@@ -59,8 +60,7 @@ def link(site: Site, identifier: str, source_id: str) -> None:
     """
     with site.database.write() as session:
         finding.notebook(session, identifier)
-        if session.get(Source, source_id) is None:
-            raise faults.absent("source", source_id)
+        sources.found(session, source_id)
         session.merge(Link(notebook_id=identifier, source_id=source_id))
 
 
@@ -72,8 +72,7 @@ def unlink(site: Site, identifier: str, source_id: str) -> None:
     """
     with site.database.write() as session:
         finding.notebook(session, identifier)
-        if session.get(Source, source_id) is None:
-            raise faults.absent("source", source_id)
+        sources.found(session, source_id)
         found = session.get(Link, (identifier, source_id))
         if found is not None:
             session.delete(found)

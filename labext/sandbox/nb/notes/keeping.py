@@ -48,8 +48,7 @@ def make(site: Site, wanted: NewNote) -> dict[str, Any]:
     """Make a note; its record.
 
     Raises:
-        HTTPException: 404, there is no such notebook; 413, its content is too long; 502, the model
-            that makes titles failed.
+        HTTPException: 404, there is no such notebook; 413, its content is too long.
     """
     with site.database.read() as session:
         _check(session, wanted.notebook_id, wanted.content)

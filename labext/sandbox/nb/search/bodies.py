@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from labext.sandbox.nb.bodies import Body, Content, Identifier, Record
+from labext.sandbox.nb.bodies import Body, Content, Identifiers, Record
+
+LONGEST_QUERY = 20_000
+"""Characters."""
 
 SearchType = Literal["text", "vector"]
 
@@ -17,11 +20,11 @@ class Searched(Body):
     Where only one of `source_ids` and `note_ids` is given, nothing of the other kind is found.
     """
 
-    query: Content = Field(examples=["catabolite repression"])
+    query: Content = Field(max_length=LONGEST_QUERY, examples=["catabolite repression"])
     search_type: SearchType = "text"
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
-    source_ids: list[Identifier] | None = None
-    note_ids: list[Identifier] | None = None
+    source_ids: Identifiers | None = None
+    note_ids: Identifiers | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
         None, description="Of a vector search: 0.1 if left out. Words alone have no similarity."
     )

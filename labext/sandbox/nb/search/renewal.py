@@ -1,10 +1,11 @@
 """The task in the background that gives passages their vectors, and analyses the corpus anew.
 
-It does whatever is due: it has no payload but where the service is, and one of it is enough.
+It does whatever is due: there is nothing to tell it, and one of it is enough.
 """
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.database import Database, counted
+from labext.sandbox.database import after_commit, counted
+from labext.sandbox.nb.processes import opened
 from labext.sandbox.nb.search import spaces
 from labext.sandbox.nb.search.embedding import Embedder, Lsa, analysis_path, embedder_of
+from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.store import Making, Passage, Vector
-from labext.sandbox.queue import Ending, Kind, Queue, Task
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.queue import Ending, Kind, Task
+from labext.sandbox.service import Site
 
 EMBED = "nb.embed"
 _BATCH = 256
@@ -32,6 +34,7 @@ def kind(site: Site) -> Kind:
         name=EMBED,
         entry="labext.sandbox.nb.search.renewal:run",
         on_end=partial(_ended, site),
+        work=lambda _task: _work(site),
         limit=1,
     )
 
@@ -43,12 +46,7 @@ def renew(session: Session, site: Site) -> None:
     search finds all passages without it, but may have to wait for their vectors.
     """
     if is_due(session, site) and not is_coming(session, site):
-        where = {
-            "database": site.database.url,
-            "folder": str(site.folder),
-            "secrets": str(site.secrets),
-        }
-        site.queue.put(session, EMBED, EMBED, where)
+        site.queue.put(session, EMBED, EMBED, {})
 
 
 def is_due(session: Session, site: Site) -> bool:
@@ -67,22 +65,14 @@ def is_coming(session: Session, site: Site) -> bool:
     return site.queue.find(session, EMBED) is not None
 
 
-def run(_work: Path, payload: dict[str, Any]) -> dict[str, Any]:
+def run(work: Path, _payload: dict[str, Any]) -> dict[str, Any]:
     """Do what is due: the task's entry, in a process of its own."""
-    database = Database(payload["database"])
-    try:
-        site = Site(
-            folder=Path(payload["folder"]),
-            secrets=Path(payload["secrets"]),
-            database=database,
-            queue=Queue(),
-            signer=Signer(""),
-            origins={},
-            options=Options(),
-        )
+    with opened(work) as site:
         return {"passages": _renew(site)}
-    finally:
-        database.close()
+
+
+def _work(site: Site) -> Path:
+    return folders.work(site, "vectors")
 
 
 def _renew(site: Site) -> int:
@@ -152,5 +142,6 @@ def _forget_before(site: Site, making: int) -> None:
 
 def _ended(site: Site, session: Session, _task: Task, ending: Ending) -> None:
     """What became due meanwhile is done next; after a failure the next search asks again."""
+    after_commit(session, partial(shutil.rmtree, _work(site), ignore_errors=True))
     if ending.outcome == "done":
         renew(session, site)

@@ -27,7 +27,8 @@ def change(site: Site, identifier: str, body: SourceChange) -> dict[str, Any]:
             index.retitle(session, source.id, source.title)
         if body.topic is not None:
             source.topic = body.topic
-        source.updated = time.time()
+        if body.model_dump(exclude_none=True):
+            source.updated = time.time()
     return records.one(site, identifier)
 
 

@@ -10,12 +10,13 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from labext.sandbox.nb import faults, identifiers
+from labext.sandbox.nb import identifiers
 from labext.sandbox.nb.ingestion import tasks
+from labext.sandbox.nb.notebooks.finding import notebook
 from labext.sandbox.nb.sources import folders, forms, records, titles
 from labext.sandbox.nb.sources.bodies import NewSource
 from labext.sandbox.nb.sources.forms import Sent
-from labext.sandbox.nb.store import Link, Notebook, Source
+from labext.sandbox.nb.store import Link, Source
 from labext.sandbox.service import Site
 
 _SHORTEST, _LONGEST = 0.02, 0.5
@@ -77,11 +78,9 @@ def _title(site: Site, source: Source, told: NewSource) -> str:
 
 
 def _link(session: Session, source: Source, notebook_id: str | None) -> None:
-    if notebook_id is None:
-        return
-    if session.get(Notebook, notebook_id) is None:
-        raise faults.absent("notebook", notebook_id)
-    session.add(Link(notebook_id=notebook_id, source_id=source.id))
+    if notebook_id is not None:
+        notebook(session, notebook_id)
+        session.add(Link(notebook_id=notebook_id, source_id=source.id))
 
 
 async def _processed(site: Site, identifier: str, request: Request) -> None:

@@ -1,8 +1,9 @@
-"""Where the service keeps a source's bytes, and how what no row stands for is cleared away.
+"""Where the service keeps sources' bytes, and how what no row stands for is cleared away.
 
 <service>/originals/<id>   an uploaded file
 <service>/incoming/…       a file while it is uploaded
 <service>/work/<id>/       where the process of a source works
+<service>/work/vectors/   where the one works that gives passages their vectors
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def original(site: Site, identifier: str) -> Path:
 
 
 def work(site: Site, identifier: str) -> Path:
-    """Where a source is processed."""
+    """Where the process of a source, or of what has another name, works."""
     return site.folder / "work" / _last(identifier)
 
 

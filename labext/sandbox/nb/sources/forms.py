@@ -62,12 +62,8 @@ async def read(site: Site, request: Request, *, json: bool = False) -> Sent:
     except ClientDisconnect:
         raise faults.invalid("The request broke off.") from None  # nobody hears it
     try:
-        told = NewSource.model_validate(form.fields)
-        _check(told, form, most)
-        return Sent(told, form)
-    except ValidationError as error:
-        form.discard()
-        raise RequestValidationError(error.errors()) from None
+        # In a thread, as all that takes the longer the longer the text is.
+        return await run_in_threadpool(_sent, site, form)
     except BaseException:
         form.discard()
         raise
@@ -77,11 +73,11 @@ async def _form(site: Site, request: Request, most: Most, *, json: bool) -> Form
     kind = request.headers.get("content-type", "")
     media = kind.partition(";")[0].strip().lower()
     if json or media in ("application/json", "") or media.endswith("+json"):
-        return Form(_json(await request.body()))
+        return Form(await run_in_threadpool(_json, await request.body()))
     if media == "multipart/form-data":
         form = await multipart.read(kind, request.stream(), folders.incoming(site), most)
     elif media == "application/x-www-form-urlencoded":
-        form = Form(_plain(await request.body()))
+        form = Form(await run_in_threadpool(_plain, await request.body()))
     else:
         raise faults.invalid("Send a form (multipart/form-data), or JSON for a page or a text.")
     try:
@@ -110,7 +106,12 @@ def _json(body: bytes) -> dict[str, Any]:
 
 def _plain(body: bytes) -> dict[str, str]:
     try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict")
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=multipart.MOST_FIELDS,
+        )
     except ValueError:
         raise faults.invalid("The form can't be read.") from None
     return dict(pairs)
@@ -128,7 +129,16 @@ def _typed(fields: dict[str, str]) -> dict[str, Any]:
     return typed
 
 
-def _check(told: NewSource, form: Form, most: Most) -> None:
+def _sent(site: Site, form: Form) -> Sent:
+    try:
+        told = NewSource.model_validate(form.fields)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+    _check(site, told, form)
+    return Sent(told, form)
+
+
+def _check(site: Site, told: NewSource, form: Form) -> None:
     given = [told.url, told.text, form.file]
     if sum(each is not None for each in given) != 1:
         raise faults.invalid("Send exactly one of file, url and text.")
@@ -140,9 +150,8 @@ def _check(told: NewSource, form: Form, most: Most) -> None:
     if told.text is not None:
         if not told.text.strip():
             raise faults.invalid("text: can't be empty.")
-        allowed = most.fields - AROUND
-        if len(told.text.encode()) > allowed:
-            raise faults.too_large(f"A text has at most {allowed:,} bytes.")
+        with site.database.read() as session:
+            limits.check_text(session, told.text)
 
 
 def file_name(sent: str) -> str:

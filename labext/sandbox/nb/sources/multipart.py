@@ -186,7 +186,7 @@ class _Reader:
         if self._name is not None:
             self._fields_size += end - start
             if self._fields_size > self._most.fields:
-                raise faults.too_large(f"A text has at most {self._most.fields:,} bytes.")
+                raise faults.too_large(f"A form's fields have at most {self._most.fields:,} bytes.")
             self._fields[self._name] += data[start:end]
             return
         self._size += end - start

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, func, select
+from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session, undefer
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.calls import moment
+from labext.sandbox.nb.notebooks.finding import notebook
+from labext.sandbox.nb.ordering import By, ordered
 from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.store import (
     COMPLETED,
@@ -18,17 +20,16 @@ from labext.sandbox.nb.store import (
     Base,
     Insight,
     Link,
-    Notebook,
     Passage,
     Source,
     Vector,
 )
 from labext.sandbox.service import Site
 
-_ORDERS: dict[str, ColumnElement[Any]] = {
-    "updated_at": Source.updated.expression,
-    "created_at": Source.created.expression,
-    "title": func.lower(Source.title),
+_ORDERS = {
+    "updated_at": By(Source.updated, down=True),
+    "created_at": By(Source.created, down=True),
+    "title": By(Source.title),
 }
 
 _MESSAGES = {
@@ -84,11 +85,15 @@ def several(
     Raises:
         HTTPException: 400, they can't be ordered so; 404, there is no such notebook.
     """
-    page = select(Source.id).order_by(*_order(order_by)).limit(limit).offset(offset)
+    page = (
+        select(Source.id)
+        .order_by(*ordered(order_by, _ORDERS, Source.id))
+        .limit(limit)
+        .offset(offset)
+    )
     with site.database.read() as session:
         if notebook_id is not None:
-            if session.get(Notebook, notebook_id) is None:
-                raise faults.absent("notebook", notebook_id)
+            notebook(session, notebook_id)
             page = page.join(Link).where(Link.notebook_id == notebook_id)
         return _records(session, site, page)
 
@@ -125,27 +130,18 @@ def insights(site: Site, identifier: str) -> list[dict[str, Any]]:
             .where(Insight.source_id == identifier)
             .order_by(Insight.created, Insight.id)
         ).all()
-    return [
-        {
-            "id": row.id,
-            "source_id": row.source_id,
-            "insight_type": row.kind,
-            "content": row.content,
-            "created_at": moment(row.created),
-            "updated_at": moment(row.updated),
-        }
-        for row in rows
-    ]
+    return [{"source_id": row.source_id} | insight(row) for row in rows]
 
 
-def _order(order_by: str) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    name, _, direction = order_by.strip().partition(" ")
-    column = _ORDERS.get(name)
-    if column is None or direction.strip().lower() not in ("", "asc", "desc"):
-        known = ", ".join(_ORDERS)
-        raise faults.invalid(f"order_by: is one of {known}, with asc or desc behind it or neither.")
-    descends = direction.strip().lower() == "desc" or (not direction and name != "title")
-    return (column.desc(), Source.id.desc()) if descends else (column.asc(), Source.id.asc())
+def insight(made: Insight) -> dict[str, Any]:
+    """What a model has made of a source, where it is known of which."""
+    return {
+        "id": made.id,
+        "insight_type": made.kind,
+        "content": made.content,
+        "created_at": moment(made.created),
+        "updated_at": moment(made.updated),
+    }
 
 
 def _records(session: Session, site: Site, page: Select[Any]) -> list[dict[str, Any]]:
