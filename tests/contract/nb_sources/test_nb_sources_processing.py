@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from labext_test_documents import pdf
 
@@ -134,5 +136,18 @@ def test_with_an_embedding_model_it_is_found_by_its_meaning(sources):
         made = sources.text("The physician cured the patient with medicine.")
         assert made["embedded"]
         assert made["id"] in found(sources, "doctor heals the sick", search_type="vector")
+    finally:
+        sources.embed_by(None)
+
+
+def test_vectors_are_made_in_the_background(sources):
+    sources.embed_by("model:lsa")
+    try:
+        made = sources.text("The bandicootase is induced by arabinose.")
+        for _ in range(600):
+            if sources.one(made["id"])["embedded"]:
+                break
+            time.sleep(0.1)
+        assert sources.one(made["id"])["embedded"]
     finally:
         sources.embed_by(None)
