@@ -39,6 +39,22 @@ PARTS = Path(__file__).parent / "sandbox_parts"
 _spawn = daemon.spawn
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a worker whole files, as `--dist=loadfile` does, and the browser's all to one.
+
+    They share a Jupyter server, a Chromium and pages that take longer to load than most tests.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            browser = "tests/browser/"
+            return browser if nodeid.startswith(browser) else str(super()._split_scope(nodeid))
+
+    return ByFile(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Leave what is imported by now out of the looks for garbage: the end of a shell has one."""
     gc.collect()

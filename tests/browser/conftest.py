@@ -105,14 +105,14 @@ def gate(server: Server) -> Iterator[Gate]:
 
 
 @pytest.fixture(scope="session")
-def lab(server: Server, browser: Any) -> Callable[[], Lab]:
-    """The JupyterLab that tests share, loaded for the first that needs it."""
-    return cache(lambda: Lab(server, browser))
+def labs(server: Server, browser: Any) -> Callable[[str], Lab]:
+    """The pages with JupyterLab that tests share, each loaded for the first that needs it."""
+    return cache(lambda name: Lab(server, browser, name))
 
 
 @pytest.fixture
 def page_of(
-    server: Server, browser: Any, lab: Callable[[], Lab], request: pytest.FixtureRequest
+    server: Server, browser: Any, labs: Callable[[str], Lab], request: pytest.FixtureRequest
 ) -> Iterator[Any]:
     """Make notebooks, of a file or a new one: `page_of().write("code", …).open()`."""
     made: list[NotebookPage] = []
@@ -120,7 +120,7 @@ def page_of(
     def make(path: Path | None = None) -> NotebookPage:
         name = f"{request.node.name.removeprefix('test_')}-{len(made)}"
         path = path or server.folder / f"{name}.ipynb"
-        made.append(NotebookPage(server, browser, lab, path))
+        made.append(NotebookPage(server, browser, labs, path))
         return made[-1]
 
     yield make

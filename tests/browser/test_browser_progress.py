@@ -64,7 +64,8 @@ def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Serv
     assert server.kernels() == []
     dead.shot("reopened-no-kernel-page")
     shows_the_picture_alone(dead)
-    fresh = dead.reopen()
+    dead.close()
+    fresh = page_of(nb.path).open("still")
     fresh.says("248 Complete")
     fresh.shot("reopened-fresh-kernel", fresh.output())
     shows_the_picture_alone(fresh)
@@ -112,7 +113,7 @@ def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> Non
     written = json.loads(copy.path.read_text())
     written["cells"][0]["outputs"] = saved.cells[0].outputs
     copy.path.write_text(json.dumps(written))
-    copy.open("lab")
+    copy.open("still")
     copy.says("over the quota of $2$ GB")
     assert copy.bar().count() == 0, "the sanitizer drops aria"
     tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"

@@ -25,6 +25,9 @@ from typing import Any, NoReturn
 LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
 """What a server loads only when it serves."""
 
+HEAVY = ("biotite", "pyhmmer", "rdkit")
+"""What few jobs need: their processes load it, and not every sandbox's fork server beforehand."""
+
 
 class Warm:
     """The warm process of this one, started when the first host is."""
@@ -105,9 +108,12 @@ class Server:
 
     def __init__(self, asked: socket.socket) -> None:
         from labext.sandbox import host
+        from labext.sandbox.jobs import catalogue
 
         self._socket = asked
         self._codes: dict[int, int] = {}
+        light = [name for name in catalogue.preload_modules() if not name.startswith(HEAVY)]
+        catalogue.preload_modules = lambda: light
         for name in (*LAZY, *(service.partition(":")[0] for service in host.SERVICES)):
             importlib.import_module(name)
         gc.collect()

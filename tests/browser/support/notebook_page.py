@@ -36,10 +36,6 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 START = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
 
 SIZE = {"width": 1000, "height": 800}
-ADDRESSES = {
-    "lab": "/lab/workspaces/{workspace}/tree/{file}?reset",
-    "notebook": "/notebooks/{file}",
-}
 
 CLEAR = """() => {
   for (const close of document.querySelectorAll(".jp-Dialog button:last-child")) close.click();
@@ -50,9 +46,9 @@ CLEAR = """() => {
 class Lab:
     """A page with JupyterLab that tests share: to load one takes longer than most tests."""
 
-    def __init__(self, server: Server, browser: Any) -> None:
+    def __init__(self, server: Server, browser: Any, name: str) -> None:
         self.page = _new_page(browser)
-        self.page.goto(f"{server.url}/lab/workspaces/shared?reset")
+        self.page.goto(f"{server.url}/lab/workspaces/{name}?reset")
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
 
     def clear(self) -> None:
@@ -64,14 +60,20 @@ class Lab:
 
 
 class NotebookPage:
-    """A notebook file and the page it is open in: `lab`'s, unless it needs one of its own."""
+    """A notebook file and the page it is open in.
 
-    def __init__(self, server: Server, browser: Any, lab: Callable[[], Lab], path: Path) -> None:
+    That is one of those that tests share, or its own. `labs` are `shared`, and `still`, in which
+    nothing was ever alive.
+    """
+
+    def __init__(
+        self, server: Server, browser: Any, labs: Callable[[str], Lab], path: Path
+    ) -> None:
         self.server, self.path = server, path
         self.errors: list[str] = []
         self.page: Any = None
-        self._browser, self._lab = browser, lab
-        self._own: Any = None
+        self._browser, self._labs = browser, labs
+        self._lab: Lab | None = None
 
     def write(self, *cells: str) -> NotebookPage:
         """Write the file, a code cell for each string."""
@@ -84,30 +86,22 @@ class NotebookPage:
     def open(self, app: str = "shared") -> NotebookPage:
         """Open the file with a kernel.
 
-        In the shared JupyterLab (`shared`), in one that is loaded for it (`lab`), or in Notebook 7
+        In a JupyterLab that tests share (`shared`, `still`), or in a Notebook 7 of its own
         (`notebook`).
         """
-        if app == "shared":
-            self._listen(self._lab().page)
-            self.command("docmanager:open", path=self.path.name)
+        if app == "notebook":
+            self._listen(_new_page(self._browser))
+            self.page.goto(f"{self.server.url}/notebooks/{self.path.name}")
         else:
-            self._load(ADDRESSES[app].format(file=self.path.name, workspace=self.path.stem))
+            self._open_in(app)
         return self.ready()
 
     def open_without_kernel(self) -> NotebookPage:
-        """Open the file in a JupyterLab that is loaded for it, and start no kernel."""
-        self._load(f"/lab/workspaces/{self.path.stem}?reset")
-        self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
+        """Open the file in the JupyterLab `still`, and start no kernel for it."""
         none = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
-        self.command("docmanager:open", path=self.path.name, kernelPreference=none)
+        self._open_in("still", kernelPreference=none)
         self._panel()
         return self
-
-    def reopen(self) -> NotebookPage:
-        """Close the file and open it with a kernel, in the same page."""
-        self.page.evaluate(CLEAR)
-        self.command("docmanager:open", path=self.path.name)
-        return self.ready()
 
     def ready(self) -> NotebookPage:
         """Wait for the notebook and its kernel; the idle light alone lies."""
@@ -116,10 +110,10 @@ class NotebookPage:
         until(lambda: self.kernel_status() in ("idle", "busy"), "a kernel")
         return self
 
-    def _load(self, address: str) -> None:
-        self._own = _new_page(self._browser)
-        self._listen(self._own)
-        self._own.goto(self.server.url + address)
+    def _open_in(self, name: str, **how: Any) -> None:
+        self._lab = self._labs(name)
+        self._listen(self._lab.page)
+        self.command("docmanager:open", path=self.path.name, **how)
 
     def _listen(self, page: Any) -> None:
         self.page = page
@@ -216,12 +210,14 @@ class NotebookPage:
 
     def close(self) -> None:
         """Close the file, with the page if that is its own."""
-        if self._own is not None:
-            self._own.close()
-        elif self.page is not None:
-            self.page.remove_listener("pageerror", self._note)
-            self.page = None
-            self._lab().clear()
+        if self.page is None:
+            return
+        self.page.remove_listener("pageerror", self._note)
+        if self._lab is None:
+            self.page.close()
+        else:
+            self._lab.clear()
+        self.page = None
 
 
 def theme(page: Any, name: str) -> None:
