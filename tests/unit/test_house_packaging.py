@@ -20,8 +20,12 @@ from labext import examples
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USERS = ("sandbox", "tools", "rna", "gpl-tools")
+USERS = ("sandbox", "tools", "semantic", "speech", "rna", "gpl-tools")
 """The extras with packages that labext itself imports."""
+SERVED = {"fastapi-offline"}
+"""Of these the files are served, and nothing is imported."""
+PINNED = {"pydantic_core": ["pydantic"]}
+"""Parts that come with another package, in the one version that it asks for."""
 TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
     *("labext", "magics", "widgets", "example_notebooks", "tests")
 }
@@ -96,14 +100,14 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     lines = [line for name in USERS for line in extras[name]]
     declared = {canonical(line) for line in [*PROJECT["dependencies"], *lines]}
     # The GPL pair is not installed where only dev is.
-    homes = {"primer3": ["primer3-py"], **metadata.packages_distributions()}
+    homes = {"primer3": ["primer3-py"], **metadata.packages_distributions(), **PINNED}
     used = {
         canonical(distribution)
         for name in imports(*(ROOT / home for home in ("labext", "magics", "widgets")))
         for distribution in homes.get(name, [name])
         if name not in sys.stdlib_module_names and not name.startswith("labext")
     }
-    assert used - {canonical(line) for line in extras["demo"]} == declared
+    assert used - {canonical(line) for line in extras["demo"]} == declared - SERVED
 
 
 def test_packages_under_the_gpl_are_imported_by_their_own_tools_alone() -> None:
@@ -153,7 +157,7 @@ def modules(nodes: Iterable[ast.AST]) -> set[str]:
 
 def test_the_extras_nest_as_they_should() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert "labext-jupyter[lab,sandbox,tools,rna]" in extras["demo"]
+    assert "labext-jupyter[lab,sandbox,tools,rna,semantic,speech]" in extras["demo"]
     assert "labext-jupyter[demo]" in extras["dev"]
     for name in USERS:
         assert not any(line.startswith("labext-jupyter") for line in extras[name])
