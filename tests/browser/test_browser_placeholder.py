@@ -58,7 +58,7 @@ def test_two_copies_and_a_moved_cell(watched: Watched, script: Script) -> None:
 
 
 def test_a_reloaded_page_takes_the_live_view_up_again(watched: Watched, script: Script) -> None:
-    nb = watched(IN_BACKGROUND)
+    nb = watched(IN_BACKGROUND, app="reloaded")
     nb.kept("120 In Queue")
     nb.page.reload()
     nb.ready()
