@@ -1,5 +1,7 @@
 """The notebook service's tables: notebooks, sources, notes, their passages, chats and models.
 
+Podcasts have tables of their own (`labext.sandbox.nb.podcasts.store`).
+
 Times are seconds since the epoch. A source belongs to any number of notebooks, a note to one. What
 can be searched is a passage: a piece of a source's or a note's text.
 """
@@ -233,6 +235,27 @@ class Model(Base):
     credential_id: Mapped[str | None] = mapped_column(
         ForeignKey("nb_credentials.id", ondelete="CASCADE")
     )
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Transformation(Base):
+    """A prompt that makes something of a text.
+
+    Attributes:
+        by_default: it is run on every new source, and what it makes becomes an insight of it.
+        model_id: the model that runs it; None is the slot `transformation`'s.
+    """
+
+    __tablename__ = "nb_transformations"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    description: Mapped[str] = mapped_column(Text, default="")
+    prompt: Mapped[str] = mapped_column(Text)
+    by_default: Mapped[bool] = mapped_column(default=False)
+    model_id: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
     created: Mapped[float] = mapped_column(default=time.time)
     updated: Mapped[float] = mapped_column(default=time.time)
 

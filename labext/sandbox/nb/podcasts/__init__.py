@@ -1,0 +1,1 @@
+"""Podcasts: what is said about a notebook, by whom, and its sound (contract, Podcasts)."""

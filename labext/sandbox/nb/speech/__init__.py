@@ -1,0 +1,1 @@
+"""Speech: texts spoken by voices, and sound heard as text."""
