@@ -1,0 +1,107 @@
+"""What is said in an episode: its outline and its dialogue, by whichever model.
+
+The built-in model makes both of the sources' own sentences (`composing`): every fact that is said
+stands in a source. Any other is asked (`prompting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
+from labext.sandbox.nb.store import Model
+from labext.sandbox.service import Site
+
+Tell = Callable[[int, int], None]
+"""Takes how many segments are written, and of how many."""
+
+_ENGLISH = ("english", "en")
+
+
+def check(model: Model, language: str | None) -> None:
+    """See that a model can write in a language; None is the sources' own.
+
+    Raises:
+        HTTPException: 422, it is the built-in one, which links sentences in English alone.
+    """
+    named = (language or "english").strip().lower().replace("_", "-").partition("-")[0]
+    if registry.is_built_in(model) and named not in _ENGLISH:
+        raise faults.unconfigured(
+            f"The model {model.name} writes in English alone, not in {language}. Choose another "
+            "model for the episode, or take the language out of its profile."
+        )
+
+
+def outline(
+    site: Site,
+    model: Model,
+    material: Material,
+    briefing: str,
+    count: int,
+    speakers: Sequence[Speaker],
+    *,
+    language: str | None = None,
+    max_tokens: int | None = None,
+) -> list[Segment]:
+    """The segments of an episode: one at least, `count` at most.
+
+    Args:
+        site: where the service lives.
+        model: of type `llm`.
+        material: what it is about; has a text at least.
+        briefing: what the episode is to be like; perhaps empty.
+        count: how many segments are wanted.
+        speakers: one to four.
+        language: of the episode; None is the material's.
+        max_tokens: of an answer of the model; None leaves it to its server.
+
+    Raises:
+        HTTPException: 502, the model's server failed or answered no outline; 422, the model can't
+            be asked, or nothing of the material can be said.
+    """
+    check(model, language)
+    if registry.is_built_in(model):
+        from labext.sandbox.nb.podcasts import composing
+
+        return composing.outline(material, briefing, count)
+    from labext.sandbox.nb.podcasts import prompting
+
+    writer = prompting.Prompted(site, model, language, max_tokens)
+    return writer.outline(material, briefing, count, speakers)
+
+
+def dialogue(
+    site: Site,
+    model: Model,
+    material: Material,
+    briefing: str,
+    segments: Sequence[Segment],
+    speakers: Sequence[Speaker],
+    tell: Tell,
+    *,
+    language: str | None = None,
+    max_tokens: int | None = None,
+) -> list[Turn]:
+    """What is said, segment after segment: text to be spoken, without any markup.
+
+    Every speaker says something, and nobody else does.
+
+    Args:
+        site, model, material, briefing, speakers, language, max_tokens: as for `outline`.
+        segments: the outline, whoever made it.
+        tell: called with how many segments are written and how many there are, from 0 on.
+
+    Raises:
+        HTTPException: as `outline`.
+    """
+    check(model, language)
+    if registry.is_built_in(model):
+        from labext.sandbox.nb.podcasts import composing
+
+        return composing.dialogue(material, briefing, segments, speakers, tell)
+    from labext.sandbox.nb.podcasts import prompting
+
+    writer = prompting.Prompted(site, model, language, max_tokens)
+    return writer.dialogue(material, briefing, segments, speakers, tell)
