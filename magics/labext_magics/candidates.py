@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from labext_magics import kinds, session
 from labext_magics.grammar import Parameter
@@ -48,6 +48,13 @@ class Candidates:
             "sources": lambda _: (self._of_nb("sources"), "source"),
             "notes": lambda _: (self._of_nb("notes"), "note"),
             "sessions": lambda _: (self._of_nb("sessions"), "chat"),
+            "episodes": lambda _: (self._of_podcasts("podcasts"), "episode"),
+            "episode_profiles": lambda _: (self._of_podcasts("episode_profiles"), "profile"),
+            "speakers": lambda typed: (
+                _after_comma(self._of_podcasts("speaker_profiles"), typed),
+                "speaker",
+            ),
+            "podcast_profiles": lambda _: (self._podcast_profiles(), "profile"),
             "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
             "profiles": lambda _: (_profiles(), "profile"),
             "paths": lambda typed: (_paths(typed), "path"),
@@ -103,6 +110,23 @@ class Candidates:
 
         scope = "" if what == "notebooks" else within or ""
         return self._session.names.get(f"nb/{what}/{scope}", look)
+
+    def _of_podcasts(
+        self, group: Literal["podcasts", "episode_profiles", "speaker_profiles"]
+    ) -> Sequence[str]:
+        """Return names that belong to no one notebook: of episodes, or of profiles of a kind."""
+
+        def look() -> Sequence[str]:
+            return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
+
+        return self._session.names.get(f"nb/{group}", look)
+
+    def _podcast_profiles(self) -> list[str]:
+        """Return the names of profiles, of the kind that is named if one is."""
+        kind = self._typed.get("kind")
+        episodes = [] if kind == "speaker" else self._of_podcasts("episode_profiles")
+        speakers = [] if kind == "episode" else self._of_podcasts("speaker_profiles")
+        return [*dict.fromkeys([*episodes, *speakers])]
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
         """Return the parameters of the tool that is named on the line, by name."""
