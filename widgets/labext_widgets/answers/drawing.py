@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONG = 4000
 """Characters at most of a question, or of the reasoning behind the searches."""
 
-_STYLE = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
+STYLE = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
 _SIDE = "margin:6px 0;padding:0 0 0 10px;border-left:3px solid rgba(128,128,128,0.4)"
 
 
@@ -29,7 +29,7 @@ def html(told: Told, *, live: bool = False) -> str:
     """Return what has come; `live` with buttons for the marks, as `js/answer.js` expects them."""
     rows = [div(escape(told.question, LONG), "font-weight:600")] if told.question else []
     rows += _coming(told, live) if told.answer is None else _whole(told, told.answer, live)
-    return div("".join(rows), _STYLE)
+    return div("".join(rows), STYLE)
 
 
 def live(told: Told) -> dict[str, Any]:
