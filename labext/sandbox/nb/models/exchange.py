@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
@@ -16,18 +15,40 @@ from requests.auth import AuthBase
 from labext.sandbox.nb.models import provider as telling
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.models.provider import CONNECT_SECONDS, Provider
+from labext.sandbox.nb.models.sending import Sent
 
 _HERE = {"localhost", "127.0.0.1", "::1"}
 
 
-def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | None = None) -> Any:
-    """Send JSON to a provider, and return the JSON that it answers.
+def told(provider: Provider, path: str, sent: Sent | None = None, line: Line | None = None) -> Any:
+    """The JSON that a provider answers; see `fetched`.
+
+    Raises:
+        HTTPException: as `fetched`; 502 too, what it answers is no JSON.
+        HungUp: nobody waits any more.
+    """
+    text = fetched(provider, path, sent, line).decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise telling.nonsense(provider, text) from None
+
+
+def fetched(
+    provider: Provider,
+    path: str,
+    sent: Sent | None = None,
+    line: Line | None = None,
+    accept: str = "application/json",
+) -> bytes:
+    """The bytes that a provider answers.
 
     Args:
-        provider: where to.
+        provider: whom to ask.
         path: below its address: `/chat/completions`.
-        body: what is sent.
+        sent: what is posted; None gets.
         line: may be hung up while it waits.
+        accept: what kind of answer is wanted.
 
     Raises:
         HTTPException: 502, it could not be reached, or did not answer well.
@@ -35,14 +56,18 @@ def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | No
     """
     line = line or Line()
     line.check()
+    headers = {"Accept": accept}
+    if sent is not None:
+        headers["Content-Type"] = sent.media_type
     with _session(line) as session:
         # A proxy of the environment has nothing to do with this machine.
         session.trust_env = urlsplit(provider.base_url).hostname not in _HERE
         try:
-            with session.post(
+            with session.request(
+                "GET" if sent is None else "POST",
                 f"{provider.base_url}{path}",
-                data=orjson.dumps(body),
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                data=sent,
+                headers=headers,
                 auth=_Key(provider.key),
                 timeout=(CONNECT_SECONDS, provider.seconds),
                 allow_redirects=False,
@@ -52,13 +77,9 @@ def post(provider: Provider, path: str, body: Mapping[str, Any], line: Line | No
         except (requests.RequestException, OSError) as error:
             line.check()
             raise telling.unreached(provider, error) from None
-    text = content.decode("utf-8", "replace")
     if not 200 <= response.status_code < 300:
-        raise telling.refused(provider, response, text)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise telling.nonsense(provider, text) from None
+        raise telling.refused(provider, response, content.decode("utf-8", "replace"))
+    return content
 
 
 class _Key(AuthBase):
