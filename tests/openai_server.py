@@ -11,18 +11,26 @@ A conftest makes it a fixture::
             yield server
 
 `server.replies` says what the chat models answer, `server.vector` what the embedding models make of
-a text, `server.troubles` what goes wrong with the next requests.
+a text, `server.sound` what is spoken, `server.hears` what is heard, `server.models` what it says it
+has, and `server.troubles` what goes wrong with the next requests.
 """
 
 from __future__ import annotations
 
+import array
 import hashlib
+import io
 import json
+import math
 import re
+import sys
 import threading
+import wave
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.parser import BytesParser
+from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -30,15 +38,21 @@ Trouble = Callable[[BaseHTTPRequestHandler], None]
 """Answers a request in place of the server, in its own way."""
 
 DIMENSIONS = 64
+MODELS = ("talker", "text-embedder", "tts-1", "whisper-1")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: its path below `/v1`, its headers in small letters, its JSON."""
+    """A request: its path below `/v1`, its headers in small letters, its JSON.
+
+    Of a form, the body has the texts by the fields' names, and `files` the bytes of its files, by
+    the names that they were sent under. Of a GET it is None.
+    """
 
     path: str
     headers: Mapping[str, str]
     body: Any
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -56,6 +70,9 @@ class OpenAI:
         asked: the requests in their order.
         replies: the reply of a chat model to a body.
         vector: the vector of a text.
+        sound: the file that a text is spoken as, by the body of the request.
+        hears: what is heard in a file.
+        models: the names at `/models`.
         troubles: for the next requests, one each; None is none.
         left: set when a client left while it waited in `held`.
     """
@@ -65,6 +82,9 @@ class OpenAI:
     asked: list[Asked] = field(default_factory=list)
     replies: Callable[[Any], str] = lambda body: f"Reply of {body['model']}."
     vector: Callable[[str], list[float]] = lambda text: bag_of_words(text)
+    sound: Callable[[Any], bytes] = lambda body: tone(body["voice"], body["input"])
+    hears: Callable[[bytes], str] = lambda content: f"{len(content)} bytes of sound."
+    models: list[str] = field(default_factory=lambda: list(MODELS))
     troubles: list[Trouble | None] = field(default_factory=list)
     left: threading.Event = field(default_factory=threading.Event)
 
@@ -75,6 +95,14 @@ class OpenAI:
     def embeddings(self) -> list[Asked]:
         """The requests to embedding models."""
         return [each for each in self.asked if each.path == "/embeddings"]
+
+    def speeches(self) -> list[Asked]:
+        """The requests to speak."""
+        return [each for each in self.asked if each.path == "/audio/speech"]
+
+    def hearings(self) -> list[Asked]:
+        """The requests to hear."""
+        return [each for each in self.asked if each.path == "/audio/transcriptions"]
 
     def held(self) -> Held:
         """A trouble that lets a request wait until it is let go, or its client leaves."""
@@ -167,6 +195,40 @@ def bag_of_words(text: str) -> list[float]:
     return vector if any(vector) else [1.0, *vector[1:]]
 
 
+def tone(voice: str, text: str, rate: int = 16_000) -> bytes:
+    """A WAV file for a text: 50 ms a letter, at a pitch of the voice's own."""
+    pitch = 100 + hashlib.sha256(voice.encode()).digest()[0]
+    count = rate * max(len(text), 1) // 20
+    samples = array.array(
+        "h", (int(8000 * math.sin(2 * math.pi * pitch * place / rate)) for place in range(count))
+    )
+    if sys.byteorder == "big":
+        samples.byteswap()
+    file = io.BytesIO()
+    with wave.open(file, "wb") as made:
+        made.setnchannels(1)
+        made.setsampwidth(2)
+        made.setframerate(rate)
+        made.writeframes(samples.tobytes())
+    return file.getvalue()
+
+
+def form_of(content_type: str, content: bytes) -> tuple[dict[str, str], dict[str, bytes]]:
+    """The texts and the files of a form."""
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    texts: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    for part in BytesParser(policy=HTTP).parsebytes(head + content).iter_parts():
+        value = part.get_payload(decode=True)
+        assert isinstance(value, bytes)
+        name = part.get_filename()
+        if name is None:
+            texts[str(part.get_param("name", header="content-disposition"))] = value.decode()
+        else:
+            files[name] = value
+    return texts, files
+
+
 @contextmanager
 def serving(key: str | None = None) -> Iterator[OpenAI]:
     """A server of its own, until the block ends."""
@@ -175,10 +237,20 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self) -> None:
+            self._take(None, {})
+
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            kind = self.headers.get("Content-Type", "")
+            if kind.startswith("multipart/form-data"):
+                self._take(*form_of(kind, content))
+            else:
+                self._take(json.loads(content), {})
+
+        def _take(self, body: Any, files: Mapping[str, bytes]) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked = Asked(self.path.removeprefix("/v1"), headers, json.loads(content))
+            asked = Asked(self.path.removeprefix("/v1"), headers, body, files)
             known.asked.append(asked)
             trouble = known.troubles.pop(0) if known.troubles else None
             if trouble is not None:
@@ -197,6 +269,14 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
                     for place, text in enumerate(asked.body["input"])
                 ]
                 answer(self, 200, {"object": "list", "data": vectors[::-1]})  # in any order
+            elif asked.path == "/audio/speech":
+                answer(self, 200, known.sound(asked.body), "audio/wav")
+            elif asked.path == "/audio/transcriptions":
+                (content,) = asked.files.values()
+                answer(self, 200, {"text": known.hears(content)})
+            elif asked.path == "/models":
+                rows = [{"id": name, "object": "model"} for name in known.models]
+                answer(self, 200, {"object": "list", "data": rows})
             else:
                 answer(self, 404, {"error": {"message": f"Unknown path {asked.path}."}})
 

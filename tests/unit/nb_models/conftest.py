@@ -11,8 +11,8 @@ import pytest
 
 from labext.sandbox.database import Database
 from labext.sandbox.nb import identifiers
+from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.models.encryption import encrypted
-from labext.sandbox.nb.models.registry import seed
 from labext.sandbox.nb.store import Base, Credential, Model
 from labext.sandbox.queue import Queue
 from labext.sandbox.service import Options, Site
@@ -26,12 +26,13 @@ AddModel = Callable[..., Model]
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with the built-in models, to be copied."""
+    """A database with the built-in models, to be copied; of programs, none is on the path."""
     path = tmp_path_factory.mktemp("seeded") / "db.sqlite"
     database = Database.at(path)
     database.create(Base.metadata)
-    with database.write() as session:
-        seed(session)
+    with database.write() as session, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry.shutil, "which", lambda _name: None)
+        registry.seed(session)
     database.close()
     return path
 

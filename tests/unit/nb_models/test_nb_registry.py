@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from labext.redaction import mask
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.models.encryption import encrypted, key_of
-from labext.sandbox.nb.store import Credential, Default, Model
+from labext.sandbox.nb.store import Credential, Default, Model, Seeded
 from labext.sandbox.service import Site
 
 KEY = "correct-horse-battery-staple"
@@ -29,6 +29,15 @@ def seed_again(site: Site) -> None:
         registry.seed(session)
 
 
+def _forget_everything(site: Site) -> None:
+    """As before the first start."""
+    with site.database.write() as session:
+        for table in (Default, Model, Seeded):
+            for row in session.scalars(select(table)):
+                session.delete(row)
+            session.flush()
+
+
 def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> None:
     assert slots(site) == {
         "chat": registry.EXTRACTIVE,
@@ -36,13 +45,35 @@ def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> No
         "podcast": registry.EXTRACTIVE,
         "summary": registry.EXTRACTIVE,
         "embedding": registry.WORDLLAMA,
+        "text_to_speech": registry.ESPEAK,
+        "speech_to_text": registry.POCKETSPHINX,
     }
     with site.database.read() as session:
         assert all(registry.is_built_in(model) for model in session.scalars(select(Model)))
         extractive = registry.default(session, "chat")
         assert extractive is not None
         assert extractive.name == "extractive"
-        assert registry.default(session, "text_to_speech") is None
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_flite_has_the_slot_where_it_is_on_the_path(
+    site: Site, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    if not late:
+        _forget_everything(site)
+    monkeypatch.setattr(registry.shutil, "which", lambda _name: "/somewhere/flite")
+    seed_again(site)
+    assert slots(site)["text_to_speech"] == registry.FLITE
+
+
+def test_without_packages_for_it_nothing_speaks_or_hears(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _forget_everything(site)
+    monkeypatch.setattr(registry, "find_spec", lambda _name: None)
+    monkeypatch.setattr(registry.shutil, "which", lambda _name: None)
+    seed_again(site)
+    assert not {"text_to_speech", "speech_to_text"} & set(slots(site))
 
 
 def test_what_was_changed_since_stays(site: Site) -> None:
@@ -57,17 +88,9 @@ def test_what_was_changed_since_stays(site: Site) -> None:
 
 
 def test_without_wordllama_the_corpus_itself_is_the_embedding_model_until_it_is_there(
-    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with site.database.write() as session:
-        for table in (Default, Model):
-            for row in session.scalars(select(table)):
-                session.delete(row)
-            session.flush()
-        from labext.sandbox.nb.store import Seeded
-
-        for row in session.scalars(select(Seeded)):
-            session.delete(row)
+    _forget_everything(site)
     with monkeypatch.context() as patch:
         patch.setattr(registry, "find_spec", lambda _name: None)
         seed_again(site)
@@ -97,6 +120,8 @@ def test_a_model_that_can_not_be_asked_is_refused(
 
 
 def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
+    with site.database.write() as session:
+        session.delete(session.get_one(Default, "speech_to_text"))
     with site.database.read() as session, pytest.raises(HTTPException) as caught:
         registry.chosen(session, "speech_to_text")
     assert caught.value.status_code == 422

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from importlib.util import find_spec
 
@@ -30,6 +31,10 @@ BUILT_IN = "built-in"
 """The provider of the models that come with the service."""
 
 EXTRACTIVE, WORDLLAMA, LSA = "model:extractive", "model:wordllama", "model:lsa"
+ESPEAK, FLITE, POCKETSPHINX = "model:espeak-ng", "model:flite", "model:pocketsphinx"
+
+_FALLBACKS = (LSA, ESPEAK)
+"""What has a slot until something better is there."""
 
 
 def default(session: Session, slot: str) -> Model | None:
@@ -79,17 +84,28 @@ def is_built_in(model: Model) -> bool:
 def seed(session: Session) -> None:
     """Make the built-in models, and give them the slots that are free; what was removed stays away.
 
-    An embedding model that was installed since takes the place of the fallback.
+    What was installed since takes the place of a fallback.
     """
-    built_in = {EXTRACTIVE: (extractive.NAME, LLM), LSA: ("lsa", EMBEDDING)}
-    if find_spec("wordllama") is not None:
-        built_in[WORDLLAMA] = ("wordllama", EMBEDDING)
-    for identifier, (name, kind) in built_in.items():
+    for identifier, (name, kind) in _built_in().items():
         if not once(session, Seeded, identifier):
             continue
         session.add(Model(id=identifier, name=name, kind=kind, provider=BUILT_IN))
         session.flush()
         for slot in (each for each, takes in SLOTS.items() if takes == kind):
             there = session.get(Default, slot)
-            if there is None or there.model_id == LSA:
+            if there is None or there.model_id in _FALLBACKS:
                 session.merge(Default(slot=slot, model_id=identifier))
+
+
+def _built_in() -> dict[str, tuple[str, str]]:
+    """The name and the type of what can be used here, fallbacks first."""
+    found = {EXTRACTIVE: (extractive.NAME, LLM), LSA: ("lsa", EMBEDDING)}
+    if find_spec("wordllama") is not None:
+        found[WORDLLAMA] = ("wordllama", EMBEDDING)
+    if find_spec("espeakng_loader") is not None:
+        found[ESPEAK] = ("espeak-ng", TTS)
+    if shutil.which("flite") is not None:
+        found[FLITE] = ("flite", TTS)
+    if find_spec("pocketsphinx") is not None:
+        found[POCKETSPHINX] = ("pocketsphinx", STT)
+    return found

@@ -1,0 +1,106 @@
+"""Speech, hearing and the list of models of an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import io
+import wave
+from pathlib import Path
+from typing import Any
+
+import openai_server
+import pytest
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.models import openai
+from labext.sandbox.service import Site
+
+KEY = "correct-horse-battery-staple"
+
+
+def refused(call: Any, *arguments: Any) -> str:
+    with pytest.raises(HTTPException) as caught:
+        call(*arguments)
+    assert caught.value.status_code == 502
+    return caught.value.detail
+
+
+def test_a_text_is_spoken_by_the_model_the_voice_and_the_stored_key(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.key = KEY
+    sound = openai.speech(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
+    with wave.open(io.BytesIO(sound)) as file:
+        assert file.getnframes() > 0
+    (asked,) = provider.speeches()
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {
+        "model": "tts-1",
+        "input": "It is arabinose.",
+        "voice": "alloy",
+        "response_format": "wav",
+    }
+
+
+def test_a_file_is_heard_whole_by_the_model_and_the_stored_key(
+    site: Site, provider: Any, add_model: Any, tmp_path: Path
+) -> None:
+    provider.key = KEY
+    path = tmp_path / 'a "strange"\r\nname ö.mp3'
+    path.write_bytes(bytes(range(256)) * 5000)  # more than one part
+    said = openai.transcription(site, add_model("whisper-1", "stt", KEY), path)
+    assert said == "1280000 bytes of sound."
+    (asked,) = provider.hearings()
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {"model": "whisper-1", "response_format": "json"}
+    assert asked.files == {"file.mp3": path.read_bytes()}
+
+
+def test_silence_is_no_failure(site: Site, provider: Any, add_model: Any, tmp_path: Path) -> None:
+    provider.hears = lambda _content: "  "
+    path = tmp_path / "silence"
+    path.write_bytes(b"")
+    assert openai.transcription(site, add_model("whisper-1", "stt"), path) == ""
+    assert provider.hearings()[0].files == {"file": b""}
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"", "answered nothing"),
+        (b'{"error": "no such voice"}', "no such voice"),
+        (b"<html>\xff</html>", "OpenAI-compatible"),
+    ],
+)
+def test_what_is_no_sound_is_502(
+    site: Site, provider: Any, add_model: Any, answer: bytes, told: str
+) -> None:
+    provider.troubles = [openai_server.says(200, answer, "audio/wav")]
+    assert told in refused(openai.speech, site, add_model("tts-1", "tts"), "Hello.", "alloy")
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"text": None}, {"text": ["a"]}, 7, None])
+def test_what_is_no_transcript_is_502(
+    site: Site, provider: Any, add_model: Any, tmp_path: Path, answer: Any
+) -> None:
+    path = tmp_path / "sound.wav"
+    path.write_bytes(openai_server.tone("alloy", "Hello."))
+    provider.troubles = [openai_server.says(200, answer)]
+    assert "answered" in refused(openai.transcription, site, add_model("w", "stt"), path)
+
+
+def test_the_names_of_models_are_those_that_can_be_kept(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    at = openai.provider_of(site, add_model(key=KEY))
+    provider.models = ["b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
+    assert openai.listed(at) == ["b", "a", "ä"]
+    assert provider.asked[0].path == "/models"
+    assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": [7]}, {"data": [{}]}, "a"])
+def test_what_is_no_list_of_models_is_502(
+    site: Site, provider: Any, add_model: Any, answer: Any
+) -> None:
+    provider.troubles = [openai_server.says(200, answer)]
+    assert "answered" in refused(openai.listed, openai.provider_of(site, add_model()))
