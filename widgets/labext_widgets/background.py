@@ -42,10 +42,10 @@ class Background:
         if first is None:
             return
         if front is FrontEnd.INTERACTIVE:
-            buttons = _buttons(first, self._stop is not None)
-            self._surface = Picture(buttons, on_message=self._asked, on_close=self._over.set)
+            controls = buttons(first, self._stop is not None)
+            self._surface = Picture(controls, on_message=self._asked, on_close=self._over.set)
         self._surface.show(first)
-        _running.add(self)
+        _running.add(self)  # here too: it may be asked to end before its thread has begun
         self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
 
     def end(self) -> None:
@@ -64,6 +64,7 @@ class Background:
         thread.start()
 
     def _run(self, first: Progress) -> None:
+        _running.add(self)
         try:
             self._follow(first)
         finally:
@@ -87,6 +88,10 @@ class Background:
         if not note and last.outcome is None:
             note = " ".join(how_to_go_on(last, self._again))
         self._surface.finish(last, note)
+        self._ended(last)
+
+    def _ended(self, last: Progress) -> None:
+        """Take note that nothing is watched any more."""
 
     def _asked(self, what: Any) -> None:
         """A click. The kernel's own thread runs this, so it only sets things going."""
@@ -119,9 +124,10 @@ def end_all(seconds: float = 2.0) -> None:
         each.join(seconds)
 
 
-def _buttons(first: Progress, can_stop: bool) -> list[Control]:
+def buttons(first: Progress, can_stop: bool) -> list[Control]:
+    """Return the buttons below what is watched in the background."""
     subject, kind = first.subject, first.kind
-    buttons = [
+    made = [
         Control(
             do=STOP_WATCHING,
             label="Stop watching",
@@ -136,7 +142,7 @@ def _buttons(first: Progress, can_stop: bool) -> list[Control]:
             else "It ends at once."
         )
         question = f"Stop the {kind} {subject}? {ends}"
-        buttons.append(
+        made.append(
             Control(
                 do=STOP,
                 label=f"Stop {kind}",
@@ -144,4 +150,4 @@ def _buttons(first: Progress, can_stop: bool) -> list[Control]:
                 question=question,
             )
         )
-    return buttons
+    return made

@@ -22,6 +22,7 @@ _PHASES = {
     "job": ("In Queue", "Running", "Complete"),
     "pipeline": ("In Queue", "Running", "Complete"),
     "ingestion": ("In Queue", "Running", "Complete"),
+    "podcast": ("In Queue", "Running", "Complete"),
 }
 _FAILED_AFTER = {"AggregationFailed": ("Running",)}
 _MANY = 8
@@ -142,6 +143,8 @@ def _phases(progress: Progress) -> str:
 def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
     """(mark, phase, colour, whether it is in this one), in order."""
     phase, outcome = progress.phase, progress.outcome
+    if staged := _stage_marks(progress):
+        return staged
     steps = _PHASES.get(progress.kind, ())
     if outcome in (Outcome.FAILED, Outcome.STOPPED):
         behind = _FAILED_AFTER.get(phase, ())
@@ -162,6 +165,18 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
         else ("○", each, NEUTRAL, False)
         for i, each in enumerate(steps)
     ]
+
+
+def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
+    """The stages instead of the phases, where they are known: also of what failed in one."""
+    known = stages.steps(progress)
+    outcome = progress.outcome
+    if known is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
+        return []
+    names, at = known
+    now = ("●", names[at], BUSY) if outcome is None else ("✕", f"Failed in: {names[at]}", BAD)
+    behind = [("✓", each, GOOD, False) for each in names[:at]]
+    return [*behind, (*now, True), *(("○", each, NEUTRAL, False) for each in names[at + 1 :])]
 
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
@@ -203,6 +218,8 @@ def _measured(progress: Progress) -> tuple[list[_Share], int, int] | None:
             return None
         done = min(max(progress.moved, 0), progress.size)
         return [_Share("", done, _whole(progress))], progress.size, done
+    if (share := stages.share(progress)) is not None:
+        return [_Share("", round(100 * share), _whole(progress))], 100, round(100 * share)
     if _has_parts(progress):
         return _shares(progress), _total(progress), max(progress.done, 0)
     return None

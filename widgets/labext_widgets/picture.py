@@ -103,6 +103,13 @@ class Picture:
                 self._controls = []
             self._draw(now=True)
 
+    def offer(self, controls: Sequence[Control], progress: Progress) -> None:
+        """Draw a snapshot at once, with these buttons below it and no sentence."""
+        with self._lock:
+            self._progress, self._note = progress, ""
+            self._controls, self._asked = list(controls), ""
+            self._draw(now=True)
+
     def finish(self, progress: Progress, note: str = "") -> None:
         """Draw the last snapshot, take the buttons away and leave the picture there."""
         with self._lock:

@@ -38,7 +38,7 @@ def watch(
 
         Background(snapshots, stop, again).start(front)
         return None
-    return _foreground(snapshots, surface_for(front), again)
+    return foreground(snapshots, surface_for(front), again)
 
 
 def surface_for(front: FrontEnd) -> Surface:
@@ -48,7 +48,8 @@ def surface_for(front: FrontEnd) -> Surface:
     return Picture() if front is FrontEnd.INTERACTIVE else FirstAndLast()
 
 
-def _foreground(snapshots: Iterator[Progress], surface: Surface, again: str) -> Progress | None:
+def foreground(snapshots: Iterator[Progress], surface: Surface, again: str) -> Progress | None:
+    """Draw snapshots until they end, or the kernel is interrupted; return the last one."""
     last: Progress | None = None
     try:
         for snapshot in snapshots:

@@ -1,0 +1,272 @@
+"""A podcast while it is made: its stages, on each front end, and tried again by a button."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labext_widgets
+from labext.errors import UnreachableError, WatchInterrupted
+from labext.progress import Outcome, Progress
+from labext_widgets import background, drawing, picture, stages
+from labext_widgets.front import FrontEnd
+from labext_widgets.podcasts import following
+
+AGAIN = '%nb episodes wait "Episode 1"'
+
+
+def looked(stage: str = "", phase: str = "Running", **more: Any) -> Progress:
+    return Progress("Episode 1", "podcast", phase, stage=stage, **more)
+
+
+WAITING = looked(phase="In Queue")
+SPEECH = looked("3 of 4: speech, turn 12 of 40", elapsed=42.0)
+FAILED = looked(phase="Failed", outcome=Outcome.FAILED, reason="The model answered <502>.")
+COMPLETE = looked(phase="Complete", outcome=Outcome.COMPLETE, elapsed=83.0)
+
+
+def words(html: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", html).split())
+
+
+class TestDrawing:
+    def test_the_stages_apart_and_the_turn_it_is_at(self) -> None:
+        assert "✓ Outline ✓ Dialogue ● Speech, turn 12 of 40 ○ Encoding" in words(
+            drawing.html(SPEECH)
+        )
+        assert "watched 0:42" in drawing.html(SPEECH)
+        assert drawing.text(SPEECH) == (
+            "Episode 1: Stage 3 of 4: speech, turn 12 of 40 (podcast, watched 0:42)"
+        )
+
+    def test_the_bar_is_how_far_it_has_come(self) -> None:
+        html = drawing.html(SPEECH)
+        assert 'aria-valuemax="100" aria-valuenow="57"' in html
+        assert "flex:0 1 57.00%" in html
+
+    @pytest.mark.parametrize(
+        ("stage", "share"),
+        [
+            ("1 of 4: outline", 0.0),
+            ("2 of 4: dialogue, segment 5 of 5", 0.5),
+            ("2 of 4: dialogue, segment 9 of 5", 0.5),
+            ("3 of 4: speech, turn 0 of 0", 0.5),
+            ("1 of 3: recording", 0.0),
+            ("pondering", None),
+            ("", None),
+        ],
+    )
+    def test_how_far(self, stage: str, share: float | None) -> None:
+        assert stages.share(looked(stage)) == share
+
+    def test_a_job_that_reports_nothing_is_running_and_no_more_is_claimed(self) -> None:
+        silent = looked(elapsed=95.0, unchanged=90.0)
+        said = words(drawing.html(silent))
+        assert "✓ In Queue ● Running ○ Complete" in said
+        assert "Nothing has changed for 1:30." in said
+        assert 'aria-valuemax="1" aria-valuenow="0"' in drawing.html(silent)
+        assert "Outline" not in said
+        assert drawing.text(silent) == (
+            "Episode 1: Running (podcast, watched 1:35, nothing has changed for 1:30)"
+        )
+
+    def test_stages_nobody_foresaw_are_shown_in_the_services_words(self) -> None:
+        assert "● Stage 2 of 3: mixing" in words(drawing.html(looked("2 of 3: mixing")))
+        assert "● Stage 2 of 4: mixing" in words(drawing.html(looked("2 of 4: mixing")))
+        assert "● warming up" in words(drawing.html(looked("warming up")))
+        assert "● Pondering" in words(drawing.html(looked("3 of 4: x", phase="Pondering")))
+
+    def test_that_it_waits_is_said_whatever_its_stage_is(self) -> None:
+        assert "● In Queue ○ Running" in words(drawing.html(looked("1 of 4: outline", "In Queue")))
+
+    @given(st.text(max_size=60), st.text(max_size=20), st.sampled_from([None, *Outcome]))
+    def test_whatever_is_told_is_text(self, stage: str, phase: str, outcome: Any) -> None:
+        for of in (stage, f"3 of 4: speech{stage}"):
+            html = drawing.html(looked(of, phase, outcome=outcome))
+            bare = drawing.html(looked("x", "x", outcome=outcome))
+            assert set(re.findall(r"<(\w+)", html)) <= set(re.findall(r"<(\w+)", bare))
+            assert "\n" not in drawing.text(looked(of, phase, outcome=outcome))
+
+
+class Shown:
+    """Stands for a placeholder: keeps what it was given, and clicks."""
+
+    def __init__(self, html: str, text: str, *, on_close: Any = None) -> None:
+        self.html, self.text, self.on_close = html, text, on_close
+        self.state: dict[str, Any] = {}
+
+    def live(self, _view: str, state: dict[str, Any], receive: Callable[..., None]) -> bool:
+        self.state, self.receive = state, receive
+        return True
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.state = state
+
+    def update(self, html: str, text: str) -> None:
+        self.html, self.text = html, text
+
+    def click(self, what: str) -> None:
+        self.receive({"do": what}, [])
+
+    @property
+    def buttons(self) -> list[str]:
+        return [each["label"] for each in self.state["controls"]]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Shown]]:
+    """The placeholders, as in a notebook that somebody looks at."""
+    from labext_widgets import placeholder, watching
+
+    shown: list[Shown] = []
+
+    def make(*given: Any, **more: Any) -> Shown:
+        shown.append(Shown(*given, **more))
+        return shown[-1]
+
+    monkeypatch.setattr(placeholder, "Placeholder", make)
+    for module in (following, watching):
+        monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
+    yield shown
+    background.end_all()
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def follow(*seen: Progress, **more: Any) -> Progress | None:
+    return labext_widgets.follow_podcast(iter(seen), again=AGAIN, **more)
+
+
+class TestRetry:
+    def test_a_failed_one_says_in_which_stage_and_offers_another_try(
+        self, made: list[Shown]
+    ) -> None:
+        last = follow(WAITING, SPEECH, FAILED, retry=lambda: iter([COMPLETE]))
+        assert last is not None
+        assert (last.outcome, last.reason) == (Outcome.FAILED, FAILED.reason)
+        (output,) = made
+        said = words(output.html)
+        assert "✓ Dialogue ✕ Failed in: Speech, turn 12 of 40 ○ Encoding" in said
+        assert "The model answered &lt;502&gt;." in said
+        assert output.buttons == ["Retry"]
+        assert "<button" not in output.html, "the saved picture has none"
+
+    def test_the_new_run_is_shown_in_the_same_output(self, made: list[Shown]) -> None:
+        gate = threading.Event()
+
+        def again() -> Iterator[Progress]:
+            yield looked("1 of 4: outline")
+            gate.wait(60)
+            yield COMPLETE
+
+        follow(SPEECH, FAILED, retry=again)
+        (output,) = made
+        output.click("retry")
+        output.click("retry")
+        until(lambda: output.buttons == ["Stop watching"])
+        assert "● Outline ○ Dialogue" in words(output.state["html"])
+        assert FAILED.reason not in output.text, "the file no longer says that it failed"
+        gate.set()
+        until(lambda: not output.state["busy"])
+        assert "✓ Complete" in words(output.html)
+        assert output.buttons == []
+        assert len(made) == 1
+
+    def test_it_may_fail_and_be_tried_again_and_again(self, made: list[Shown]) -> None:
+        runs = [[COMPLETE], [FAILED], [SPEECH, FAILED]]
+        follow(FAILED, retry=lambda: iter(runs.pop()), background=True)
+        for left in (2, 1, 0):
+            until(lambda: made[0].buttons == ["Retry"])
+            made[0].click("retry")
+            until(lambda left=left: len(runs) == left)  # type: ignore[misc]
+        until(lambda: "Complete" in made[0].text)
+
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (UnreachableError("No service answers.", "Start it."), "No service answers. Start it."),
+            (KeyError("job_id"), "KeyError: 'job_id'"),
+        ],
+    )
+    def test_a_retry_that_fails_says_why_and_may_be_asked_for_again(
+        self, made: list[Shown], error: Exception, said: str
+    ) -> None:
+        answers: list[Any] = [error, iter([COMPLETE])]
+
+        def again() -> Any:
+            answer = answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        follow(FAILED, retry=again)
+        made[0].click("retry")
+        until(lambda: f"Not tried again: {said}" in made[0].text)
+        assert made[0].buttons == ["Retry"]
+        made[0].click("retry")
+        until(lambda: "Complete" in made[0].text and not made[0].state["busy"])
+        assert "Not tried" not in made[0].text
+
+    def test_in_a_new_run_watching_can_be_stopped(self, made: list[Shown]) -> None:
+        def forever() -> Iterator[Progress]:
+            while True:
+                yield SPEECH
+                time.sleep(0.01)
+
+        follow(FAILED, retry=forever)
+        made[0].click("retry")
+        until(lambda: made[0].buttons == ["Stop watching"])
+        made[0].click("stop watching")
+        until(lambda: f"`{AGAIN}` takes it up again." in made[0].text)
+
+    def test_what_went_well_or_was_stopped_offers_nothing(self, made: list[Shown]) -> None:
+        follow(COMPLETE, retry=lambda: iter([]))
+        follow(looked(phase="Canceled", outcome=Outcome.STOPPED), retry=lambda: iter([]))
+        assert [each.buttons for each in made] == [[], []]
+
+    def test_an_interrupt_ends_the_watching_alone(self, made: list[Shown]) -> None:
+        def interrupted() -> Iterator[Progress]:
+            yield SPEECH
+            raise KeyboardInterrupt
+
+        with pytest.raises(WatchInterrupted, match="the podcast goes on"):
+            labext_widgets.follow_podcast(interrupted(), again=AGAIN, retry=lambda: iter([]))
+        assert made[0].buttons == []
+
+
+def test_in_a_terminal_it_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    follow(SPEECH, FAILED, retry=lambda: iter([]))
+    assert stream.getvalue().splitlines() == [
+        "Episode 1: Stage 3 of 4: speech, turn 12 of 40 (podcast, watched 0:42)",
+        "Episode 1: Failed: The model answered <502>. (podcast, watched 0:00)",
+    ]
+
+
+def test_a_program_that_executes_sees_first_and_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    from labext_widgets import watching
+
+    shown: list[str] = []
+    monkeypatch.setattr(picture, "show", lambda _html, text: shown.append(text))
+    for module in (following, watching):
+        monkeypatch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
+    follow(WAITING, SPEECH, COMPLETE, retry=lambda: iter([]), background=True)
+    assert shown == [
+        "Episode 1: In Queue (podcast, watched 0:00)",
+        "Episode 1: Complete (podcast, watched 1:23)",
+    ]
