@@ -9,10 +9,13 @@ from labext_magics import (
     nb_add,
     nb_chat,
     nb_connect,
+    nb_episodes,
     nb_links,
     nb_notebooks,
     nb_notes,
+    nb_podcast,
     nb_processing,
+    nb_profiles,
     nb_search,
     nb_sessions,
     nb_sources,
@@ -26,7 +29,7 @@ def _under(heading: str, *groups: Iterable[Command]) -> list[Command]:
 
 MAGIC = Magic(
     "nb",
-    "Notebooks and knowledge: sources, notes, search, answers, chat.",
+    "Notebooks and knowledge: sources, notes, search, answers, chat, podcasts.",
     [
         *_under(
             "What is said most",
@@ -35,11 +38,14 @@ MAGIC = Magic(
             nb_notes.SHORTCUTS,
             nb_search.SHORTCUTS,
             nb_chat.SHORTCUTS,
+            nb_podcast.SHORTCUTS,
+            nb_episodes.SHORTCUTS,
         ),
         *_under("Notebooks", nb_notebooks.COMMANDS),
         *_under("Sources", nb_sources.COMMANDS, nb_processing.COMMANDS, nb_links.OF_SOURCES),
         *_under("Notes", nb_notes.COMMANDS),
         *_under("Chats", nb_sessions.COMMANDS),
+        *_under("Podcasts", nb_episodes.COMMANDS, nb_profiles.COMMANDS),
         *_under("The service", nb_connect.COMMANDS),
     ],
 )

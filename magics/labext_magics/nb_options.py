@@ -35,3 +35,12 @@ ONE_CHAT = Parameter("SESSION", kinds.CHAT, "a chat, by its title or its id", re
 SOME_SOURCES = replace(ONE_SOURCE, many=True, dest="sources")
 SOME_NOTES = replace(ONE_NOTE, many=True, dest="notes")
 SOME_CHATS = replace(ONE_CHAT, many=True, dest="sessions")
+ONE_EPISODE = Parameter(
+    "EPISODE", kinds.EPISODE, "an episode, by its name or its id", required=True
+)
+SOME_EPISODES = replace(ONE_EPISODE, many=True, dest="episodes")
+SPEAKERS = Parameter("speakers", kinds.SPEAKERS, "who speaks: speaker profiles, the first begins")
+ONE_PROFILE = Parameter(
+    "PROFILE", kinds.PODCAST_PROFILE, "a profile, by its name or its id", required=True
+)
+SOME_PROFILES = replace(ONE_PROFILE, many=True, dest="profiles")

@@ -1,0 +1,180 @@
+"""`%nb episodes` and `%nb play`: what was spoken about notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext_magics import kinds, nb_following, nb_options, nb_scope, output
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.line import quote
+from labext_magics.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
+    """Return a row for each episode, about whichever notebook; or about one."""
+    if notebook is None:
+        return call.nb.podcasts.episodes()
+    from labext.nb.rowviews import episodes
+
+    about = nb_scope.found(call, notebook).id
+    return episodes(each for each in call.nb.podcasts.iter() if each["notebook_id"] == about)
+
+
+def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
+    """Return what is known of an episode; or a row for each thing that is said in it."""
+    record = call.nb.podcasts.episode(episode)
+    return _turns(record) if transcript else nb_following.row(record)
+
+
+def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
+    """Watch an episode until it is made, and return its row.
+
+    Raises:
+        JobFailedError: it has failed.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    record = call.nb.podcasts.episode(episode)
+    return nb_following.follow(call, record["id"], _name(record), background=background)
+
+
+def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
+    """Have a failed episode made again, watch that, and return its row."""
+    before = call.nb.podcasts.episode(episode)
+    sent = call.nb.podcasts.retry(before["id"])
+    return nb_following.follow(call, sent["episode_id"], _name(before), background=background)
+
+
+def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:
+    """Delete episodes with their sound, once all of them are known to be there."""
+    found = (call.nb.podcasts.episode(each) for each in dict.fromkeys(episodes))
+    records = {record["id"]: record for record in found}
+    would_go = [_described(record) for record in records.values()]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        return
+    for identifier, record in records.items():
+        call.nb.podcasts.delete(identifier)
+        output.say(f"The episode {_name(record)} is deleted.")
+
+
+def download(call: Call, *, episode: str, to: Path | None) -> None:
+    """Fetch an episode's sound, an MP3; without `to` it is put beside the notebook.
+
+    A file appears under its name only when it is whole.
+    """
+    import labext_widgets
+
+    record = call.nb.podcasts.episode(episode)
+    name = _name(record)
+    target = Path() if to is None else to
+    if target.is_dir():
+        target /= _file_name(record)
+    again = f"%nb episodes download {quote(name)}" + (
+        "" if to is None else f" --to {quote(str(to))}"
+    )
+    with labext_widgets.Transfer(name, "episode", again) as transfer:
+        written = call.nb.podcasts.audio(record["id"], target, transfer.bytes)
+        transfer.end(f"{name} is in {written}.")
+
+
+def play(call: Call, *, episode: str, embed: bool) -> None:
+    """Show a player with the transcript beside it; in a terminal the transcript alone."""
+    import labext_widgets
+
+    podcasts = call.nb.podcasts
+    record = podcasts.episode(episode)
+    labext_widgets.player(record, lambda: podcasts.sound(record["id"]), embed=embed)
+
+
+def _turns(record: Record) -> pd.DataFrame:
+    from labext.frames import Column, frame
+    from labext.rowviews import Rows
+
+    turns = (record["transcript"] or {}).get("transcript") or ()
+    kinds_of = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
+    rows = [{name: turn.get(name) for name in kinds_of} for turn in turns]
+    return Rows(frame(rows, [Column(name, kind) for name, kind in kinds_of.items()]))
+
+
+def _name(record: Record) -> str:
+    return str(record["name"] or record["id"])
+
+
+def _described(record: Record) -> str:
+    """Return an episode in words that say how much would be lost."""
+    state, seconds = record["job_status"], record["duration"]
+    if state == "completed" and seconds:
+        return f"the episode {_name(record)}, {wording.count(round(seconds), 'second')} of sound"
+    return f"the episode {_name(record)}" + ("" if state == "completed" else f" ({state})")
+
+
+def _file_name(record: Record) -> str:
+    """Return the name of an episode as a file's on any system."""
+    kept = "".join(c if c.isalnum() or c in " -_." else "_" for c in _name(record)).strip(" .")
+    return f"{kept or 'episode'}.mp3"
+
+
+SHORTCUTS = (
+    Command(
+        "play",
+        "Listen to an episode, and read along.",
+        play,
+        [nb_options.ONE_EPISODE],
+        [Parameter("embed", None, "keep the sound in the notebook too, not the transcript alone")],
+        examples=['%nb play "Episode 1"'],
+    ),
+)
+
+COMMANDS = (
+    Command(
+        "episodes",
+        "List the episodes.",
+        list_,
+        options=[
+            Parameter("notebook", kinds.NOTEBOOK, "those about this notebook alone"),
+            OUT,
+        ],
+    ),
+    Command(
+        "episodes show",
+        "Show one episode.",
+        show,
+        [nb_options.ONE_EPISODE],
+        [Parameter("transcript", None, "who says what, and when, a row each"), OUT],
+    ),
+    Command(
+        "episodes wait",
+        "Watch an episode until it is made; interrupting ends the watching only.",
+        wait,
+        [nb_options.ONE_EPISODE],
+        [nb_following.BACKGROUND, OUT],
+    ),
+    Command(
+        "episodes retry",
+        "Have a failed episode made again, and watch that.",
+        retry,
+        [nb_options.ONE_EPISODE],
+        [nb_following.BACKGROUND, OUT],
+    ),
+    Command(
+        "episodes download",
+        "Fetch an episode's sound.",
+        download,
+        [nb_options.ONE_EPISODE],
+        [Parameter("to", kinds.PATH, "the file, or a folder that is there")],
+    ),
+    Command(
+        "episodes delete",
+        "Delete episodes with their sound.",
+        delete,
+        [nb_options.SOME_EPISODES],
+        [YES, PREVIEW],
+    ),
+)
