@@ -25,6 +25,7 @@ from labext.sandbox.nb.search.index import Index
 from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.sources import routes as sources
 from labext.sandbox.nb.store import Base
+from labext.sandbox.nb.transformations import routes as transformations
 from labext.sandbox.queue import Kind
 from labext.sandbox.service import Certificate, Site
 from labext.sandbox.web import handle_errors
@@ -80,6 +81,7 @@ _GROUPS = (
     ("chat", chat),
     ("search", search),
     ("search", answers),
+    ("transformations", transformations),
 )
 """What `/docs` calls a group, and a module with routes of it."""
 

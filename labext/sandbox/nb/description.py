@@ -42,6 +42,7 @@ TAGS = {
     "notes": "What people and models write.",
     "chat": "Conversations about a notebook.",
     "search": "Passages by their words or their meaning, and answers with citations.",
+    "transformations": "Prompts by which a model makes something of a text.",
     "service": "That the service is there; open to everybody.",
 }
 

@@ -22,6 +22,13 @@ LIMITS = Limits(
         "page_bytes": Bounds("bytes of one fetched page", 32 << 20, 1, 1 << 40, size=True),
         "page_seconds": Bounds("seconds that fetching a page may take", 30, 1, 3600),
         "model_seconds": Bounds("seconds that a model's server may take to answer", 300, 1, 86400),
+        "model_characters": Bounds(
+            "characters of a text that a model's server is given at once; longer ones in parts",
+            24_000,
+            1000,
+            10**9,
+        ),
+        "model_parts": Bounds("parts of a text that a model's server is given", 20, 1, 10_000),
         "source_seconds": Bounds("seconds that processing a source may take", 900, 1, 86400),
     },
 )

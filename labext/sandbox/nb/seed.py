@@ -1,4 +1,4 @@
-"""What the service has from the start: a password, and the built-in models."""
+"""What the service has from the start: a password, and the built-in models, transformations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from labext.sandbox.nb import settings
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.passwords import hashed
 from labext.sandbox.nb.store import Seeded
+from labext.sandbox.nb.transformations import seeding as transformations
 from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
 
@@ -19,6 +20,7 @@ def seed(site: Site) -> None:
         if once(session, Seeded, settings.PASSWORD):
             settings.change(session, settings.PASSWORD, hashed(secret(password_file(site))))
         registry.seed(session)
+        transformations.seed(session)
 
 
 def password(site: Site) -> str | None:

@@ -45,6 +45,7 @@ class Source(Base):
         status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
         stage: what is being done with it while it runs, in one or two words.
         reason: why it failed.
+        remark: what could not be made of it, although it is completed.
         changed: when its status or stage changed last.
     """
 
@@ -63,6 +64,7 @@ class Source(Base):
     status: Mapped[str] = mapped_column(String(20), default=NEW)
     stage: Mapped[str] = mapped_column(String(100), default="")
     reason: Mapped[str | None] = mapped_column(Text)
+    remark: Mapped[str | None] = mapped_column(Text)
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)

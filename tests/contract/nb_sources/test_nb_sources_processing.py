@@ -7,7 +7,7 @@ import time
 import pytest
 from labext_test_documents import pdf
 
-KEY_SENTENCES = "Key sentences"
+KEY_FINDINGS = "Key findings"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_source_has_its_key_sentences(sources):
     )
     made = sources.text(text)
     (insight,) = sources.api.told("GET", f"sources/{made['id']}/insights")
-    assert insight["insight_type"] == KEY_SENTENCES
+    assert insight["insight_type"] == KEY_FINDINGS
     assert insight["source_id"] == made["id"]
     assert made["insights_count"] == 1
     for line in insight["content"].splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,13 @@ from labext.sandbox.nb import limits, settings
 from labext.sandbox.nb.ingestion import fetching, plain, reading, results, texts
 from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
 from labext.sandbox.nb.ingestion.reasons import Unreadable
-from labext.sandbox.nb.ingestion.stages import Stages
 from labext.sandbox.nb.processes import opened
 from labext.sandbox.nb.search import passages
 from labext.sandbox.nb.search.passages import Piece
 from labext.sandbox.nb.sources import folders
+from labext.sandbox.nb.stages import Stages
 from labext.sandbox.nb.store import Source
+from labext.sandbox.nb.transformations import ingesting
 from labext.sandbox.runner import TaskError
 from labext.sandbox.service import Site
 
@@ -24,12 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KEY_SENTENCES = "Key sentences"
-"""The insight that every source has: its most telling sentences, by the built-in model."""
-
-_SENTENCES = 5
-_LONGEST_SUMMARISED = 1_000_000
-"""Characters of a text that are looked at for its key sentences."""
+_REST = 0.9
+"""How much of its time a source may take until models have made what they make of it."""
 
 _BATCH = 256
 """Passages that are embedded at once."""
@@ -56,17 +54,23 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: it has no text that can be read.
     """
-    tell = Stages(work).tell
+    began, tell = time.monotonic(), Stages(work).tell
     with opened(work) as site:
+        until = began + _seconds(site)
         found = _read(_order(site, payload["source"]), work, tell)
         tell("cutting into passages")
         pieces = passages.pieces(found.pages)
         space, vectors = _embedded(site, pieces, tell)
-        tell("choosing key sentences")
-        insights = _insights(found.text)
-    result = results.Result(found.text, found.title, pieces, insights, vectors, space)
+        insights, remark = ingesting.insights(site, found.text, tell, until)
+    result = results.Result(found.text, found.title, pieces, insights, remark, vectors, space)
     results.write(work, result)
     return {"passages": len(pieces)}
+
+
+def _seconds(site: Site) -> float:
+    """How long the process may be at it, with a rest to hand over what it has made."""
+    with site.database.read() as session:
+        return _REST * limits.limit(session, "source_seconds")
 
 
 def _order(site: Site, identifier: str) -> _Order:
@@ -142,11 +146,3 @@ def _embedded(
         print(f"The passages have no vectors yet: {error.detail}")
         return None, None
     return embedder.id, np.concatenate(made)
-
-
-def _insights(text: str) -> list[tuple[str, str]]:
-    from labext.sandbox.nb.models import extractive
-
-    sentences = extractive.salient(text[:_LONGEST_SUMMARISED], _SENTENCES)
-    lines = [f"- {' '.join(sentence.split())}" for sentence in sentences]
-    return [(KEY_SENTENCES, "\n".join(lines))] if lines else []

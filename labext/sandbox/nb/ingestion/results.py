@@ -31,6 +31,7 @@ class Result:
         title: what the source calls itself.
         pieces: its passages.
         insights: what models have made of it, by the name of what made it.
+        remark: what could not be made of it, in words for whoever added it.
         vectors, space: of the passages, and what they can be compared with; None for none.
     """
 
@@ -38,6 +39,7 @@ class Result:
     title: str | None
     pieces: Sequence[Piece]
     insights: Sequence[tuple[str, str]] = ()
+    remark: str | None = None
     vectors: NDArray[np.float32] | None = None
     space: str | None = None
 
@@ -53,6 +55,7 @@ def write(work: Path, result: Result) -> None:
         "title": result.title,
         "pieces": [[piece.text, piece.page] for piece in result.pieces],
         "insights": result.insights,
+        "remark": result.remark,
         "space": result.space,
     }
     (work / _FILE).write_bytes(orjson.dumps(content))
@@ -75,6 +78,7 @@ def read(work: Path) -> Result:
         content["title"],
         [Piece(text, page) for text, page in content["pieces"]],
         [(kind, told) for kind, told in content["insights"]],
+        content["remark"],
         vectors,
         content["space"],
     )

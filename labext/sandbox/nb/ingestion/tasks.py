@@ -16,8 +16,8 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import after_commit
-from labext.sandbox.nb import identifiers, limits
-from labext.sandbox.nb.ingestion import results, stages
+from labext.sandbox.nb import identifiers, limits, stages
+from labext.sandbox.nb.ingestion import results
 from labext.sandbox.nb.ingestion.results import Result
 from labext.sandbox.nb.search import index, renewal
 from labext.sandbox.nb.sources import folders, titles
@@ -80,7 +80,8 @@ def _of(session: Session, task: Task) -> Source | None:
 def _started(session: Session, task: Task) -> None:
     source = _of(session, task)
     if source is not None:
-        source.status, source.stage, source.reason = RUNNING, "starting", None
+        source.status, source.stage = RUNNING, "starting"
+        source.reason = source.remark = None
         source.started = source.changed = time.time()
 
 
@@ -137,7 +138,7 @@ def _reason(ending: Ending) -> str:
 def _take_over(
     session: Session, site: Site, source: Source, result: Result, *, titled: bool
 ) -> None:
-    source.full_text = result.text
+    source.full_text, source.remark = result.text, result.remark
     if result.title and not titled and titles.is_provisional(source):
         source.title = result.title
     index.put(session, source.id, source.title, result.pieces, result.vectors, result.space)

@@ -89,9 +89,15 @@ def dialogue(
     Every speaker says something, and nobody else does.
 
     Args:
-        site, model, material, briefing, speakers, language, max_tokens: as for `outline`.
+        site: where the service lives.
+        model: of type `llm`.
+        material: what it is about; has a text at least.
+        briefing: what the episode is to be like; perhaps empty.
         segments: the outline, whoever made it.
+        speakers: one to four.
         tell: called with how many segments are written and how many there are, from 0 on.
+        language: of the episode; None is the material's.
+        max_tokens: of an answer of the model; None leaves it to its server.
 
     Raises:
         HTTPException: as `outline`.

@@ -109,7 +109,8 @@ def status(site: Site, identifier: str) -> dict[str, Any]:
     return {
         "status": source.status,
         "stage": source.stage,
-        "message": source.reason or _MESSAGES[source.status],
+        "message": source.reason
+        or " ".join(filter(None, [_MESSAGES[source.status], source.remark])),
         "error": source.reason,
         "started_at": moment(source.started),
         "completed_at": moment(source.ended),

@@ -1,0 +1,83 @@
+"""What is sent and answered about transformations (contract, Resources and their fields)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from labext.sandbox.nb.bodies import Body, Content, Identifier, Line, Name, Prose, Record
+
+LONGEST_PROMPT = 100_000
+"""Characters."""
+
+Prompt = Annotated[Content, Field(max_length=LONGEST_PROMPT)]
+
+_MODEL = "A model of type `llm`; null is that of the slot `transformation`."
+_EXAMPLE = "List every reagent with its concentration."
+
+
+class NewTransformation(Body):
+    """What is to be made of texts; the title is the name, unless another one is given."""
+
+    name: Name = Field(examples=["Methods"])
+    prompt: Prompt = Field(examples=[_EXAMPLE])
+    title: Line | None = Field(None, description="What the insights that it makes are called.")
+    description: Prose | None = None
+    apply_default: bool = Field(False, description="Whether it is run on every new source.")
+    model_id: Identifier | None = Field(None, description=_MODEL)
+
+
+class ChangedTransformation(Body):
+    """What is to change; what is left out stays."""
+
+    name: Name | None = None
+    prompt: Prompt | None = None
+    title: Name | None = None
+    description: Prose | None = None
+    apply_default: bool | None = None
+    model_id: Identifier | None = Field(None, description=_MODEL)
+
+
+class TransformationRecord(Record):
+    """A transformation."""
+
+    id: str = Field(examples=["transformation:2v1h6nnjbp70uur02d4q"])
+    name: str
+    title: str
+    description: str
+    prompt: str
+    apply_default: bool
+    model_id: str | None = Field(description=_MODEL)
+    created_at: str
+    updated_at: str
+
+
+class Execution(Body):
+    """Which transformation is to be run, on which text."""
+
+    transformation_id: Identifier
+    input_text: Content = Field(examples=["Cells were induced with 0.2 % arabinose at 37 °C."])
+    model_id: Identifier | None = Field(
+        None, description="The transformation's own if left out, or else the slot's."
+    )
+
+
+class Executed(Record):
+    """What a transformation has made of a text, and by which model."""
+
+    output: str
+    transformation_id: str
+    model_id: str
+
+
+class Instructions(Body):
+    """What every model is told before a transformation's own prompt; perhaps empty."""
+
+    transformation_instructions: Prose = Field(max_length=LONGEST_PROMPT)
+
+
+class InstructionsRecord(Record):
+    """What every model is told before a transformation's own prompt."""
+
+    transformation_instructions: str
