@@ -1,0 +1,65 @@
+"""The stand-in for Open Notebook refuses what the recorded server refused, in its words."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from open_notebook import Replay, serving
+from open_notebook.facts import Recording, recordings
+
+OTHER_SETUP = {
+    # Recorded with another setup: without models, a key for encryption, or an index.
+    "chat.execute_no_model_configured",
+    "credentials.create_no_encryption_key",
+    "notes.create_ai_no_title_no_model",
+    "search.vector_no_embedding_model",
+}
+
+
+@pytest.fixture(scope="module")
+def replay() -> Iterator[Replay]:
+    with serving() as server:
+        yield server
+
+
+def independent(told: Recording) -> bool:
+    """Whether what it asks names nothing but what was never there."""
+    asked = f"{told.path} {told.query} {told.json} {told.form}"
+    named = re.findall(r"\b[a-z_]+:([a-z0-9]{20})\b", asked)
+    return not named and not told.files and not told.name.startswith("auth.")
+
+
+REFUSALS = [
+    each
+    for each in recordings().values()
+    if each.status >= 400 and independent(each) and each.name not in OTHER_SETUP
+]
+
+
+@pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
+def test_a_refusal_is_the_recorded_one(replay: Replay, told: Recording) -> None:
+    body: dict[str, Any] = {"json": told.json} if told.json is not None else {}
+    if told.form:
+        body = {"files": {name: (None, value) for name, value in told.form.items()}}
+    if told.name == "meta.bad_json":
+        body = {"data": "{bad", "headers": dict(told.headers)}
+    url = replay.base_url.removesuffix("/api") + told.path
+    answer = requests.request(told.method, url, params=told.query, timeout=10, **body)
+    assert answer.status_code == told.status
+    if told.method != "HEAD" and told.answer is not None:
+        said, recorded = answer.json()["detail"], told.answer["detail"]
+        if isinstance(recorded, str):
+            assert said == recorded
+        else:
+            assert {(each["type"], *each["loc"]) for each in said} == {
+                (each["type"], *each["loc"]) for each in recorded
+            }

@@ -1,0 +1,60 @@
+"""How the routes are declared: a function for each, found by the route's method and template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from open_notebook.facts import Operation
+from open_notebook.state import State
+
+Handler = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request on its way to its answer.
+
+    Attributes:
+        body: the fields of the body, JSON or form.
+        file: an upload's name and bytes.
+    """
+
+    state: State
+    operation: Operation
+    path: str
+    query: Mapping[str, str]
+    body: dict[str, Any]
+    headers: Mapping[str, str]
+    file: tuple[str, bytes] | None = None
+
+
+def route(method: str, template: str) -> Callable[[Handler], Handler]:
+    """Declare what answers a route; its placeholders' values come as arguments."""
+
+    def mark(handler: Handler) -> Handler:
+        declared: list[tuple[str, str]] = getattr(handler, "routes", [])
+        handler.routes = [*declared, (method, template)]  # type: ignore[attr-defined]
+        return handler
+
+    return mark
+
+
+def routes(*modules: ModuleType) -> dict[tuple[str, str], Handler]:
+    """What the modules declare."""
+    return {
+        declared: handler
+        for module in modules
+        for handler in vars(module).values()
+        for declared in getattr(handler, "routes", ())
+    }
+
+
+def parts(operation: Operation, path: str) -> tuple[str, ...]:
+    """The values of a path's placeholders."""
+    pattern = re.sub(r"\{\w+\}", "([^/]+)", operation.template)
+    found = re.fullmatch(pattern, path)
+    return found.groups() if found else ()

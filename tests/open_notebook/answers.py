@@ -1,0 +1,57 @@
+"""Answers in the recorded words, and when the server gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+from starlette.responses import JSONResponse, Response
+
+from open_notebook.facts import recordings
+
+
+class Refused(Exception):
+    """The request ends here."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
+def said(name: str) -> Response:
+    """What a recording answered."""
+    told = recordings()[name]
+    headers = {k: v for k, v in told.told.items() if k in ("www-authenticate", "allow")}
+    return JSONResponse(told.answer, told.status, headers=headers)
+
+
+def refuse(name: str) -> NoReturn:
+    """Answer as a recording did, and do no more."""
+    raise Refused(said(name))
+
+
+def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response:
+    """The refusal of a request without what is required, in its query or its body."""
+    detail = [
+        {
+            "type": "missing",
+            "loc": ["query" if name in query else "body", name],
+            "msg": "Field required",
+            "input": body,
+        }
+        for name in names
+    ]
+    return JSONResponse({"detail": detail}, 422)
+
+
+def known(things: Mapping[str, Any], identifier: str, absent: str) -> Any:
+    """A thing by its identifier; else what a recording says of one that isn't there."""
+    if identifier not in things:
+        refuse(absent)
+    return things[identifier]
+
+
+def now() -> str:
+    """A time in the server's way of writing."""
+    return datetime.now(UTC).isoformat(sep=" ", timespec="microseconds")

@@ -1,0 +1,137 @@
+"""The application: holds a request against what is known of its route, then has it answered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from open_notebook import answering, answers, facts, models, podcasts, sources, talking, things
+from open_notebook.answers import Refused, said
+from open_notebook.serving import Asked
+
+if TYPE_CHECKING:
+    from open_notebook.serving import Replay
+
+OPEN = ("/", "/health", "/docs", "/redoc", "/openapi.json", "/api/auth/status", "/api/config")
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
+ROUTES = answering.routes(things, sources, talking, models, podcasts)
+
+
+def application(replay: Replay) -> Starlette:
+    """The server's application."""
+
+    async def answer(request: Request) -> Response:
+        path = unquote(request.url.path)
+        if path != "/" and path.endswith("/"):
+            return RedirectResponse(str(request.url).rstrip("/"), 307)
+        if (refusal := _unauthenticated(replay, request, path)) is not None:
+            return refusal
+        operation = _operation(replay, request.method, path)
+        if isinstance(operation, Response):
+            return operation
+        try:
+            body, uploaded = await _body(request, operation)
+        except ValueError:
+            return said("meta.bad_json")
+        shown = dict(body) if isinstance(body, dict) else body
+        replay.asked.append(Asked(request.method, path, dict(request.query_params), shown))
+        _check_names(replay, operation, request, body)
+        if (missing := _missing(operation, request, body)) is not None:
+            return missing
+        return _answered(replay, operation, request, path, body, uploaded)
+
+    return Starlette(routes=[Route("/{path:path}", answer, methods=METHODS)])
+
+
+def _unauthenticated(replay: Replay, request: Request, path: str) -> Response | None:
+    if replay.password is None or path in OPEN:
+        return None
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if not scheme:
+        return said("auth.none")
+    if scheme.lower() != "bearer":
+        return said("auth.basic_scheme")
+    return None if given == replay.password else said("auth.wrong")
+
+
+def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Response:
+    fitting = [each for each in facts.operations() if each.fits(path)]
+    for each in fitting:
+        if each.method == method:
+            return each
+    if path == "/openapi.json":
+        return JSONResponse({"info": {"title": "Open Notebook API", "version": "0.1.0"}})
+    replay.faults.append(f"{method} {path}: there is no such route")
+    return said("meta.method_not_allowed") if fitting else said("meta.unknown_path")
+
+
+async def _body(
+    request: Request, operation: facts.Operation
+) -> tuple[Any, tuple[str, bytes] | None]:
+    """The fields of the body, and the name and the bytes of the file in it."""
+    if operation.kind == "form":
+        async with request.form() as form:
+            fields = {name: each for name, each in form.items() if isinstance(each, str)}
+            for each in form.values():
+                if isinstance(each, UploadFile) and each.filename:
+                    return fields, (each.filename, await each.read())
+        return fields, None
+    content = await request.body()
+    return (json.loads(content) if content else None), None
+
+
+def _check_names(replay: Replay, operation: facts.Operation, request: Request, body: Any) -> None:
+    """Note what the server would ignore without a word."""
+    where = f"{operation.method} {operation.template}"
+    for name in request.query_params.keys() - operation.query:
+        replay.faults.append(f"{where}: it ignores the query's {name}")
+    if body is None:
+        return
+    if not isinstance(body, dict):
+        replay.faults.append(f"{where}: the body is no object")
+        return
+    for name in body.keys() - operation.body:
+        replay.faults.append(f"{where}: it ignores the body's {name}")
+
+
+def _missing(operation: facts.Operation, request: Request, body: Any) -> Response | None:
+    """The server's refusal where something required is not there; a fault of the client too."""
+    given = {*request.query_params, *(body if isinstance(body, dict) else ())}
+    lacking = sorted(operation.needed - given)
+    return answers.missing(lacking, operation.query, body) if lacking else None
+
+
+def _answered(
+    replay: Replay,
+    operation: facts.Operation,
+    request: Request,
+    path: str,
+    body: Any,
+    uploaded: tuple[str, bytes] | None,
+) -> Response:
+    route = ROUTES.get((operation.method, operation.template))
+    if route is None:
+        replay.faults.append(f"{operation.method} {operation.template}: no recording covers it")
+        return JSONResponse({"detail": "Not covered"}, 500)
+    call = answering.Call(
+        replay.state,
+        operation,
+        path,
+        dict(request.query_params),
+        body or {},
+        dict(request.headers),
+        uploaded,
+    )
+    try:
+        found = route(call, *answering.parts(operation, path))
+    except Refused as refused:
+        return refused.response
+    return found if isinstance(found, Response) else JSONResponse(found)

@@ -1,0 +1,329 @@
+"""Models, credentials and transformations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import Thing
+from open_notebook.talking import FAILING
+
+TYPES = ("language", "embedding", "text_to_speech", "speech_to_text")
+REQUIRED = ("default_chat_model", "default_transformation_model", "default_embedding_model")
+TEST = {"embedding": "fake-embed", "text_to_speech": "fake-tts", "speech_to_text": "fake-stt"}
+
+
+@route("GET", "/api/models")
+def models(call: Call) -> Any:
+    """Of one type, by the server's name of it."""
+    wanted = call.query.get("type")
+    return [each for each in call.state.models.values() if wanted in (None, each["type"])]
+
+
+@route("POST", "/api/models")
+def new_model(call: Call) -> Any:
+    """One of a name, a provider and a type."""
+    body = call.body
+    if body["type"] not in TYPES:
+        refuse("models.create_bad_type_llm")
+    key = ("name", "provider", "type")
+    if any(all(each[k] == body[k] for k in key) for each in call.state.models.values()):
+        refuse("models.create_dup")
+    made = like(
+        "models.create.fake-tts",
+        **{name: body.get(name) for name in (*key, "credential")},
+        id=call.state.new("model"),
+        created=now(),
+        updated=now(),
+    )
+    call.state.models[made["id"]] = made
+    return made
+
+
+@route("DELETE", "/api/models/{model_id}")
+def delete_model(call: Call, identifier: str) -> Any:
+    """Whatever uses it."""
+    known(call.state.models, identifier, "models.delete_missing")
+    del call.state.models[identifier]
+    return like("models.delete")
+
+
+@route("POST", "/api/models/{model_id}/test")
+def test_model(call: Call, identifier: str) -> Any:
+    """By a call of its type."""
+    model = known(call.state.models, identifier, "models.test_missing")
+    name = model["name"] if model["name"] in FAILING else TEST.get(model["type"], "fake-chat")
+    return like(f"models.test.{name}")
+
+
+@route("GET", "/api/models/defaults")
+def defaults(call: Call) -> Any:
+    """The seven slots in the server's names."""
+    return call.state.defaults
+
+
+@route("PUT", "/api/models/defaults")
+def put_defaults(call: Call) -> Any:
+    """Some of them; the chat's, the transformations' and the embedding's can't be cleared."""
+    if any(call.body.get(each, "") is None for each in REQUIRED):
+        refuse("models.defaults_put_clear_required")
+    call.state.defaults.update({k: v for k, v in call.body.items() if k in call.state.defaults})
+    return call.state.defaults
+
+
+@route("GET", "/api/models/providers")
+def providers(_: Call) -> Any:
+    """Which have a credential."""
+    return like("models.providers")
+
+
+@route("GET", "/api/models/discover/{provider}")
+def discover(_: Call, provider: str) -> Any:
+    """What its server says that it has."""
+    told = recordings()
+    known_one = provider == "openai_compatible"
+    return told["models.discover" if known_one else "models.discover_unknown"].answer
+
+
+@route("POST", "/api/models/sync/{provider}")
+def sync(_: Call, provider: str) -> Any:
+    """Register what it has."""
+    return like("models.sync_one", provider=provider)
+
+
+@route("POST", "/api/models/sync")
+def sync_all(_: Call) -> Any:
+    """Of every provider; no recording shows it: the fields are those of the server's schema."""
+    one = like("models.sync_one")
+    return {
+        "results": {one["provider"]: one},
+        "total_discovered": one["discovered"],
+        "total_new": one["new"],
+    }
+
+
+@route("GET", "/api/models/count/{provider}")
+def count(call: Call, provider: str) -> Any:
+    """By type."""
+    of = [each["type"] for each in call.state.models.values() if each["provider"] == provider]
+    counts = Counter(of)
+    told = {each: counts[each] for each in TYPES}
+    return like("models.count", provider=provider, counts=told, total=len(of))
+
+
+@route("GET", "/api/models/by-provider/{provider}")
+def by_provider(call: Call, provider: str) -> Any:
+    """A provider's."""
+    return [each for each in call.state.models.values() if each["provider"] == provider]
+
+
+@route("POST", "/api/models/auto-assign")
+def auto_assign(call: Call) -> Any:
+    """The empty slots of the chat and the embedding."""
+    state = call.state
+    filled: Thing = {}
+    skipped = []
+    for slot, kind in (
+        ("default_chat_model", "language"),
+        ("default_embedding_model", "embedding"),
+    ):
+        if state.defaults.get(slot):
+            skipped.append(slot)
+            continue
+        if fitting := [i for i, each in state.models.items() if each["type"] == kind]:
+            filled[slot] = fitting[0]
+    state.defaults.update(filled)
+    return like("models.auto_assign", assigned=filled, skipped=skipped)
+
+
+@route("GET", "/api/credentials/status")
+@route("GET", "/api/credentials/env-status")
+def status(call: Call) -> Any:
+    """What is configured, and by what."""
+    return recordings()[f"credentials.{call.path.rpartition('/')[2].replace('-', '_')}"].answer
+
+
+@route("GET", "/api/credentials")
+def credentials(call: Call) -> Any:
+    """All, or a provider's."""
+    wanted = call.query.get("provider")
+    return [e for e in call.state.credentials.values() if wanted in (None, e["provider"])]
+
+
+@route("GET", "/api/credentials/by-provider/{provider}")
+def credentials_of(call: Call, provider: str) -> Any:
+    """A provider's."""
+    return [e for e in call.state.credentials.values() if e["provider"] == provider]
+
+
+@route("POST", "/api/credentials")
+def new_credential(call: Call) -> Any:
+    """The key is never told again."""
+    body = call.body
+    if body["provider"] not in recordings()["credentials.env_status"].answer:
+        refuse("credentials.create_bad_provider")
+    url = body.get("base_url") or ""
+    if "169.254." in url:
+        refuse("credentials.create_linklocal_url")
+    if url and not url.startswith(("http://", "https://")):
+        refuse("credentials.create_bad_url")
+    made = like(
+        "credentials.create",
+        id=call.state.new("credential"),
+        name=body["name"],
+        provider=body["provider"],
+        base_url=body.get("base_url"),
+        has_api_key=bool(body.get("api_key")),
+        created=now(),
+        updated=now(),
+    )
+    call.state.credentials[made["id"]] = made
+    return JSONResponse(made, 201)
+
+
+@route("GET", "/api/credentials/{credential_id}")
+def credential(call: Call, identifier: str) -> Any:
+    """One, without its key."""
+    return known(call.state.credentials, identifier, "credentials.get_missing")
+
+
+@route("PUT", "/api/credentials/{credential_id}")
+def put_credential(call: Call, identifier: str) -> Any:
+    """What is null stays."""
+    found: Thing = known(call.state.credentials, identifier, "credentials.get_missing")
+    given = {k: v for k, v in call.body.items() if v is not None}
+    if given.pop("api_key", None):
+        found["has_api_key"] = True
+    found.update(given, updated=now())
+    return found
+
+
+@route("DELETE", "/api/credentials/{credential_id}")
+def delete_credential(call: Call, identifier: str) -> Any:
+    """With its models."""
+    state = call.state
+    known(state.credentials, identifier, "credentials.delete_missing")
+    del state.credentials[identifier]
+    gone = [i for i, each in state.models.items() if each["credential"] == identifier]
+    for each in gone:
+        del state.models[each]
+    return like("credentials.delete", deleted_models=len(gone))
+
+
+@route("POST", "/api/credentials/{credential_id}/test")
+def test_credential(call: Call, identifier: str) -> Any:
+    """OpenAI's own server is not to be reached from here."""
+    found = known(call.state.credentials, identifier, "credentials.get_missing")
+    near = found["provider"] == "openai_compatible"
+    return like("credentials.test" if near else "credentials.test_openai_offline")
+
+
+@route("POST", "/api/credentials/{credential_id}/discover")
+def discover_by(call: Call, identifier: str) -> Any:
+    """Of OpenAI's the list is built in."""
+    found = known(call.state.credentials, identifier, "credentials.get_missing")
+    near = found["provider"] == "openai_compatible"
+    name = "credentials.discover" if near else "credentials.discover_openai_offline"
+    return like(name, credential_id=identifier)
+
+
+@route("POST", "/api/credentials/{credential_id}/register-models")
+def register(call: Call, identifier: str) -> Any:
+    """Each has a name, a provider and a type."""
+    found = known(call.state.credentials, identifier, "credentials.get_missing")
+    there = {(e["name"], e["type"]) for e in call.state.models.values()}
+    made = 0
+    for each in call.body["models"]:
+        if not isinstance(each, dict) or not {"name", "provider"} <= each.keys():
+            refuse("credentials.register_models_seed_style_422")
+        if (each["name"], each["model_type"]) in there:
+            continue
+        made += 1
+        model = like(
+            "models.create.fake-tts",
+            id=call.state.new("model"),
+            name=each["name"],
+            provider=found["provider"],
+            type=each["model_type"],
+            credential=identifier,
+        )
+        call.state.models[model["id"]] = model
+    return {"created": made, "existing": len(call.body["models"]) - made}
+
+
+@route("GET", "/api/transformations")
+def transformations(call: Call) -> Any:
+    """All."""
+    return list(call.state.transformations.values())
+
+
+@route("POST", "/api/transformations")
+def new_transformation(call: Call) -> Any:
+    """Its four texts have to be there."""
+    fields = ("name", "title", "description", "prompt")
+    made = like(
+        "transformations.create",
+        **{name: call.body[name] for name in fields},
+        id=call.state.new("transformation"),
+        apply_default=call.body.get("apply_default", False),
+        model_id=call.body.get("model_id"),
+        created=now(),
+        updated=now(),
+    )
+    call.state.transformations[made["id"]] = made
+    return made
+
+
+@route("GET", "/api/transformations/{transformation_id}")
+def transformation(call: Call, identifier: str) -> Any:
+    """One."""
+    return known(call.state.transformations, identifier, "transformations.get_missing")
+
+
+@route("PUT", "/api/transformations/{transformation_id}")
+def put_transformation(call: Call, identifier: str) -> Any:
+    """What is null stays."""
+    found: Thing = known(call.state.transformations, identifier, "transformations.get_missing")
+    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return found
+
+
+@route("DELETE", "/api/transformations/{transformation_id}")
+def delete_transformation(call: Call, identifier: str) -> Any:
+    """For good."""
+    known(call.state.transformations, identifier, "transformations.get_missing")
+    del call.state.transformations[identifier]
+    return like("transformations.delete")
+
+
+@route("POST", "/api/transformations/execute")
+def execute(call: Call) -> Any:
+    """By a model, or the one for transformations."""
+    state, body = call.state, call.body
+    known(state.transformations, body["transformation_id"], "transformations.execute_missing")
+    wanted = body.get("model_id")
+    if wanted is not None:
+        model = known(state.models, wanted, "transformations.execute_bad_model")
+        if model["name"] in FAILING:
+            refuse(f"transformations.execute.{model['name']}")
+    output = f"Fake answer (fake-chat) to: '{body['input_text'][-80:]}'. "
+    given = {"transformation_id": body["transformation_id"], "model_id": wanted}
+    return like("transformations.execute", output=output, **given)
+
+
+@route("GET", "/api/transformations/default-prompt")
+def default_prompt(call: Call) -> Any:
+    """What goes before every prompt."""
+    return {"transformation_instructions": call.state.instructions}
+
+
+@route("PUT", "/api/transformations/default-prompt")
+def put_default_prompt(call: Call) -> Any:
+    """Change it."""
+    call.state.instructions = call.body["transformation_instructions"]
+    return {"transformation_instructions": call.state.instructions}

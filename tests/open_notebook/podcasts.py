@@ -1,0 +1,274 @@
+"""Podcasts: profiles, jobs and episodes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from starlette.responses import Response
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import State, Thing
+
+SOUND = b"ID3\x04" + bytes(91781)
+"""As many bytes as the recorded episode had."""
+
+
+@route("GET", "/api/episode-profiles")
+def episode_profiles(call: Call) -> Any:
+    """The seeded ones have no models."""
+    return list(call.state.episode_profiles.values())
+
+
+@route("GET", "/api/episode-profiles/{profile_name}")
+def episode_profile(call: Call, name: str) -> Any:
+    """By its name; by its identifier there is none."""
+    return _named(call.state.episode_profiles, name, "episode_profiles.get_by_id_404")
+
+
+@route("POST", "/api/episode-profiles")
+def new_episode_profile(call: Call) -> Any:
+    """Its speakers are a profile's name."""
+    return _save_episode_profile(call, call.state.new("episode_profile"))
+
+
+@route("PUT", "/api/episode-profiles/{profile_id}")
+def put_episode_profile(call: Call, identifier: str) -> Any:
+    """Whole."""
+    known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
+    return _save_episode_profile(call, identifier)
+
+
+@route("DELETE", "/api/episode-profiles/{profile_id}")
+def delete_episode_profile(call: Call, identifier: str) -> Any:
+    """For good."""
+    known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
+    del call.state.episode_profiles[identifier]
+    return like("episode_profiles.delete")
+
+
+@route("POST", "/api/episode-profiles/{profile_id}/duplicate")
+def duplicate_episode_profile(call: Call, identifier: str) -> Any:
+    """Its name with a word more."""
+    found = known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
+    new = call.state.new("episode_profile")
+    made = {**found, "id": new, "name": f"{found['name']} - Copy"}
+    call.state.episode_profiles[new] = made
+    return made
+
+
+@route("GET", "/api/speaker-profiles")
+def speaker_profiles(call: Call) -> Any:
+    """One to four speakers each."""
+    return list(call.state.speaker_profiles.values())
+
+
+@route("GET", "/api/speaker-profiles/{profile_name}")
+def speaker_profile(call: Call, name: str) -> Any:
+    """By its name."""
+    return _named(call.state.speaker_profiles, name, "speaker_profiles.get_missing")
+
+
+@route("POST", "/api/speaker-profiles")
+def new_speaker_profile(call: Call) -> Any:
+    """Every speaker has four texts."""
+    return _save_speaker_profile(call, call.state.new("speaker_profile"))
+
+
+@route("PUT", "/api/speaker-profiles/{profile_id}")
+def put_speaker_profile(call: Call, identifier: str) -> Any:
+    """Whole."""
+    known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
+    return _save_speaker_profile(call, identifier)
+
+
+@route("DELETE", "/api/speaker-profiles/{profile_id}")
+def delete_speaker_profile(call: Call, identifier: str) -> Any:
+    """For good."""
+    known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
+    del call.state.speaker_profiles[identifier]
+    return {"message": "Speaker profile deleted successfully"}
+
+
+@route("POST", "/api/speaker-profiles/{profile_id}/duplicate")
+def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
+    """Its name with a word more."""
+    found = known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
+    new = call.state.new("speaker_profile")
+    made = {**found, "id": new, "name": f"{found['name']} - Copy"}
+    call.state.speaker_profiles[new] = made
+    return made
+
+
+@route("POST", "/api/podcasts/generate")
+def generate(call: Call) -> Any:
+    """Accepted also where nothing can come of it; the job tells."""
+    state, body = call.state, call.body
+    profiles = {each["name"]: each for each in state.episode_profiles.values()}
+    speakers = {each["name"]: each for each in state.speaker_profiles.values()}
+    if body["episode_profile"] not in profiles or body["speaker_profile"] not in speakers:
+        refuse("podcasts.generate_unknown_profile")
+    if not body.get("notebook_id") and not body.get("content"):
+        refuse("podcasts.generate_no_content")
+    job = state.new("command")
+    state.jobs[job] = {
+        "status": "new",
+        "name": body["episode_name"],
+        "profile": profiles[body["episode_profile"]],
+        "speakers": speakers[body["speaker_profile"]],
+    }
+    told = like("podcasts.generate", job_id=job, episode_name=body["episode_name"])
+    return told | {
+        "message": f"Podcast generation started for episode '{body['episode_name']}'",
+        "episode_profile": body["episode_profile"],
+    }
+
+
+@route("GET", "/api/podcasts/jobs/{job_id}")
+def job(call: Call, identifier: str) -> Any:
+    """Each look moves it on; nothing tells how far it is."""
+    state = call.state
+    found = known(state.jobs, identifier, "podcasts.job_missing")
+    _step(state, identifier, found)
+    names = {"completed": "podcasts.job_completed", "failed": "podcasts.job_failed"}
+    told = like(names.get(found["status"], "podcasts.job_running"), job_id=identifier)
+    told["status"] = found["status"]
+    if found["status"] == "completed":
+        told["result"]["episode_id"] = found["episode"]
+    if found["status"] == "failed":
+        told["error_message"] = found["reason"]
+    return told
+
+
+@route("GET", "/api/podcasts/episodes")
+def episodes(call: Call) -> Any:
+    """The newest first."""
+    return list(call.state.episodes.values())[::-1]
+
+
+@route("GET", "/api/podcasts/episodes/{episode_id}")
+def episode(call: Call, identifier: str) -> Any:
+    """With its transcript."""
+    return known(call.state.episodes, identifier, "podcasts.episode_missing")
+
+
+@route("DELETE", "/api/podcasts/episodes/{episode_id}")
+def delete_episode(call: Call, identifier: str) -> Any:
+    """With its sound."""
+    known(call.state.episodes, identifier, "podcasts.delete_missing")
+    del call.state.episodes[identifier]
+    return like("podcasts.delete", episode_id=identifier)
+
+
+@route("GET", "/api/podcasts/episodes/{episode_id}/audio")
+def audio(call: Call, identifier: str) -> Any:
+    """In parts too."""
+    found = known(call.state.episodes, identifier, "podcasts.audio_missing")
+    if not found["audio_file"]:
+        refuse("podcasts.audio_of_failed")
+    told = recordings()["podcasts.audio"].told
+    etag = {"etag": told["etag"], "accept-ranges": "bytes"}
+    wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("range", ""))
+    if wanted is None:
+        return Response(SOUND, headers=etag, media_type="audio/mpeg")
+    first, last = int(wanted[1]), min(int(wanted[2] or len(SOUND) - 1), len(SOUND) - 1)
+    shown = {**etag, "content-range": f"bytes {first}-{last}/{len(SOUND)}"}
+    return Response(SOUND[first : last + 1], 206, headers=shown, media_type="audio/mpeg")
+
+
+@route("POST", "/api/podcasts/episodes/{episode_id}/retry")
+def retry(call: Call, identifier: str) -> Any:
+    """The episode goes, and another one comes; no recording shows the answer."""
+    state = call.state
+    found = known(state.episodes, identifier, "podcasts.episode_missing")
+    if found["job_status"] != "failed":
+        refuse("podcasts.retry_completed")
+    del state.episodes[identifier]
+    job = state.new("command")
+    profiles = {each["name"]: each for each in state.episode_profiles.values()}
+    speakers = {each["name"]: each for each in state.speaker_profiles.values()}
+    state.jobs[job] = {
+        "status": "new",
+        "name": found["name"],
+        "profile": profiles[found["episode_profile"]["name"]],
+        "speakers": speakers[found["speaker_profile"]["name"]],
+    }
+    return {"job_id": job, "message": "Retry submitted successfully"}
+
+
+def _named(profiles: dict[str, Thing], name: str, absent: str) -> Thing:
+    found = next((each for each in profiles.values() if each["name"] == name), None)
+    return found if found is not None else refuse(absent)
+
+
+def _save_episode_profile(call: Call, identifier: str) -> Thing:
+    body = call.body
+    if not 3 <= int(body.get("num_segments", 5)) <= 20:
+        refuse("episode_profiles.create_bad_segments")
+    named = {each["name"]: each["id"] for each in call.state.speaker_profiles.values()}
+    config = body["speaker_config"]
+    speakers = named.get(config, config)
+    names = {identifier: name for name, identifier in named.items()}
+    optional = ("description", "outline_llm", "transcript_llm", "language", "max_tokens")
+    made = like(
+        "episode_profiles.create",
+        id=identifier,
+        name=body["name"],
+        speaker_config=speakers,
+        speaker_config_name=names.get(speakers),
+        default_briefing=body["default_briefing"],
+        num_segments=body.get("num_segments", 5),
+        **{name: body.get(name) for name in optional},
+    )
+    call.state.episode_profiles[identifier] = made
+    return made
+
+
+def _save_speaker_profile(call: Call, identifier: str) -> Thing:
+    body = call.body
+    needed = {"name", "voice_id", "backstory", "personality"}
+    if any(not needed <= each.keys() for each in body["speakers"]):
+        refuse("speaker_profiles.create_bad")
+    fields = ("name", "description", "voice_model", "speakers")
+    made = like(
+        "speaker_profiles.get_by_name",
+        id=identifier,
+        **{name: body.get(name) for name in fields},
+    )
+    call.state.speaker_profiles[identifier] = made
+    return made
+
+
+def _step(state: State, identifier: str, found: Thing) -> None:
+    """Move a job on; without models it fails and no episode appears."""
+    if found["status"] not in ("new", "running") or not state.works:
+        return
+    if found["status"] == "new":
+        found["status"] = "running"
+        return
+    if not state.moves:
+        return
+    if not found["profile"]["outline_llm"] or not found["speakers"]["voice_model"]:
+        reason = f"Episode profile '{found['profile']['name']}' has no models configured"
+        found.update(status="failed", reason=reason)
+        return
+    voice = state.models.get(found["speakers"]["voice_model"], {}).get("name")
+    failed = voice == "fail-tts"
+    made = like(
+        "podcasts.episode_failed" if failed else "podcasts.episode",
+        id=state.new("episode"),
+        name=found["name"],
+        created=now(),
+    )
+    made["episode_profile"] = {**made["episode_profile"], "name": found["profile"]["name"]}
+    made["speaker_profile"] = {**made["speaker_profile"], "name": found["speakers"]["name"]}
+    if not failed:
+        made["audio_url"] = f"/api/podcasts/episodes/{made['id']}/audio"
+    state.episodes[made["id"]] = made
+    found.update(
+        status="failed" if failed else "completed",
+        reason=recordings()["podcasts.job_failed"].answer["error_message"],
+        episode=made["id"],
+    )

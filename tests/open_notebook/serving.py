@@ -1,0 +1,71 @@
+"""The server in a thread, and what it has noticed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+
+from open_notebook.state import State
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that came."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Replay:
+    """The server as a test sees it.
+
+    Attributes:
+        base_url: ends in `/api`.
+        password: that it asks for; None is none.
+        state: what it has.
+        asked: every request, in their order.
+        faults: requests that a real server would have answered with something else than was meant.
+    """
+
+    base_url: str = ""
+    password: str | None = None
+    state: State = field(default_factory=State)
+    asked: list[Asked] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def sent(self, method: str, path: str) -> list[Asked]:
+        """The requests of a method to a path below `/api`."""
+        return [each for each in self.asked if (each.method, each.path) == (method, f"/api{path}")]
+
+
+@contextmanager
+def serving(password: str | None = None) -> Iterator[Replay]:
+    """Serve until the block ends."""
+    from open_notebook.app import application
+
+    replay = Replay(password=password)
+    config = uvicorn.Config(
+        application(replay), host="127.0.0.1", port=0, log_level="error", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    socket = config.bind_socket()
+    replay.base_url = f"http://127.0.0.1:{socket.getsockname()[1]}/api"
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    try:
+        yield replay
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        socket.close()

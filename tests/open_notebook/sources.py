@@ -1,0 +1,320 @@
+"""Sources, what is made of them, and the commands that do it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import JSONResponse, Response
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import State, Thing
+
+_UNREAD = b"%PDF-broken"
+"""How an upload begins that the server chokes on."""
+
+
+@route("GET", "/api/sources")
+def sources(call: Call) -> Any:
+    """Without their texts; a source that is linked twice comes twice."""
+    state, query = call.state, call.query
+    limit, offset = int(query.get("limit", "50")), int(query.get("offset", "0"))
+    if limit > 100:
+        refuse("sources.list_limit_101_422")
+    by = query.get("sort_by", "updated")
+    if by not in ("created", "updated", "title", "insights_count", "embedded"):
+        refuse("sources.list_bad_sort")
+    within = query.get("notebook_id")
+    if within is not None and within not in state.notebooks:
+        refuse("sources.list_missing_notebook")
+    found = state.in_notebook(within) if within else list(state.sources.values())
+    down = query.get("sort_order", "desc") == "desc"
+    found = sorted(found, key=lambda each: str(each.get(by)), reverse=down)
+    return [_listed(state, each) for each in found[offset : offset + limit]]
+
+
+@route("POST", "/api/sources")
+@route("POST", "/api/sources/json")
+def new_source(call: Call) -> Any:
+    """A text, a link or an upload: processed at once, or later where that is asked for."""
+    state, body = call.state, call.body
+    kind = body["type"]
+    if kind not in ("text", "link", "upload"):
+        refuse("sources.create_bad_type")
+    within = _notebooks(call)
+    if any(each not in state.notebooks for each in within):
+        refuse("sources.create_notebook_missing")
+    _check(call, kind)
+    later = _true(body.get("async_processing"))
+    made = like(
+        "sources.create_text_async_json",
+        id=state.new("source"),
+        title=body.get("title") or "Processing...",
+        created=now(),
+        updated=now(),
+        command_id=state.new("command"),
+    )
+    state.sources[made["id"]] = made
+    made["asset"] = _asset(call, kind)
+    state.texts[made["id"]] = _text(call, kind)
+    if call.file is not None:
+        state.files[made["id"]] = call.file[1]
+    state.links += [(each, made["id"]) for each in within]
+    if _true(body.get("embed")):
+        state.embedded.add(made["id"])
+    if not later:
+        if call.file is not None and call.file[1].startswith(_UNREAD):
+            refuse("sources.upload_broken_pdf_sync")
+        _finish(state, made)
+    return _whole(state, made, None)
+
+
+@route("GET", "/api/sources/{source_id}")
+def source(call: Call, identifier: str) -> Any:
+    """With its text."""
+    found = known(call.state.sources, identifier, "sources.get_missing")
+    within = [n for n, s in call.state.links if s == identifier]
+    return _whole(call.state, found, within)
+
+
+@route("PUT", "/api/sources/{source_id}")
+def put_source(call: Call, identifier: str) -> Any:
+    """Its title and its topics."""
+    found = known(call.state.sources, identifier, "sources.get_missing")
+    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return _whole(call.state, found, None)
+
+
+@route("DELETE", "/api/sources/{source_id}")
+def delete_source(call: Call, identifier: str) -> Any:
+    """With its links."""
+    known(call.state.sources, identifier, "sources.delete_missing")
+    del call.state.sources[identifier]
+    call.state.links = [each for each in call.state.links if each[1] != identifier]
+    return like("sources.delete")
+
+
+@route("GET", "/api/sources/{source_id}/status")
+def status(call: Call, identifier: str) -> Any:
+    """Each look moves it on: new, running, then its end."""
+    state = call.state
+    found = known(state.sources, identifier, "sources.get_missing")
+    _step(state, found)
+    name = {
+        "completed": "sources.status_poll_1",
+        "failed": "sources.dead_status",
+        "running": "sources.status_poll_0",
+    }.get(found["status"], "sources.status_poll_0")
+    told = like(name, status=found["status"], command_id=found["command_id"])
+    return told | ({"message": "Source queued"} if found["status"] in ("new", "queued") else {})
+
+
+@route("HEAD", "/api/sources/{source_id}/download")
+@route("GET", "/api/sources/{source_id}/download")
+def download(call: Call, identifier: str) -> Any:
+    """The uploaded bytes."""
+    known(call.state.sources, identifier, "sources.get_missing")
+    if identifier not in call.state.files:
+        refuse("sources.download_text_source_404")
+    name = str(call.state.sources[identifier]["asset"]["file_path"]).rpartition("/")[2]
+    told = recordings()["sources.download"].told
+    headers = {
+        "content-disposition": f"attachment; filename*=utf-8''{quote(name)}",
+        "accept-ranges": told["accept-ranges"],
+    }
+    return Response(call.state.files[identifier], headers=headers, media_type=told["content-type"])
+
+
+@route("POST", "/api/sources/{source_id}/retry")
+def retry(call: Call, identifier: str) -> Any:
+    """Of one that failed, or that runs and never ends."""
+    state = call.state
+    found = known(state.sources, identifier, "sources.retry_missing")
+    if found["status"] == "completed":
+        refuse("sources.retry_completed")
+    state.polls.pop(identifier, None)
+    found.update(status="queued", command_id=state.new("command"))
+    return {**_whole(state, found, None), "processing_info": {"retry": True, "queued": True}}
+
+
+@route("GET", "/api/sources/{source_id}/insights")
+def insights(call: Call, identifier: str) -> Any:
+    """What models have made of it."""
+    known(call.state.sources, identifier, "sources.insights_missing")
+    return [each for each in call.state.insights.values() if each["source_id"] == identifier]
+
+
+@route("POST", "/api/sources/{source_id}/insights")
+def new_insight(call: Call, identifier: str) -> Any:
+    """Made by a command, a little later."""
+    state, wanted = call.state, call.body["transformation_id"]
+    known(state.sources, identifier, "sources.get_missing")
+    made = known(state.transformations, wanted, "transformations.get_missing")
+    command = state.new("command")
+    insight = like(
+        "insights.get",
+        id=state.new("source_insight"),
+        source_id=identifier,
+        insight_type=made["title"],
+        content=f"Fake answer (fake-chat) to: '{state.texts[identifier][-80:]}'. ",
+    )
+    state.jobs[command] = like("commands.job", job_id=command, status="new") | {"makes": insight}
+    told = like("insights.create_202", source_id=identifier, transformation_id=wanted)
+    return JSONResponse({**told, "command_id": command}, 202)
+
+
+@route("GET", "/api/insights/{insight_id}")
+def insight(call: Call, identifier: str) -> Any:
+    """One."""
+    return known(call.state.insights, identifier, "notes.get_missing")
+
+
+@route("DELETE", "/api/insights/{insight_id}")
+def delete_insight(call: Call, identifier: str) -> Any:
+    """For good."""
+    known(call.state.insights, identifier, "notes.get_missing")
+    del call.state.insights[identifier]
+    return {"message": "Insight deleted successfully"}
+
+
+@route("POST", "/api/insights/{insight_id}/save-as-note")
+def save_insight(call: Call, identifier: str) -> Any:
+    """A note without a type."""
+    state = call.state
+    found = known(state.insights, identifier, "notes.get_missing")
+    title = f"{found['insight_type']} from source {state.sources[found['source_id']]['title']}"
+    made = like(
+        "insights.save_as_note", id=state.new("note"), title=title, content=found["content"]
+    )
+    state.notes[made["id"]] = made
+    if call.body.get("notebook_id"):
+        state.of[made["id"]] = call.body["notebook_id"]
+    return made
+
+
+@route("GET", "/api/commands/jobs/{job_id}")
+def command(call: Call, identifier: str) -> Any:
+    """Each look moves it on."""
+    state = call.state
+    job = known(state.jobs, identifier, "commands.job_missing")
+    if state.works and state.moves:
+        job["status"] = {"new": "running", "running": "completed"}.get(job["status"], job["status"])
+    if job["status"] == "completed" and (made := job.pop("makes", None)) is not None:
+        state.insights[made["id"]] = made
+    return {name: job[name] for name in recordings()["commands.job"].answer}
+
+
+@route("GET", "/api/commands/jobs")
+def commands(_: Call) -> Any:
+    """It never lists any."""
+    return recordings()["commands.jobs_list"].answer
+
+
+@route("DELETE", "/api/commands/jobs/{job_id}")
+def cancel(_: Call, identifier: str) -> Any:
+    """It says so, whatever becomes of it."""
+    return like("commands.cancel", job_id=identifier)
+
+
+@route("POST", "/api/embed")
+def embed(call: Call) -> Any:
+    """From then on a vector search finds it."""
+    call.state.embedded.add(call.body["item_id"])
+    name = "embed.note_async" if call.body.get("async_processing") else "embed.source_sync"
+    given = {"item_id": call.body["item_id"], "item_type": call.body["item_type"]}
+    return like(name, **given, command_id=call.state.new("command"))
+
+
+def _notebooks(call: Call) -> list[str]:
+    body = call.body
+    if body.get("notebook_id") and body.get("notebooks"):
+        refuse("sources.create_both_notebook_fields")
+    given = body.get("notebooks") or ([body["notebook_id"]] if body.get("notebook_id") else [])
+    if not isinstance(given, str):
+        return list(given)
+    try:
+        return list(json.loads(given))
+    except ValueError:
+        refuse("sources.create_notebooks_badjson")
+
+
+def _check(call: Call, kind: str) -> None:
+    body = call.body
+    if kind == "text" and not body.get("content"):
+        refuse("sources.create_text_no_content")
+    if kind == "link" and not body.get("url"):
+        refuse("sources.create_link_no_url")
+    if kind == "link" and "169.254." in body["url"]:
+        refuse("sources.create_linklocal")
+    if kind == "upload" and body.get("file_path"):
+        refuse("sources.upload_path_outside")
+    if kind == "upload" and call.file is None:
+        refuse("sources.upload_no_file")
+    if call.file is not None and call.file[0].endswith(".bin"):
+        refuse("sources.upload_unsupported_415")
+
+
+def _asset(call: Call, kind: str) -> Thing:
+    file = f"/data/uploads/{call.file[0]}" if call.file is not None else None
+    return {"file_path": file, "url": call.body.get("url") if kind == "link" else None}
+
+
+def _text(call: Call, kind: str) -> str:
+    if call.file is not None:
+        return call.file[1].decode("utf-8", "replace")
+    return str(call.body["content"]) if kind == "text" else f"The page at {call.body['url']}."
+
+
+def _true(value: Any) -> bool:
+    return value is True or value == "true"
+
+
+def _step(state: State, found: Thing) -> None:
+    """Move a source on by one look."""
+    if found["status"] not in ("new", "queued", "running") or not state.works:
+        return
+    if found["status"] in ("new", "queued"):
+        found["status"] = "running"
+        return
+    broken = state.files.get(found["id"], b"").startswith(_UNREAD)
+    if not state.moves or broken:  # a broken PDF runs on without a word
+        return
+    if "127.0.0.1:9/" in str((found["asset"] or {}).get("url")):
+        dead = recordings()["sources.dead_status"].answer["processing_info"]
+        found.update(status="failed", processing_info=dead)
+        return
+    _finish(state, found)
+
+
+def _finish(state: State, found: Thing) -> None:
+    info = recordings()["sources.status_poll_1"].answer["processing_info"]
+    named = str((found["asset"] or {}).get("file_path") or "").rpartition("/")[2]
+    title = found["title"]
+    if title == "Processing...":
+        title = named or (state.texts[found["id"]].splitlines() or [""])[0][:60]
+    found.update(
+        status="completed",
+        title=title,
+        full_text=state.texts[found["id"]],
+        embedded=found["id"] in state.embedded,
+        embedded_chunks=1 if found["id"] in state.embedded else 0,
+        processing_info=info,
+        updated=now(),
+    )
+
+
+def _whole(state: State, found: Thing, within: list[str] | None) -> Thing:
+    whole = {name: found.get(name) for name in recordings()["sources.get"].answer}
+    whole["notebooks"] = within
+    whole["embedded"] = found["id"] in state.embedded and found["status"] == "completed"
+    return whole
+
+
+def _listed(state: State, found: Thing) -> Thing:
+    row = {name: found.get(name) for name in recordings()["sources.list"].answer[0]}
+    row["insights_count"] = sum(e["source_id"] == found["id"] for e in state.insights.values())
+    row["embedded"] = found["id"] in state.embedded and found["status"] == "completed"
+    return row

@@ -1,0 +1,249 @@
+"""Chats about a notebook and about a source, search and questions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import State, Thing
+
+FAILING = ("badkey-chat", "fail-chat", "limit-chat")
+"""Models whose provider refuses; a recording each tells how."""
+
+
+@route("GET", "/api/chat/sessions")
+def sessions(call: Call) -> Any:
+    """Of one notebook, which has to be named."""
+    within = call.query["notebook_id"]
+    known(call.state.notebooks, within, "chat.sessions_list_missing_nb")
+    return [each for each in call.state.sessions.values() if each["notebook_id"] == within][::-1]
+
+
+@route("POST", "/api/chat/sessions")
+def new_session(call: Call) -> Any:
+    """About a notebook."""
+    state, within = call.state, call.body["notebook_id"]
+    known(state.notebooks, within, "chat.session_create_missing_nb")
+    identifier = state.new("chat_session")
+    made = like(
+        "chat.session_create",
+        id=identifier,
+        notebook_id=within,
+        title=call.body.get("title") or f"Chat Session {len(state.sessions) + 1}",
+        model_override=call.body.get("model_override"),
+        created=now(),
+        updated=now(),
+    )
+    state.sessions[identifier] = made
+    state.of[identifier], state.messages[identifier] = within, []
+    return made
+
+
+@route("GET", "/api/chat/sessions/{session_id}")
+def session(call: Call, identifier: str) -> Any:
+    """With its messages."""
+    found = known(call.state.sessions, identifier, "chat.session_get_missing")
+    return {**found, "messages": call.state.messages[identifier]}
+
+
+@route("PUT", "/api/chat/sessions/{session_id}")
+def put_session(call: Call, identifier: str) -> Any:
+    """Its title and its model."""
+    found: Thing = known(call.state.sessions, identifier, "chat.session_get_missing")
+    found.update(call.body, updated=now())
+    return found
+
+
+@route("DELETE", "/api/chat/sessions/{session_id}")
+def delete_session(call: Call, identifier: str) -> Any:
+    """With its messages."""
+    known(call.state.sessions, identifier, "chat.session_delete_missing")
+    del call.state.sessions[identifier]
+    return like("chat.session_delete")
+
+
+@route("POST", "/api/chat/context")
+def context(call: Call) -> Any:
+    """What is chosen of the notebook's sources and notes, and how large that is."""
+    state, config = call.state, call.body["context_config"]
+    known(state.notebooks, call.body["notebook_id"], "chat.context_missing_nb")
+    chosen = {"sources": _sources(state, config), "notes": _notes(state, config)}
+    size = len(json.dumps(chosen))
+    return like("chat.context_config", context=chosen, token_count=size // 4, char_count=size)
+
+
+@route("POST", "/api/chat/execute")
+def execute(call: Call) -> Any:
+    """The model sees the context that is sent, and nothing else."""
+    state, body = call.state, call.body
+    identifier = body["session_id"]
+    found = known(state.sessions, identifier, "chat.execute_missing_session")
+    if not isinstance(body["context"], dict):
+        refuse("chat.execute_context_string")
+    wanted = body.get("model_override") or found["model_override"]
+    model = state.models.get(wanted) if wanted else state.model_for("chat")
+    if model is None:
+        refuse("chat.execute_bad_model" if wanted else "chat.execute_no_model_configured")
+    if model["name"] in FAILING:
+        name = f"chat.execute.{model['name']}"
+        refuse(name if name in recordings() else f"transformations.execute.{model['name']}")
+    state.messages[identifier] += _exchange(body["message"], model, body["context"])
+    found.update(message_count=len(state.messages[identifier]), updated=now())
+    return {"session_id": identifier, "messages": state.messages[identifier]}
+
+
+@route("GET", "/api/sources/{source_id}/chat/sessions")
+def source_sessions(call: Call, source_id: str) -> Any:
+    """About one source."""
+    every = call.state.source_sessions.values()
+    return [each for each in every if each["source_id"] == source_id]
+
+
+@route("POST", "/api/sources/{source_id}/chat/sessions")
+def new_source_session(call: Call, source_id: str) -> Any:
+    """No recording shows one: the fields are those of the server's schema."""
+    identifier = call.state.new("chat_session")
+    made = {
+        "id": identifier,
+        "title": call.body.get("title") or "Source chat",
+        "source_id": source_id,
+        "model_override": call.body.get("model_override"),
+        "created": now(),
+        "updated": now(),
+        "message_count": 0,
+    }
+    call.state.source_sessions[identifier] = made
+    call.state.messages[identifier] = []
+    return made
+
+
+@route("GET", "/api/sources/{source_id}/chat/sessions/{session_id}")
+def source_session(call: Call, _source: str, identifier: str) -> Any:
+    """With its messages."""
+    found = known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    return {**found, "messages": call.state.messages[identifier], "context_indicators": None}
+
+
+@route("DELETE", "/api/sources/{source_id}/chat/sessions/{session_id}")
+def delete_source_session(call: Call, _source: str, identifier: str) -> Any:
+    """With its messages."""
+    known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    del call.state.source_sessions[identifier]
+    return like("chat.session_delete")
+
+
+@route("POST", "/api/search")
+def search(call: Call) -> Any:
+    """Everything is searched, in no order; a vector search finds what was embedded."""
+    state, body = call.state, call.body
+    kind = body.get("type", "text")
+    if kind not in ("text", "vector"):
+        refuse("search.bad_type_422")
+    if int(body.get("limit", 100)) > 1000:
+        refuse("search.limit_1001_422")
+    if not body["query"]:
+        refuse("search.vector_empty_query" if kind == "vector" else "search.empty_query")
+    if kind == "vector" and state.defaults.get("default_embedding_model") is None:
+        refuse("search.vector_no_embedding_model")
+    found = [_hit(state, each, kind) for each in _found(state, body, kind)]
+    found = found[: int(body.get("limit", 100))]
+    return {"results": found, "total_count": len(found), "search_type": kind}
+
+
+@route("POST", "/api/search/ask")
+def ask(call: Call) -> Response:
+    """A stream of events; a failure is an event too."""
+    name = _asked(call)
+    chosen = {
+        "badkey-chat": "search.ask_sse.badkey-chat",
+        "fail-chat": "search.ask_sse.fail-chat",
+        "limit-chat": "search.ask_sse.limit-chat",
+        "junk-chat": "search.ask_sse.junk-chat",
+        "nosearch-chat": "search.ask_sse_no_searches",
+    }.get(name, "search.ask_sse")
+
+    def lines() -> Iterator[str]:
+        for event in recordings()[chosen].events:
+            yield f"data: {json.dumps(event)}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/plain")
+
+
+@route("POST", "/api/search/ask/simple")
+def ask_simple(call: Call) -> Any:
+    """The answer alone."""
+    name = _asked(call)
+    if name in FAILING:
+        refuse("search.ask_simple_fail")
+    if name == "nosearch-chat":
+        refuse("search.ask_simple_no_searches")
+    return like("search.ask_simple", question=call.body["question"])
+
+
+def _asked(call: Call) -> str:
+    """The name of the model that looks for what to search."""
+    for each in ("strategy_model", "answer_model", "final_answer_model"):
+        model = known(call.state.models, call.body[each], "search.ask_bad_models")
+        if model["type"] != "language":
+            refuse("search.ask_embed_as_model")
+    return str(call.state.models[call.body["strategy_model"]]["name"])
+
+
+def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
+    seen = [each["id"] for part in context.values() if isinstance(part, list) for each in part]
+    marks = " ".join(f"[{each}]" for each in seen)
+    answer = f"Fake answer ({model['name']}) to: '{message}'. {marks}".strip()
+    human, ai = recordings()["chat.execute"].answer["messages"]
+    return [{**human, "content": message}, {**ai, "content": answer}]
+
+
+def _sources(state: State, config: Thing) -> list[Thing]:
+    found = []
+    for identifier, how in (config.get("sources") or {}).items():
+        if how == "not in context" or identifier not in state.sources:
+            continue
+        made = [e for e in state.insights.values() if e["source_id"] == identifier]
+        one = {"id": identifier, "title": state.sources[identifier]["title"], "insights": made}
+        whole = {"full_text": state.texts[identifier]} if how == "full content" else {}
+        found.append(one | whole)
+    return found
+
+
+def _notes(state: State, config: Thing) -> list[Thing]:
+    return [
+        {name: state.notes[identifier][name] for name in ("id", "title", "content")}
+        for identifier, how in (config.get("notes") or {}).items()
+        if how == "full content" and identifier in state.notes
+    ]
+
+
+def _found(state: State, body: Thing, kind: str) -> list[str]:
+    tables = [("search_sources", state.sources), ("search_notes", state.notes)]
+    every = [each for name, table in tables if body.get(name, True) for each in table]
+    wanted = set(re.findall(r"\w+", body["query"].lower()))
+    if kind == "vector":
+        every = [each for each in every if each in state.embedded]
+    return sorted(each for each in every if wanted & _words(state, each))
+
+
+def _words(state: State, identifier: str) -> set[str]:
+    note = state.notes.get(identifier)
+    text = f"{note['title']} {note['content']}" if note else state.texts[identifier]
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _hit(state: State, identifier: str, kind: str) -> Thing:
+    thing = state.notes.get(identifier) or state.sources[identifier]
+    told = {"id": identifier, "parent_id": identifier, "title": thing["title"]}
+    if kind == "text":
+        # Without an order: a later one may fit better, as was recorded.
+        return told | {"relevance": round(1.4 - 1 / (len(told["title"] or "") + 2), 6)}
+    text = state.texts.get(identifier) or str(thing.get("content"))
+    return told | {"matches": [text[:300]], "similarity": 0.5 - 1 / (len(text) + 10)}

@@ -1,0 +1,258 @@
+"""Notebooks and notes, and what the server says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import State, Thing
+
+_ORDERS = {"name", "created", "updated"}
+
+
+@route("GET", "/")
+def root(_: Call) -> Any:
+    """What it is."""
+    return like("meta.root")
+
+
+@route("GET", "/health")
+def health(_: Call) -> Any:
+    """That it runs."""
+    return like("meta.health")
+
+
+@route("GET", "/api/config")
+def config(_: Call) -> Any:
+    """Its version, and how the database is."""
+    return like("meta.config")
+
+
+@route("GET", "/api/auth/status")
+def auth_status(_: Call) -> Any:
+    """Whether it asks for a password; the fake's gate stands before, so the recorded word does."""
+    return like("meta.auth_status")
+
+
+@route("GET", "/api/settings")
+def settings(call: Call) -> Any:
+    """What whoever runs it has set."""
+    return call.state.settings
+
+
+@route("PUT", "/api/settings")
+def put_settings(call: Call) -> Any:
+    """Change some of it."""
+    call.state.settings.update({k: v for k, v in call.body.items() if v is not None})
+    return call.state.settings
+
+
+@route("GET", "/api/languages")
+@route("GET", "/api/capabilities")
+@route("GET", "/api/providers")
+def told(call: Call) -> Any:
+    """What was recorded of it."""
+    return recordings()[f"meta.{call.path.rpartition('/')[2]}"].answer
+
+
+@route("GET", "/api/notebooks")
+def notebooks(call: Call) -> Any:
+    """Those that are archived, those that are not, or all."""
+    field, _, way = call.query.get("order_by", "updated desc").partition(" ")
+    if field not in _ORDERS:
+        refuse("notebooks.list_order_updated_at_400")
+    found = [_counted(call.state, each) for each in call.state.notebooks.values()]
+    if (wanted := call.query.get("archived")) is not None:
+        found = [each for each in found if each["archived"] is (wanted == "true")]
+    return sorted(found, key=lambda each: str(each[field]), reverse=way == "desc")
+
+
+@route("POST", "/api/notebooks")
+def new_notebook(call: Call) -> Any:
+    """A description that is null is refused."""
+    if not isinstance(call.body.get("description", ""), str):
+        refuse("notebooks.create_desc_null_422")
+    if not call.body["name"].strip():
+        refuse("notebooks.create_empty_name")
+    made = like(
+        "notebooks.create",
+        id=call.state.new("notebook"),
+        name=call.body["name"],
+        description=call.body.get("description", ""),
+        created=now(),
+        updated=now(),
+    )
+    call.state.notebooks[made["id"]] = made
+    return made
+
+
+@route("GET", "/api/notebooks/{notebook_id}")
+def notebook(call: Call, identifier: str) -> Any:
+    """An identifier without its prefix is a 500."""
+    if ":" not in identifier:
+        refuse("notebooks.get_no_prefix")
+    return _counted(call.state, _notebook(call, identifier, "notebooks.get_missing"))
+
+
+@route("PUT", "/api/notebooks/{notebook_id}")
+def put_notebook(call: Call, identifier: str) -> Any:
+    """What is null stays."""
+    found = _notebook(call, identifier, "notebooks.put_missing")
+    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return _counted(call.state, found)
+
+
+@route("GET", "/api/notebooks/{notebook_id}/delete-preview")
+def preview(call: Call, identifier: str) -> Any:
+    """Sessions are not counted."""
+    found = _notebook(call, identifier, "notebooks.delete_preview_missing")
+    exclusive, shared = _linked(call.state, identifier)
+    return like(
+        "notebooks.delete_preview",
+        notebook_id=identifier,
+        notebook_name=found["name"],
+        note_count=len(_of(call.state, identifier, call.state.notes)),
+        exclusive_source_count=len(exclusive),
+        shared_source_count=len(shared),
+    )
+
+
+@route("DELETE", "/api/notebooks/{notebook_id}")
+def delete_notebook(call: Call, identifier: str) -> Any:
+    """With its notes and sessions; with the sources of no other one where that is asked for."""
+    state = call.state
+    _notebook(call, identifier, "notebooks.delete_missing")
+    exclusive, shared = _linked(state, identifier)
+    gone = call.query.get("delete_exclusive_sources") == "true"
+    notes = _of(state, identifier, state.notes)
+    sessions = _of(state, identifier, state.sessions)
+    for table, identifiers in ((state.notes, notes), (state.sessions, sessions)):
+        for each in identifiers:
+            del table[each]
+    if gone:
+        for each in exclusive:
+            del state.sources[each]
+    state.links = [(n, s) for n, s in state.links if n != identifier]
+    del state.notebooks[identifier]
+    return like(
+        "notebooks.delete_exclusive",
+        deleted_notes=len(notes),
+        deleted_sources=len(exclusive) if gone else 0,
+        unlinked_sources=len(shared) if gone else len(exclusive) + len(shared),
+        deleted_chat_sessions=len(sessions),
+    )
+
+
+@route("POST", "/api/notebooks/{notebook_id}/sources/{source_id}")
+def link(call: Call, notebook_id: str, source_id: str) -> Any:
+    """Again makes a second row."""
+    if notebook_id not in call.state.notebooks or source_id not in call.state.sources:
+        refuse("notebooks.link_missing")
+    call.state.links.append((notebook_id, source_id))
+    return like("notebooks.link_source")
+
+
+@route("DELETE", "/api/notebooks/{notebook_id}/sources/{source_id}")
+def unlink(call: Call, notebook_id: str, source_id: str) -> Any:
+    """Again is well too."""
+    call.state.links = [each for each in call.state.links if each != (notebook_id, source_id)]
+    return like("notebooks.unlink")
+
+
+@route("GET", "/api/notes")
+def notes(call: Call) -> Any:
+    """Without their contents, the newest first."""
+    within = call.query.get("notebook_id")
+    if within is not None and within not in call.state.notebooks:
+        refuse("notes.list_missing_nb")
+    found = [
+        {**each, "content": None, "command_id": None}
+        for identifier, each in call.state.notes.items()
+        if within in (None, call.state.of.get(identifier))
+    ]
+    return found[::-1]
+
+
+@route("POST", "/api/notes")
+def new_note(call: Call) -> Any:
+    """A model's without a title gets one, of the model for transformations."""
+    body, state = call.body, call.state
+    kind = body.get("note_type") or "human"
+    if kind not in ("human", "ai"):
+        refuse("notes.create_bad_type")
+    if not body["content"].strip():
+        refuse("notes.create_empty")
+    within = body.get("notebook_id")
+    if within is not None and within not in state.notebooks:
+        refuse("notes.create_missing_nb")
+    title = body.get("title")
+    if kind == "ai" and not title:
+        if state.model_for("transformation") is None:
+            refuse("notes.create_ai_no_title_no_model")
+        title = recordings()["notes.create_ai_no_title"].answer["title"]
+    made = like(
+        "notes.create",
+        id=state.new("note"),
+        title=title,
+        content=body["content"],
+        note_type=kind,
+        created=now(),
+        updated=now(),
+    )
+    state.notes[made["id"]] = made
+    state.embedded.add(made["id"])
+    if within is not None:
+        state.of[made["id"]] = within
+    return made
+
+
+@route("GET", "/api/notes/{note_id}")
+def note(call: Call, identifier: str) -> Any:
+    """With its content."""
+    return known(call.state.notes, identifier, "notes.get_missing")
+
+
+@route("PUT", "/api/notes/{note_id}")
+def put_note(call: Call, identifier: str) -> Any:
+    """What is null stays."""
+    if call.body.get("note_type") not in (None, "human", "ai"):
+        refuse("notes.put_bad_type")
+    found: Thing = known(call.state.notes, identifier, "notes.get_missing")
+    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return found
+
+
+@route("DELETE", "/api/notes/{note_id}")
+def delete_note(call: Call, identifier: str) -> Any:
+    """For good."""
+    known(call.state.notes, identifier, "notes.delete_missing")
+    del call.state.notes[identifier]
+    return like("notes.delete")
+
+
+def _notebook(call: Call, identifier: str, absent: str) -> Thing:
+    found: Thing = known(call.state.notebooks, identifier, absent)
+    return found
+
+
+def _counted(state: State, notebook: Thing) -> Thing:
+    identifier = notebook["id"]
+    rows = len(state.in_notebook(identifier))
+    return {
+        **notebook,
+        "source_count": rows,
+        "note_count": len(_of(state, identifier, state.notes)),
+    }
+
+
+def _of(state: State, notebook: str, things: dict[str, Thing]) -> list[str]:
+    return [each for each in things if state.of.get(each) == notebook]
+
+
+def _linked(state: State, notebook: str) -> tuple[set[str], set[str]]:
+    """The sources of this notebook alone, and those of others too."""
+    here = {each["id"] for each in state.in_notebook(notebook)}
+    elsewhere = {source for other, source in state.links if other != notebook}
+    return here - elsewhere, here & elsewhere
