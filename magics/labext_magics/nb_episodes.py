@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext import wording
+from labext.errors import LabextError, NotReadyError
 from labext_magics import kinds, nb_following, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
@@ -22,7 +23,7 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     """Return a row for each episode, about whichever notebook; or about one."""
     if notebook is None:
         return call.nb.podcasts.episodes()
-    from labext.nb.rowviews import episodes
+    from labext.nb.podcastviews import episodes
 
     about = nb_scope.found(call, notebook).id
     return episodes(each for each in call.nb.podcasts.iter() if each["notebook_id"] == about)
@@ -73,34 +74,45 @@ def download(call: Call, *, episode: str, to: Path | None) -> None:
 
     record = call.nb.podcasts.episode(episode)
     name = _name(record)
-    target = Path() if to is None else to
-    if target.is_dir():
-        target /= _file_name(record)
-    again = f"%nb episodes download {quote(name)}" + (
-        "" if to is None else f" --to {quote(str(to))}"
-    )
+    where = "" if to is None else f" --to {quote(str(to))}"
+    again = f"%nb episodes download {quote(name)}{where}"
     with labext_widgets.Transfer(name, "episode", again) as transfer:
-        written = call.nb.podcasts.audio(record["id"], target, transfer.bytes)
+        written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
         transfer.end(f"{name} is in {written}.")
 
 
 def play(call: Call, *, episode: str, embed: bool) -> None:
     """Show a player with the transcript beside it; in a terminal the transcript alone."""
     import labext_widgets
+    from labext_widgets.front import FrontEnd, front_end
 
     podcasts = call.nb.podcasts
     record = podcasts.episode(episode)
+    if record["job_status"] != "completed":
+        raise _unheard(record)
     labext_widgets.player(record, lambda: podcasts.sound(record["id"]), embed=embed)
+    if front_end() is FrontEnd.TERMINAL:
+        line = f"%nb episodes download {quote(_name(record))}"
+        output.say(f"To listen: `{line}` saves the sound as an MP3 file.")
+
+
+def _unheard(record: Record) -> LabextError:
+    """Return the error of an episode that has no sound: not yet, or not at all."""
+    name = _name(record)
+    if record["job_status"] == "failed":
+        return nb_following.failed(name, record["error_message"])
+    return NotReadyError(
+        f"The episode {name} is still being made ({record['job_status']}).",
+        f"`%nb episodes wait {quote(name)}` shows how far it is.",
+    )
 
 
 def _turns(record: Record) -> pd.DataFrame:
-    from labext.frames import Column, frame
+    from labext.nb.records import LINE, frame
     from labext.rowviews import Rows
 
     turns = (record["transcript"] or {}).get("transcript") or ()
-    kinds_of = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
-    rows = [{name: turn.get(name) for name in kinds_of} for turn in turns]
-    return Rows(frame(rows, [Column(name, kind) for name, kind in kinds_of.items()]))
+    return Rows(frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
 
 
 def _name(record: Record) -> str:
@@ -113,12 +125,6 @@ def _described(record: Record) -> str:
     if state == "completed" and seconds:
         return f"the episode {_name(record)}, {wording.count(round(seconds), 'second')} of sound"
     return f"the episode {_name(record)}" + ("" if state == "completed" else f" ({state})")
-
-
-def _file_name(record: Record) -> str:
-    """Return the name of an episode as a file's on any system."""
-    kept = "".join(c if c.isalnum() or c in " -_." else "_" for c in _name(record)).strip(" .")
-    return f"{kept or 'episode'}.mp3"
 
 
 SHORTCUTS = (

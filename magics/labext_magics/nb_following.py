@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from labext.errors import JobFailedError
-from labext.progress import Outcome
+from labext.progress import Outcome, Progress
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Parameter
 from labext_magics.line import quote
@@ -31,17 +32,22 @@ def follow(call: Call, episode: str, name: str, *, background: bool = False) -> 
     """
     import labext_widgets
 
-    nb = call.nb
-    snapshots, again = nb.podcasts.watch(episode), f"%nb episodes wait {quote(name)}"
-    if background:
-        last = labext_widgets.watch(snapshots, again=again, background=True)
-    else:
-        last = labext_widgets.watch(snapshots, again=again)
+    podcasts = call.nb.podcasts
+
+    def retry() -> Iterator[Progress]:
+        return podcasts.watch(str(podcasts.retry(episode)["episode_id"]))
+
+    last = labext_widgets.follow_podcast(
+        podcasts.watch(episode),
+        again=f"%nb episodes wait {quote(name)}",
+        retry=retry,
+        background=background,
+    )
     if last is None or last.outcome is None:
         return None
     if last.outcome is not Outcome.COMPLETE:
         raise failed(name, last.reason)
-    return row(nb.podcasts.episode(episode))
+    return row(podcasts.episode(episode))
 
 
 def failed(name: str, reason: str | None) -> JobFailedError:
@@ -54,10 +60,11 @@ def failed(name: str, reason: str | None) -> JobFailedError:
 
 
 def row(record: Record) -> pd.DataFrame:
-    """Return one episode as a frame."""
-    from labext.nb.rowviews import episodes
+    """Return one episode as a frame, without what is said in it."""
+    from labext.nb.podcastviews import episodes
 
-    return episodes([record])
+    short = {key: value for key, value in record.items() if key not in ("outline", "transcript")}
+    return episodes([short])
 
 
 BACKGROUND = Parameter("background", None, "give the prompt back, and keep the bar moving")

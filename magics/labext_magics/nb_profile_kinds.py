@@ -66,9 +66,9 @@ def check_free(call: Call, kind: KindName, name: str) -> None:
 
 def row(kind: KindName, record: Record) -> pd.DataFrame:
     """Return one profile as a frame, without the fields that are empty."""
-    from labext.nb import rowviews
+    from labext.nb import podcastviews
 
-    made = rowviews.episode_profiles if kind == "episode" else rowviews.speaker_profiles
+    made = podcastviews.episode_profiles if kind == "episode" else podcastviews.speaker_profiles
     return made([record])
 
 

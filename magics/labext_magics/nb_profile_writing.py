@@ -66,7 +66,7 @@ def new(
             )
         output.say(f"The {of} profile {name} is there already, and was kept.")
     else:
-        record = group.create(name, **fields)
+        record = group.create(name, **_sent(fields))
         output.say(f"The {of} profile {name} is new.")
     return nb_profile_kinds.row(of, record)
 
@@ -92,7 +92,7 @@ def edit(
         raise InputError(
             "Nothing to change was given.", "`%nb profiles edit --help` lists what there is."
         )
-    changed = nb_profile_kinds.group(call, of).update(record["id"], **fields)
+    changed = nb_profile_kinds.group(call, of).update(record["id"], **_sent(fields))
     output.say(f"The {of} profile {changed['name']} is changed.")
     return nb_profile_kinds.row(of, changed)
 
@@ -159,6 +159,11 @@ def _fields(
     return fields
 
 
+def _sent(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by the names that the client's methods have for them."""
+    return {"speakers" if k == "speaker_profile_ids" else k: v for k, v in fields.items()}
+
+
 def _only(record: Record | None) -> Mapping[str, Any]:
     """Return the speaker that a line changes: that of a profile with one."""
     speakers = () if record is None else record["speakers"] or ()
@@ -178,16 +183,10 @@ def _listed(text: str) -> list[dict[str, Any]]:
     """Return the speakers that a cell's body lists."""
     read = body.read(text)
     speakers = read.get("speakers") if isinstance(read, Mapping) else read
-    known = list(_OF_ONE_SPEAKER.values())
     if not isinstance(speakers, list) or not all(isinstance(each, Mapping) for each in speakers):
         raise InputError(
             "The cell's body is no list of speakers.",
             "Write one a line: `- {name: Ada, voice_id: en-us}`.",
-        )
-    for name in [name for each in speakers for name in each if name not in known]:
-        raise InputError(
-            f"A speaker has no `{name}`{wording.did_you_mean(name, known)}.",
-            f"A speaker has {wording.listed(known)}.",
         )
     return [{key: body.words(value) for key, value in each.items()} for each in speakers]
 
