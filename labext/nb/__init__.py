@@ -1,4 +1,4 @@
-"""The client of the notebook service: notebooks, sources, notes, chat, search and answers."""
+"""The client of the notebook service: a group of methods for each kind of thing there."""
 
 from labext.nb.answers import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.nb.client import NotebookClient

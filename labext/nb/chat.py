@@ -31,7 +31,7 @@ class Chat(Group):
 
     def find(self, session: str, notebook: str | None = None) -> str:
         """Return a session's identifier; those of a notebook come first."""
-        return self._titles.session(session, self._notebook(notebook))
+        return self._titles.find("session", session, self._notebook(notebook))
 
     def get(self, session: str) -> Record:
         """Return one session's record, and its `messages`, each as `records.MESSAGE`."""
@@ -56,7 +56,7 @@ class Chat(Group):
         Raises:
             OutcomeUnknownError: the answer was lost; it may have been begun.
         """
-        within = self._titles.notebook(notebook)
+        within = self._titles.find("notebook", notebook)
         return self._wire.run(self._dialect.new_session(within, title, model_override))
 
     def update(

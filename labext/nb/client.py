@@ -6,15 +6,20 @@ from typing import Self
 
 from labext.config import Connection, clean_url
 from labext.nb.chat import Chat
+from labext.nb.credentials import Credentials
 from labext.nb.dialects.contract import Contract
 from labext.nb.failures import LAST_WORDS, explainer
 from labext.nb.knowledge import Knowledge
+from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
+from labext.nb.podcasts import Podcasts
+from labext.nb.profiles import EpisodeProfiles, SpeakerProfiles
 from labext.nb.records import Record
 from labext.nb.sources import Sources
 from labext.nb.standing import standing
 from labext.nb.titles import Titles
+from labext.nb.transformations import Transformations
 from labext.nb.wire import Wire
 from labext.transport import Rate, Transport
 from labext.transport.auth import Bearer
@@ -24,11 +29,12 @@ class NotebookClient(Knowledge):
     """A client for one notebook service.
 
     Every method asks the service when it is called, and raises a `LabextError` that says what
-    happened and what to do. Wherever one takes a notebook, a source, a note or a chat session, it
-    takes its identifier or its title.
+    happened and what to do. Wherever one takes a thing, such as a notebook, a model or an episode,
+    it takes its identifier or its title.
 
     Attributes:
-        notebooks, sources, notes, chat: the methods about each kind of thing.
+        notebooks, sources, notes, chat, transformations, models, credentials, podcasts,
+            episode_profiles, speaker_profiles: the methods about each kind of thing.
 
     Args:
         base_url: the service's address, ending in `/api`.
@@ -61,6 +67,12 @@ class NotebookClient(Knowledge):
         self.sources = Sources(*parts)
         self.notes = Notes(*parts)
         self.chat = Chat(*parts)
+        self.transformations = Transformations(*parts)
+        self.models = Models(*parts)
+        self.credentials = Credentials(*parts)
+        self.podcasts = Podcasts(*parts)
+        self.episode_profiles = EpisodeProfiles(*parts)
+        self.speaker_profiles = SpeakerProfiles(*parts)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:

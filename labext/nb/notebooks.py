@@ -35,7 +35,7 @@ class Notebooks(Group):
 
     def find(self, notebook: str) -> str:
         """Return a notebook's identifier."""
-        return self._titles.notebook(notebook)
+        return self._titles.find("notebook", notebook)
 
     def get(self, notebook: str) -> Record:
         """Return one notebook's record."""
@@ -84,9 +84,9 @@ class Notebooks(Group):
     def link(self, notebook: str, source: str) -> None:
         """Put a source into a notebook; it may be in several, and a second time changes nothing."""
         within = self.find(notebook)
-        self._wire.run(self._dialect.link(within, self._titles.source(source)))
+        self._wire.run(self._dialect.link(within, self._titles.find("source", source)))
 
     def unlink(self, notebook: str, source: str) -> None:
         """Take a source out of a notebook; the source itself stays."""
         within = self.find(notebook)
-        self._wire.run(self._dialect.unlink(within, self._titles.source(source, within)))
+        self._wire.run(self._dialect.unlink(within, self._titles.find("source", source, within)))

@@ -32,7 +32,7 @@ class Notes(Group):
 
     def find(self, note: str, notebook: str | None = None) -> str:
         """Return a note's identifier; those of a notebook come first."""
-        return self._titles.note(note, self._notebook(notebook))
+        return self._titles.find("note", note, self._notebook(notebook))
 
     def get(self, note: str) -> Record:
         """Return one note's record."""

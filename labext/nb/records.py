@@ -22,6 +22,8 @@ Record: TypeAlias = dict[str, Any]
 Fields: TypeAlias = "Mapping[str, Kind]"
 """The keys of a kind of record, and what their values are in a frame."""
 
+_TIMES: Fields = {"created_at": "time", "updated_at": "time"}
+
 NOTEBOOK: Fields = {
     "id": "text",
     "name": "text",
@@ -29,8 +31,7 @@ NOTEBOOK: Fields = {
     "archived": "boolean",
     "source_count": "integer",
     "note_count": "integer",
-    "created_at": "time",
-    "updated_at": "time",
+    **_TIMES,
 }
 SOURCE: Fields = {
     "id": "text",
@@ -46,8 +47,7 @@ SOURCE: Fields = {
     "notebooks": "json",
     "passages": "integer",
     "insights_count": "integer",
-    "created_at": "time",
-    "updated_at": "time",
+    **_TIMES,
 }
 WHOLE_SOURCE: Fields = {**SOURCE, "full_text": "text"}
 STATUS: Fields = {
@@ -64,8 +64,7 @@ INSIGHT: Fields = {
     "source_id": "text",
     "insight_type": "category",
     "content": "text",
-    "created_at": "time",
-    "updated_at": "time",
+    **_TIMES,
 }
 NOTE: Fields = {
     "id": "text",
@@ -73,8 +72,7 @@ NOTE: Fields = {
     "note_type": "category",
     "content": "text",
     "notebook_id": "text",
-    "created_at": "time",
-    "updated_at": "time",
+    **_TIMES,
 }
 SESSION: Fields = {
     "id": "text",
@@ -82,8 +80,7 @@ SESSION: Fields = {
     "notebook_id": "text",
     "model_override": "text",
     "message_count": "integer",
-    "created_at": "time",
-    "updated_at": "time",
+    **_TIMES,
 }
 MESSAGE: Fields = {
     "type": "category",
@@ -123,7 +120,142 @@ CONTEXT: Fields = {
     "char_count": "integer",
 }
 
-_WORDS = frozenset({"error", "message", "stage"})
+TRANSFORMATION: Fields = {
+    "id": "text",
+    "name": "text",
+    "title": "text",
+    "description": "text",
+    "prompt": "text",
+    "apply_default": "boolean",
+    "model_id": "text",
+    **_TIMES,
+}
+OUTPUT: Fields = {"output": "text", "transformation_id": "text", "model_id": "text"}
+MODEL: Fields = {
+    "id": "text",
+    "name": "text",
+    "provider": "category",
+    "type": "category",
+    "credential": "text",
+    **_TIMES,
+}
+SLOTS: Mapping[str, str] = {
+    "chat": "llm",
+    "transformation": "llm",
+    "embedding": "embedding",
+    "speech_to_text": "stt",
+    "text_to_speech": "tts",
+    "podcast": "llm",
+    "summary": "llm",
+}
+"""The seven default slots, and the type of the model in each (contract, Resources)."""
+
+TESTED: Fields = {"success": "boolean", "message": "text", "details": "json"}
+PROVIDER: Fields = {"provider": "category", "available": "boolean", "types": "json"}
+DISCOVERED: Fields = {
+    "name": "text",
+    "provider": "category",
+    "model_type": "category",
+    "description": "text",
+}
+SYNCED: Fields = {
+    "provider": "category",
+    "discovered": "integer",
+    "new": "integer",
+    "existing": "integer",
+    "error": "text",
+}
+COUNTED: Fields = {"provider": "category", "counts": "json", "total": "integer"}
+CREDENTIAL: Fields = {
+    "id": "text",
+    "name": "text",
+    "provider": "category",
+    "base_url": "text",
+    "has_api_key": "boolean",
+    "model_count": "integer",
+    "decryption_error": "text",
+    **_TIMES,
+}
+"""Without the key itself, which no read returns (contract, Rules)."""
+
+DELETED_CREDENTIAL: Fields = {"id": "text", "deleted_models": "integer"}
+REGISTERED: Fields = {"created": "integer", "existing": "integer"}
+CONFIGURED: Fields = {"provider": "category", "configured": "boolean", "source": "category"}
+SPEAKER: Fields = {
+    "name": "text",
+    "voice_id": "text",
+    "backstory": "text",
+    "personality": "text",
+}
+SPEAKER_PROFILE: Fields = {
+    "id": "text",
+    "name": "text",
+    "description": "text",
+    "voice_model": "text",
+    "speakers": "json",
+    **_TIMES,
+}
+EPISODE_PROFILE: Fields = {
+    "id": "text",
+    "name": "text",
+    "description": "text",
+    "speaker_profile_ids": "json",
+    "outline_llm": "text",
+    "transcript_llm": "text",
+    "language": "text",
+    "default_briefing": "text",
+    "num_segments": "integer",
+    "max_tokens": "integer",
+    **_TIMES,
+}
+SUBMITTED: Fields = {
+    "job_id": "text",
+    "status": "category",
+    "message": "text",
+    "episode_id": "text",
+    "episode_name": "text",
+}
+RETRIED: Fields = {"job_id": "text", "message": "text", "episode_id": "text"}
+JOB: Fields = {
+    "job_id": "text",
+    "status": "category",
+    "stage": "text",
+    "progress": "json",
+    "result": "json",
+    "error_message": "text",
+    **_TIMES,
+}
+PROGRESS: Fields = {"stage": "text", "done": "integer", "total": "integer", "stages": "json"}
+"""Of a job: which of its `stages` it is at, and how much of that is done; None is not told."""
+
+EPISODE: Fields = {
+    "id": "text",
+    "name": "text",
+    "notebook_id": "text",
+    "job_id": "text",
+    "job_status": "category",
+    "stage": "text",
+    "progress": "json",
+    "error_message": "text",
+    "duration": "number",
+    "audio_file": "text",
+    "audio_url": "text",
+    "audio_bytes": "integer",
+    "episode_profile": "json",
+    "speaker_profiles": "json",
+    "briefing": "text",
+    **_TIMES,
+}
+"""`duration` is in seconds; the profiles are as they were when it was generated."""
+
+WHOLE_EPISODE: Fields = {**EPISODE, "outline": "json", "transcript": "json"}
+"""`outline` is `{"segments": […]}`, `transcript` `{"transcript": […]}`; None until it is made."""
+
+SEGMENT: Fields = {"name": "text", "description": "text", "size": "text"}
+LINE: Fields = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
+"""What one speaker says at once, and from when to when: seconds; None where it is not told."""
+
+_WORDS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
 """What a server says of itself, in which it may have put a key of a model's provider."""
 
 

@@ -27,7 +27,7 @@ def scope_of(
         NotFoundError: a title fits nothing, or what is named is not in the notebook.
         ConflictError: a title fits several.
     """
-    within = None if notebook is None else titles.notebook(notebook)
+    within = None if notebook is None else titles.find("notebook", notebook)
     sources = None if source_ids is None else titles.several("source", source_ids, within)
     notes = None if note_ids is None else titles.several("note", note_ids, within)
     if within is not None:

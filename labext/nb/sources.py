@@ -66,7 +66,7 @@ class Sources(Group):
 
     def find(self, source: str, notebook: str | None = None) -> str:
         """Return a source's identifier; those of a notebook come first."""
-        return self._titles.source(source, self._notebook(notebook))
+        return self._titles.find("source", source, self._notebook(notebook))
 
     def get(self, source: str) -> Record:
         """Return one source's record, with its `full_text`."""

@@ -1,4 +1,4 @@
-"""Titles in place of identifiers: what a user calls a notebook, a source, a note or a session."""
+"""Titles in place of identifiers: what a user calls a notebook, a model or an episode."""
 
 from __future__ import annotations
 
@@ -8,75 +8,48 @@ from collections.abc import Iterable, Sequence
 from labext import wording
 from labext.errors import ConflictError, InputError, NotFoundError
 from labext.nb.dialects.contract import Contract
-from labext.nb.listing import all_sources
+from labext.nb.nouns import NOUNS
 from labext.nb.records import Record
 from labext.nb.wire import Wire
 
-TABLES = {
-    "notebook": "notebook",
-    "source": "source",
-    "note": "note",
-    "session": "chat_session",
-}
-"""By noun the table that an identifier names (contract, Resources): `chat_session:abc`."""
-
 
 class Titles:
-    """Finds identifiers for titles; an identifier is itself, and nothing is asked for it."""
+    """Finds identifiers for titles; an identifier is itself, and nothing is asked for it.
+
+    A noun is one of `labext.nb.nouns.NOUNS`. `within` is what a noun's things are looked for in
+    first: a notebook (an identifier), a model's type, a credential's provider.
+    """
 
     def __init__(self, wire: Wire, dialect: Contract) -> None:
         self._wire = wire
         self._dialect = dialect
 
-    def notebook(self, given: str) -> str:
-        """Return a notebook's identifier.
+    def find(self, noun: str, given: str, within: str | None = None) -> str:
+        """Return the identifier of one thing.
 
         Raises:
             NotFoundError: none is called so; a near name is told.
             ConflictError: several are; they are listed.
         """
-        return identifier("notebook", given) or self._one("notebook", given, None)
-
-    def source(self, given: str, notebook: str | None = None) -> str:
-        """Return a source's identifier; those of `notebook` (an identifier) come first."""
-        return identifier("source", given) or self._one("source", given, notebook)
-
-    def note(self, given: str, notebook: str | None = None) -> str:
-        """Return a note's identifier; those of `notebook` (an identifier) come first."""
-        return identifier("note", given) or self._one("note", given, notebook)
-
-    def session(self, given: str, notebook: str | None = None) -> str:
-        """Return a chat session's identifier; those of `notebook` (an identifier) come first."""
-        return identifier("session", given) or self._one("session", given, notebook)
+        return identifier(noun, given) or self.several(noun, given, within)[0]
 
     def several(
-        self, noun: str, given: str | Iterable[str], notebook: str | None = None
+        self, noun: str, given: str | Iterable[str], within: str | None = None
     ) -> list[str]:
-        """Return the identifiers of several sources or notes, each once, in their order."""
+        """Return the identifiers of several things, each once, in their order."""
         names = [given] if isinstance(given, str) else list(given)
         known = {name: identifier(noun, name) for name in names}
         titled = [name for name, each in known.items() if each is None]
-        if titled and notebook is not None:
-            titled = self._settle(known, noun, titled, self.listed(noun, notebook))
+        if titled and within is not None:
+            titled = self._settle(known, noun, titled, self.listed(noun, within))
         if titled:
             every = self.listed(noun)
             known |= {name: one_of(noun, name, every) for name in titled}
         return list(dict.fromkeys(each for each in known.values() if each))
 
-    def listed(self, noun: str, notebook: str | None = None) -> list[Record]:
+    def listed(self, noun: str, within: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
-        match noun:
-            case "notebook":
-                return self._wire.run(self._dialect.notebooks())
-            case "source":
-                return list(all_sources(self._wire, self._dialect, notebook=notebook))
-            case "note":
-                return self._wire.run(self._dialect.notes(notebook))
-            case _:
-                return self._wire.run(self._dialect.sessions(notebook))
-
-    def _one(self, noun: str, given: str, notebook: str | None) -> str:
-        return self.several(noun, given, notebook)[0]
+        return NOUNS[noun].listed(self._wire, self._dialect, within)
 
     @staticmethod
     def _settle(
@@ -99,23 +72,20 @@ def identifier(noun: str, given: str) -> str | None:
             f"{wording.shown(given)} names no {noun}.", f"Give the {noun}'s title or identifier."
         )
     given = given.strip()
-    return given if re.fullmatch(rf"{TABLES[noun]}:[^\s/]+", given) else None
+    return given if re.fullmatch(rf"{NOUNS[noun].table}:[^\s/]+", given) else None
 
 
 def fitting(given: str, records: Sequence[Record]) -> list[Record]:
     """Return the records of a title: of the very title, else of the title in other letters.
 
-    A source goes by the file or the address that it was made from as well as by its title.
+    A source goes by the file or the address that it was made from as well as by its title, a
+    transformation by its name and its title, a model by its provider too: `openai/gpt-4o`.
     """
     given = given.strip()
-    same = [
-        record
-        for record in records
-        if given in ((title(record) or "").strip(), record.get("file_name"), record.get("url"))
-    ]
+    same = [record for record in records if given in (*_titles(record), *_others(record))]
     folded = given.casefold()
     return same or [
-        record for record in records if (title(record) or "").strip().casefold() == folded
+        record for record in records if folded in (each.casefold() for each in _titles(record))
     ]
 
 
@@ -132,7 +102,8 @@ def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
         known = [str(name) for name in names if name]
         near = wording.did_you_mean(given.strip(), known)
         raise NotFoundError(
-            f"There is no {noun} {wording.shown(given.strip())}{near}.", f"See `%nb {noun}s`."
+            f"There is no {noun} {wording.shown(given.strip())}{near}.",
+            f"See `%nb {NOUNS[noun].magic}`.",
         )
     if len(found) > 1:
         listed = wording.listed(f"{each['id']} ({_told(each)})" for each in found)
@@ -149,8 +120,22 @@ def title(record: Record) -> str | None:
     return name
 
 
+def _titles(record: Record) -> list[str]:
+    return [str(record[key]).strip() for key in ("name", "title") if record.get(key)]
+
+
+def _others(record: Record) -> list[str]:
+    """Return what else a thing goes by, letter for letter."""
+    others = [record[key] for key in ("file_name", "url", "job_id") if record.get(key)]
+    if record.get("provider"):
+        others.append(f"{record['provider']}/{record.get('name')}")
+    return others
+
+
 def _told(record: Record) -> str:
     """Return what tells a thing from another one of its title."""
+    kind, provider = record.get("type"), record.get("provider")
+    of = " ".join(filter(None, (kind, f"of {provider}" if provider else None)))
     made = str(record.get("created_at") or "")[:16].replace("T", " ")
-    failed = ", failed" if record.get("status") == "failed" else ""
-    return f"of {made}{failed}" if made else f"{title(record)}{failed}"
+    failed = ", failed" if "failed" in (record.get("status"), record.get("job_status")) else ""
+    return f"{of or (f'of {made}' if made else title(record))}{failed}"

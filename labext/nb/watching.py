@@ -1,7 +1,7 @@
 """Looking at sources while they are processed, one snapshot a look.
 
-A state unheard of is shown as it is and ends nothing. A service that does not answer for a while,
-because it is started again or the network is away, ends no watch.
+A state unheard of is shown as it is and ends nothing. A service that does not answer for a while
+ends no watch (`labext.nb.silence`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from labext.errors import BusyError, NotFoundError, ServiceError
+from labext.errors import NotFoundError
 from labext.nb.dialects.contract import Contract
 from labext.nb.listing import all_sources
 from labext.nb.records import Record
+from labext.nb.silence import FAILURES, Silence
 from labext.nb.wire import Wire
 from labext.progress import TICK, Outcome, interval
-
-PATIENCE = 600.0
-"""Seconds without an answer after which a watch of what was seen before is given up."""
 
 SINGLY = 10
 """Sources that are asked for one by one; of more the list is read, in which they all stand."""
@@ -92,8 +90,7 @@ class Watched:
         self._clock = clock
         self._rows: dict[str, SourceRow] = {}
         self._changed: dict[str, float] = {}
-        self._silent_since: float | None = None
-        self._silence = ""
+        self._silence = Silence(clock)
 
     @property
     def has_ended(self) -> bool:
@@ -108,20 +105,16 @@ class Watched:
         Raises:
             NotFoundError: one is not there at the first look. One that was there is deleted, which
                 is an end of its own.
-            ServiceError, BusyError: there is no answer at the first look, or for `PATIENCE`.
+            ServiceError, BusyError: there is no answer at the first look, or for as long
+                as `labext.nb.silence.PATIENCE`.
         """
         going = [each for each in self._sources if not self._is_over(each)]
         try:
             found = self._asked(going)
-        except (ServiceError, BusyError) as error:
-            now = self._clock()
-            since = now if self._silent_since is None else self._silent_since
-            if len(self._rows) < len(self._sources) or now - since >= PATIENCE:
-                raise
-            self._silent_since = since
-            self._silence = f"No answer now, trying again. {error.what}"
+        except FAILURES as error:
+            self._silence.bear(error, seen=len(self._rows) == len(self._sources))
             return
-        self._silent_since, self._silence = None, ""
+        self._silence.end()
         for row in found:
             if self._rows.get(row.id) != row:
                 self._rows[row.id], self._changed[row.id] = row, self._clock()
@@ -133,7 +126,8 @@ class Watched:
             replace(
                 self._rows[each],
                 unchanged=now - self._changed[each],
-                reason=self._rows[each].reason or ("" if self._is_over(each) else self._silence),
+                reason=self._rows[each].reason
+                or ("" if self._is_over(each) else self._silence.words),
             )
             for each in self._sources
         )

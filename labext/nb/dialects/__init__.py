@@ -25,7 +25,7 @@ class Request:
     Attributes:
         path: the values of the path's placeholders.
         params: the query; None leaves one out.
-        json: the body, if it is JSON.
+        json: the body, if it is JSON; not in the repr, since it may hold a credential's key.
         form: the body's fields, if it is a multipart form; None leaves one out.
         files: the form's files, streamed from the disk.
         patient: the answer may take as long as the server works: no limit on its silence.
@@ -34,7 +34,7 @@ class Request:
     op: Operation
     path: Mapping[str, str] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
-    json: Any = None
+    json: Any = field(default=None, repr=False)
     form: Mapping[str, str | bool | None] | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
     patient: bool = False

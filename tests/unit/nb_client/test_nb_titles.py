@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, NotFoundError
+from labext.nb.nouns import NOUNS
 from labext.nb.scope import Scope
 from labext.nb.scoping import scope_of
-from labext.nb.titles import TABLES, Titles, identifier
+from labext.nb.titles import Titles, identifier
 
 
 def test_an_identifier_asks_for_nothing(titles: Titles, shelf: Any) -> None:
-    assert titles.notebook("notebook:abc") == "notebook:abc"
-    assert titles.source(" source:abc ", "notebook:1") == "source:abc"
+    assert titles.find("notebook", "notebook:abc") == "notebook:abc"
+    assert titles.find("source", " source:abc ", "notebook:1") == "source:abc"
     assert titles.several("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
     assert shelf.requests == []
 
@@ -25,26 +26,26 @@ def test_a_title_is_found_for_every_kind(titles: Titles, shelf: Any) -> None:
     notebook = shelf.notebook("Arabinose induction")
     source, note = shelf.source("paper.pdf", notebook), shelf.note("Plan", notebook)
     session = shelf.session("Plan", notebook)
-    assert titles.notebook("Arabinose induction") == notebook
-    assert titles.source("paper.pdf") == source
-    assert titles.note("Plan") == note
-    assert titles.session("Plan") == session
+    assert titles.find("notebook", "Arabinose induction") == notebook
+    assert titles.find("source", "paper.pdf") == source
+    assert titles.find("note", "Plan") == note
+    assert titles.find("session", "Plan") == session
 
 
 def test_the_very_title_comes_before_one_in_other_letters(titles: Titles, shelf: Any) -> None:
     lower, upper = shelf.notebook("plan"), shelf.notebook("PLAN")
-    assert titles.notebook("plan") == lower
-    assert titles.notebook("PLAN ") == upper
+    assert titles.find("notebook", "plan") == lower
+    assert titles.find("notebook", "PLAN ") == upper
     with pytest.raises(ConflictError):
-        titles.notebook("Plan")
+        titles.find("notebook", "Plan")
     other = shelf.notebook("Straße")
-    assert titles.notebook("STRASSE") == other
+    assert titles.find("notebook", "STRASSE") == other
 
 
 def test_a_title_of_two_things_lists_both(titles: Titles, shelf: Any) -> None:
     first, second = shelf.source("paper.pdf"), shelf.source("paper.pdf")
     with pytest.raises(ConflictError) as caught:
-        titles.source("paper.pdf")
+        titles.find("source", "paper.pdf")
     assert first in caught.value.what
     assert second in caught.value.what
     assert "2026-01-02 03:04" in caught.value.what
@@ -56,9 +57,9 @@ def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
 ) -> None:
     broken = shelf.source("scan.pdf", status="failed", asset={"file_path": "scan.pdf"})
     mended = shelf.source("A paper", status="completed", asset={"file_path": "scan.pdf"})
-    assert titles.source("A paper") == mended
+    assert titles.find("source", "A paper") == mended
     with pytest.raises(ConflictError) as caught:
-        titles.source("scan.pdf")
+        titles.find("source", "scan.pdf")
     assert f"{broken} (of 2026-01-02 03:04, failed)" in caught.value.what
     assert f"{mended} (of 2026-01-02 03:04)" in caught.value.what
 
@@ -68,42 +69,42 @@ def test_those_of_the_notebook_come_first(titles: Titles, shelf: Any) -> None:
     mine = shelf.source("paper.pdf", here)
     shelf.source("paper.pdf", there)
     only_there = shelf.source("page.html", there)
-    assert titles.source("paper.pdf", here) == mine
-    assert titles.source("page.html", here) == only_there
+    assert titles.find("source", "paper.pdf", here) == mine
+    assert titles.find("source", "page.html", here) == only_there
     assert titles.several("source", ["page.html", "paper.pdf"], here) == [only_there, mine]
 
 
 def test_a_near_title_is_told(titles: Titles, shelf: Any) -> None:
     shelf.notebook("Arabinose induction")
     with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
-        titles.notebook("Arabinose inducton")
+        titles.find("notebook", "Arabinose inducton")
     assert caught.value.next_step == "See `%nb notebooks`."
 
 
 def test_a_title_that_looks_like_another_table_is_a_title(titles: Titles, shelf: Any) -> None:
     note = shelf.note("source:of it all")
-    assert titles.note("source:of it all") == note
+    assert titles.find("note", "source:of it all") == note
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, 7])
 def test_nothing_names_nothing(titles: Titles, nothing: Any) -> None:
     with pytest.raises(InputError, match="names no notebook"):
-        titles.notebook(nothing)
+        titles.find("notebook", nothing)
 
 
-@given(st.sampled_from(sorted(TABLES)), st.text(min_size=1))
+@given(st.sampled_from(sorted(NOUNS)), st.text(min_size=1))
 def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
     if not text.strip():
         return
     found = identifier(noun, text)
-    assert found is None or (found == text.strip() and found.startswith(f"{TABLES[noun]}:"))
+    assert found is None or (found == text.strip() and found.startswith(f"{NOUNS[noun].table}:"))
 
 
 def test_a_title_is_looked_for_through_all_pages(titles: Titles, shelf: Any) -> None:
     for number in range(25):
         last = shelf.source(f"paper {number}")
     shelf.most = 10  # a server that caps its pages without a word
-    assert titles.source("paper 24") == last
+    assert titles.find("source", "paper 24") == last
 
 
 class TestScope:

@@ -1,0 +1,165 @@
+"""The client's methods for credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from labext.errors import InputError
+from labext.nb.group import Group, changes, given, names_of
+from labext.nb.records import Record
+from labext.redaction import keep_secret
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Credentials(Group):
+    """`nb.credentials`: what opens models' providers (contract, Endpoints: Credentials).
+
+    A key goes to the service and never comes back; from then on it is masked wherever this
+    process writes it.
+    """
+
+    def list(self, provider: str | None = None) -> pd.DataFrame:
+        """Return the credentials, for a provider or all, a row each; columns `records.CREDENTIAL`.
+
+        `decryption_error` tells of one whose key the service can't read any more.
+        """
+        from labext.nb.modelviews import credentials
+
+        return credentials(self.iter(provider))
+
+    def iter(self, provider: str | None = None) -> Iterator[Record]:
+        """Yield the records of credentials, for a provider or all."""
+        yield from self._wire.run(self._dialect.credentials(provider))
+
+    def names(self, provider: str | None = None) -> Sequence[str]:
+        """Return the names of credentials, each once."""
+        return names_of(self.iter(provider))
+
+    def find(self, credential: str, provider: str | None = None) -> str:
+        """Return a credential's identifier; those for a provider come first."""
+        return self._titles.find("credential", credential, provider)
+
+    def by_provider(self, provider: str) -> pd.DataFrame:
+        """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
+        from labext.nb.modelviews import credentials
+
+        return credentials(self._wire.run(self._dialect.credentials_of(provider)))
+
+    def get(self, credential: str) -> Record:
+        """Return one credential's record, which has no key in it."""
+        return self._wire.run(self._dialect.credential(self.find(credential)))
+
+    def create(
+        self,
+        provider: str,
+        name: str,
+        api_key: str | None = None,
+        base_url: str | None = None,
+    ) -> Record:
+        """Store a credential; return its record.
+
+        Args:
+            provider: who it is for: `openai`, `openai_compatible`, `ollama`, …
+            name: what it is called.
+            api_key: the key; None where the provider wants none.
+            base_url: the provider's address; None for its usual one.
+
+        Raises:
+            InputError: the provider or the address is none that the service takes.
+            SetupError: the service has nothing to encrypt keys with.
+            OutcomeUnknownError: the answer was lost; it may have been stored.
+        """
+        key = None if api_key is None else _checked(api_key)
+        body = {"provider": provider, "name": name}
+        body |= given({"api_key": key, "base_url": base_url})
+        return self._wire.run(self._dialect.new_credential(body))
+
+    def update(
+        self,
+        credential: str,
+        name: str | None = None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+    ) -> Record:
+        """Change a credential; what is None stays. Return its record.
+
+        An empty `api_key` takes the key away, an empty `base_url` is the provider's usual address
+        again.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        key = _checked(api_key) if api_key else api_key
+        wanted = {"name": name, "api_key": key, "base_url": base_url}
+        changed = changes("credential", wanted, {"api_key", "base_url"})
+        return self._wire.run(self._dialect.change_credential(self.find(credential), changed))
+
+    def delete(self, credential: str) -> Record:
+        """Delete a credential with the models that it opens; return how many: `deleted_models`.
+
+        Raises:
+            InputError: one of the models is in a default slot.
+        """
+        return self._wire.run(self._dialect.delete_credential(self.find(credential)))
+
+    def test(self, credential: str) -> Record:
+        """Have the service ask the provider; return `provider`, `success` and `message`."""
+        return self._wire.run(self._dialect.test_credential(self.find(credential)))
+
+    def discover(self, credential: str) -> pd.DataFrame:
+        """Return the models that it opens, a row each; columns as `records.DISCOVERED`.
+
+        Raises:
+            ServiceError: the provider does not answer.
+        """
+        from labext.nb.modelviews import discovered
+
+        return discovered(self._wire.run(self._dialect.discover_with(self.find(credential))))
+
+    def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
+        """Add models that it opens; return how many were `created` and `existing`.
+
+        Args:
+            credential: which one.
+            models: each one's name and type: `llm`, `embedding`, `stt` or `tts`.
+
+        Raises:
+            InputError: none is named.
+        """
+        wanted = [(name, type) for name, type in models]
+        if not wanted:
+            raise InputError("No model is named.", "See `%nb credentials discover` for its models.")
+        return self._wire.run(self._dialect.register_models(self.find(credential), wanted))
+
+    def status(self) -> pd.DataFrame:
+        """Return where each provider's key is, a row a provider; columns as `records.CONFIGURED`.
+
+        `source` is `database`, `environment` (of the service) or `none`. Whether the service has
+        something to encrypt keys with is in the frame's `attrs["encryption_configured"]`.
+        """
+        from labext.nb.modelviews import configured
+
+        told = self._wire.run(self._dialect.credential_status())
+        frame = configured(told["providers"])
+        frame.attrs["encryption_configured"] = told["encryption_configured"]
+        return frame
+
+    def env_status(self) -> dict[str, bool]:
+        """Return for each provider whether the service's own environment has a key for it."""
+        return self._wire.run(self._dialect.environment_status())
+
+
+def _checked(api_key: str) -> str:
+    """Return a key without the blanks that pasting brings; from now on it is masked.
+
+    Raises:
+        InputError: it is empty, or no text. What was given is not told.
+    """
+    if not isinstance(api_key, str) or not api_key.strip():
+        raise InputError("The key is empty.", "Give the provider's key, or none at all.")
+    key = api_key.strip()
+    keep_secret(key)
+    return key

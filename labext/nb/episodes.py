@@ -1,0 +1,66 @@
+"""The sound of an episode: whether there is one, why not, and what its file is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from labext import wording
+from labext.errors import JobFailedError, NotReadyError
+from labext.nb.failures import parted
+from labext.nb.records import Record
+
+SILENT = "The service calls it completed, but it has no sound."
+
+GOING = frozenset({"new", "queued", "submitted", "pending", "running", "processing"})
+"""The service's words for an episode that is still being made, as far as they are known."""
+
+_LONGEST = 100  # characters of a file's name
+
+
+def has_sound(episode: Record) -> bool:
+    """Say whether an episode's record tells of a sound that is not empty."""
+    told = episode["audio_url"] or episode["audio_file"] or episode["audio_bytes"]
+    return bool(told) and episode["audio_bytes"] != 0
+
+
+def check_sound(episode: Record) -> None:
+    """Raise why an episode has no sound, if the service tells that.
+
+    Raises:
+        NotReadyError: it is still being made.
+        JobFailedError: it has failed, or is completed without one.
+    """
+    if has_sound(episode):
+        return
+    name, status = episode["name"] or episode["id"], str(episode["job_status"]).casefold()
+    if status in GOING:
+        stage = f" ({episode['stage']})" if episode["stage"] else ""
+        raise NotReadyError(
+            f"{wording.shown(name)} is still being made: {status}{stage}.",
+            f"Wait for it: `%nb episodes wait {quoted(name)}`.",
+        )
+    if status == "failed":
+        raise failed(name, str(episode["error_message"] or ""))
+    if status == "completed":
+        raise failed(name, SILENT)
+
+
+def failed(name: str, reason: str) -> JobFailedError:
+    """Return the error of an episode that has failed: why, and the next step."""
+    retry = f"Mend the cause, then `%nb episodes retry {quoted(name)}`."
+    what, step = parted(reason.strip() or "the service gives no reason", retry)
+    return JobFailedError(f"{wording.shown(name)} has failed: {what.rstrip('.')}.", step)
+
+
+def file_name(episode: Record) -> str:
+    """Return the name of an episode's file: a bare one, whatever it is called."""
+    stem = re.sub(r'[\x00-\x1f\x7f/\\<>:"|?*]+', "-", str(episode["name"] or ""))
+    stem = stem[:_LONGEST].strip(" .-") or "episode"
+    told = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
+    return stem + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands on a line of `%nb`."""
+    return f'"{name}"' if " " in name else name

@@ -1,0 +1,167 @@
+"""The client's methods for models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext.errors import InputError
+from labext.nb.group import Group, names_of
+from labext.nb.records import MODEL, SLOTS, Record, made
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Models(Group):
+    """`nb.models`: what chats, embeds, hears and speaks (contract, Endpoints: Models).
+
+    A model goes by its name, and by its provider and its name: `openai/gpt-4o`.
+    """
+
+    def list(self, type: str | None = None) -> pd.DataFrame:
+        """Return the models, a row each; columns as `records.MODEL`.
+
+        Args:
+            type: those of a type alone: `llm`, `embedding`, `stt` (speech to text) or `tts`.
+        """
+        from labext.nb.modelviews import models
+
+        return models(self.iter(type))
+
+    def iter(self, type: str | None = None) -> Iterator[Record]:
+        """Yield the records of models, of a type or all."""
+        yield from self._wire.run(self._dialect.models(type))
+
+    def names(self, type: str | None = None) -> Sequence[str]:
+        """Return the names of models, each once."""
+        return names_of(self.iter(type))
+
+    def find(self, model: str, type: str | None = None) -> str:
+        """Return a model's identifier; those of a type come first."""
+        return self._titles.find("model", model, type)
+
+    def create(self, name: str, type: str, provider: str, credential: str | None = None) -> Record:
+        """Add a model; return its record.
+
+        Args:
+            name: what its provider calls it.
+            type: `llm`, `embedding`, `stt` or `tts`.
+            provider: who runs it: `openai`, `ollama`, …
+            credential: what opens it, by name or identifier; else the provider's own.
+
+        Raises:
+            InputError: there is the same one already, or no such type or provider.
+            OutcomeUnknownError: the answer was lost, and it is not there.
+        """
+        opened = credential and self._titles.find("credential", credential, provider)
+        return self._wire.run(self._dialect.new_model(name, type, provider, opened or None))
+
+    def delete(self, model: str) -> None:
+        """Delete a model.
+
+        Raises:
+            InputError: it is in a default slot.
+        """
+        self._wire.run(self._dialect.delete_model(self.find(model)))
+
+    def test(self, model: str) -> Record:
+        """Have a model do a little of what it is for; return `success`, `message`, `details`."""
+        return self._wire.run(self._dialect.test_model(self.find(model)))
+
+    def defaults(self) -> dict[str, Record | None]:
+        """Return the record of the model in each of the seven slots (`records.SLOTS`).
+
+        None is an empty slot. Of a model that is not there any more the identifier alone is known.
+        """
+        return self._with_records(self._wire.run(self._dialect.defaults()))
+
+    def set_defaults(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
+        """Put models into slots, by name or identifier; None empties one. Return all seven.
+
+        Slots that are not named stay.
+
+        Raises:
+            InputError: there is no such slot, or the model is of another type.
+            NotFoundError: there is no such model.
+        """
+        if not slots:
+            raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
+        named = {checked_slot(slot): model for slot, model in slots.items()}
+        wanted = {
+            slot: None if model is None else self.find(model, SLOTS[slot])
+            for slot, model in named.items()
+        }
+        return self._with_records(self._wire.run(self._dialect.set_defaults(wanted)))
+
+    def providers(self) -> pd.DataFrame:
+        """Return the providers, a row each; columns as `records.PROVIDER`.
+
+        `available` is whether the service has what it takes to use one; `types` are those of its
+        models.
+        """
+        from labext.nb.modelviews import providers
+
+        return providers(self._wire.run(self._dialect.providers()))
+
+    def discover(self, provider: str) -> pd.DataFrame:
+        """Return what a provider offers, a row each; columns as `records.DISCOVERED`.
+
+        Raises:
+            ServiceError: the provider does not answer.
+        """
+        from labext.nb.modelviews import discovered
+
+        return discovered(self._wire.run(self._dialect.discover(provider)))
+
+    def sync(self, provider: str | None = None) -> pd.DataFrame:
+        """Add what a provider, or every one, offers; return a row a provider.
+
+        Columns as `records.SYNCED`: how many models it offers, how many of them are new, and why
+        it could not be asked.
+        """
+        from labext.nb.modelviews import synced
+
+        return synced(self._wire.run(self._dialect.sync(provider)))
+
+    def auto_assign(self) -> Record:
+        """Fill the default slots that are empty, by the service's ranking of providers.
+
+        Returns: `assigned`, the identifier of the model in each slot that was filled; `skipped`,
+            the slots that had one; `missing`, those for which there is no model.
+        """
+        return self._wire.run(self._dialect.auto_assign())
+
+    def count(self, provider: str) -> Record:
+        """Return how many models a provider has: `provider`, `counts` by type, `total`."""
+        return self._wire.run(self._dialect.count_models(provider))
+
+    def by_provider(self, provider: str) -> pd.DataFrame:
+        """Return a provider's models, a row each; columns as `records.MODEL`."""
+        from labext.nb.modelviews import models
+
+        return models(self._wire.run(self._dialect.models_of(provider)))
+
+    def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
+        known = {each["id"]: each for each in self.iter()} if any(slots.values()) else {}
+        return {
+            slot: known.get(model, made(MODEL, {"id": model})) if model else None
+            for slot, model in slots.items()
+        }
+
+
+def checked_slot(slot: str) -> str:
+    """Return a default slot's name; `text-to-speech` is one too.
+
+    Raises:
+        InputError: there is no such slot.
+    """
+    name = str(slot).strip().lower().replace("-", "_")
+    if name in SLOTS:
+        return name
+    near = wording.did_you_mean(name, SLOTS)
+    raise InputError(
+        f"There is no default slot {wording.shown(slot)}{near}.",
+        f"The slots are {', '.join(SLOTS)}.",
+    )

@@ -1,0 +1,134 @@
+"""The client's methods for transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from labext.errors import InputError
+from labext.nb.group import Group, changes, given, names_of
+from labext.nb.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Transformations(Group):
+    """`nb.transformations`: what models make of a text (contract, Endpoints: Transformations).
+
+    One that applies by default is run on every new source, and what it makes is an insight of it.
+    """
+
+    def list(self) -> pd.DataFrame:
+        """Return the transformations, a row each; columns as `records.TRANSFORMATION`."""
+        from labext.nb.modelviews import transformations
+
+        return transformations(self.iter())
+
+    def iter(self) -> Iterator[Record]:
+        """Yield the records of all transformations."""
+        yield from self._wire.run(self._dialect.transformations())
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all transformations, each once."""
+        return names_of(self.iter())
+
+    def find(self, transformation: str) -> str:
+        """Return a transformation's identifier, by its name or its title."""
+        return self._titles.find("transformation", transformation)
+
+    def get(self, transformation: str) -> Record:
+        """Return one transformation's record."""
+        return self._wire.run(self._dialect.transformation(self.find(transformation)))
+
+    def create(
+        self,
+        name: str,
+        prompt: str,
+        title: str | None = None,
+        description: str | None = None,
+        apply_default: bool = False,
+        model: str | None = None,
+    ) -> Record:
+        """Make a transformation; return its record.
+
+        Args:
+            name: what it is called; another one may be called so too.
+            prompt: what the model is told to do.
+            title: what its insights are called; else its name.
+            description: what it is for.
+            apply_default: it is run on every new source.
+            model: the language model that runs it, by name or identifier; else the one in the slot
+                `transformation`.
+
+        Raises:
+            InputError: the name or the prompt is empty.
+            OutcomeUnknownError: the answer was lost; it may have been made.
+        """
+        optional = {"title": title, "description": description, "model_id": self._model(model)}
+        body = {"name": name, "prompt": prompt, "apply_default": apply_default, **given(optional)}
+        return self._wire.run(self._dialect.new_transformation(body))
+
+    def update(
+        self,
+        transformation: str,
+        name: str | None = None,
+        prompt: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        apply_default: bool | None = None,
+        model: str | None = None,
+    ) -> Record:
+        """Change a transformation; what is None stays. Return its record.
+
+        An empty `model` is the one in the slot `transformation` again.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        wanted = {
+            "name": name,
+            "prompt": prompt,
+            "title": title,
+            "description": description,
+            "apply_default": apply_default,
+            "model_id": self._model(model),
+        }
+        changed = changes("transformation", wanted, {"model_id"})
+        found = self.find(transformation)
+        return self._wire.run(self._dialect.change_transformation(found, changed))
+
+    def delete(self, transformation: str) -> None:
+        """Delete a transformation; the insights that it made stay."""
+        self._wire.run(self._dialect.delete_transformation(self.find(transformation)))
+
+    def execute(self, transformation: str, text: str, model: str | None = None) -> Record:
+        """Run a transformation on a text; return `output`, `transformation_id` and `model_id`.
+
+        The client waits as long as the service works.
+
+        Args:
+            transformation: which one.
+            text: what is transformed.
+            model: the language model that runs it, in place of its own or the default one.
+
+        Raises:
+            InputError: the text is empty.
+            SetupError: it has no model, and the slot `transformation` is empty.
+            ServiceError: the model's provider failed.
+        """
+        if not text.strip():
+            raise InputError("There is nothing to transform.", "Give a text, a source or a note.")
+        found, by = self.find(transformation), self._model(model)
+        return self._wire.run(self._dialect.transform(found, text, by))
+
+    def default_prompt(self) -> str:
+        """Return what a model is told before every transformation's own prompt."""
+        return self._wire.run(self._dialect.default_prompt())
+
+    def set_default_prompt(self, text: str) -> str:
+        """Set what goes before every transformation's own prompt; return it as it is kept."""
+        return self._wire.run(self._dialect.set_default_prompt(text))
+
+    def _model(self, model: str | None) -> str | None:
+        return model and self._titles.find("model", model, "llm")
