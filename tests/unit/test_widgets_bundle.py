@@ -13,7 +13,7 @@ import pytest
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
 STATIC = Path("labext_widgets/static")
-BUNDLES = ("hub.js", "sequence.js")
+BUNDLES = ("hub.js", "player.js", "sequence.js")
 UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "ECONNRESET")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labext_widgets.answers import AnswerView, answer, answered
 from labext_widgets.ingestion import follow_ingestion
 from labext_widgets.messages import message
-from labext_widgets.podcasts import follow_podcast
+from labext_widgets.podcasts import follow_podcast, player
 from labext_widgets.transfer import Transfer
 from labext_widgets.watching import watch
 
@@ -27,6 +27,7 @@ __all__ = [
     "follow_ingestion",
     "follow_podcast",
     "message",
+    "player",
     "sequence_viewer",
     "unload",
     "watch",

@@ -23,7 +23,7 @@ import traitlets
 from labext.redaction import logger
 
 _STATIC = Path(__file__).parent / "static"
-_BUNDLES = {"sequence": "sequence.js"}
+_BUNDLES = {"player": "player.js", "sequence": "sequence.js"}
 """The views that have a bundle of their own; all others are in the hub's."""
 
 _log = logger("labext.widgets")

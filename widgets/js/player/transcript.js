@@ -1,0 +1,168 @@
+// What is said, turn by turn. The turn that is spoken is marked and kept in view, unless the reader
+// has scrolled elsewhere: then nothing moves until that turn is in view again.
+
+import { button, element } from "../dom.js";
+import { clock } from "./words.js";
+
+const AT_ONCE = 150; // turns that are drawn before the first frame, and in each one after it
+const ABOVE = 0.2; // of the height: what stays in view above the turn that is spoken
+
+export class Transcript {
+  node = element("div", "labext-transcript");
+  #box = element("ol", "labext-turns", { "aria-label": "Transcript" });
+  #back;
+  #turns;
+  #starts = []; // [seconds, index of the turn], of the turns that have a time
+  #at = -1;
+  #follows = true;
+  #frame = 0;
+  #jump;
+
+  /** `jump(seconds)` is called for a turn that is chosen. */
+  constructor(turns, leftOut, jump) {
+    this.#turns = turns;
+    this.#jump = jump;
+    turns.forEach(([, , , start], i) => start !== null && this.#starts.push([start, i]));
+    this.#starts.sort(([a, i], [b, j]) => a - b || i - j);
+    this.#back = button("Follow the sound", "Show the turn that is spoken, and follow it", () => {
+      this.#follow();
+      this.#show();
+    });
+    this.#back.classList.add("labext-follow");
+    this.#back.hidden = true;
+    this.node.append(this.#box, this.#back);
+    this.#box.addEventListener("click", (event) => this.#clicked(event));
+    for (const name of ["wheel", "touchmove", "pointerdown"]) {
+      this.#box.addEventListener(name, () => (this.#follows = false), { passive: true });
+    }
+    this.#box.addEventListener("scroll", () => this.#scrolled());
+    this.#draw(leftOut);
+  }
+
+  /** Mark the turn that is spoken at `seconds`. */
+  mark(seconds) {
+    const at = this.#starts[this.#place(seconds)]?.[1] ?? -1;
+    if (at === this.#at) return;
+    this.#item(this.#at)?.removeAttribute("aria-current");
+    const focused = this.#box.contains(document.activeElement);
+    this.#tab(at < 0 ? 0 : at, focused && this.#follows);
+    this.#at = at;
+    this.#item(at)?.setAttribute("aria-current", "true");
+    if (this.#follows) this.#show();
+  }
+
+  /** Seconds at which the turn begins that is `by` turns from the one at `seconds`. */
+  turn(seconds, by) {
+    const place = this.#place(seconds) + by;
+    return this.#starts[Math.min(Math.max(place, 0), this.#starts.length - 1)]?.[0];
+  }
+
+  get speaker() {
+    return this.#turns[this.#at]?.[0] ?? "";
+  }
+
+  /** From now on the turn that is spoken is kept in view. */
+  follow() {
+    this.#follow();
+  }
+
+  end() {
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #place(seconds) {
+    let [low, high] = [0, this.#starts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#starts[middle][0] <= seconds + 0.01) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  #draw(leftOut) {
+    const next = this.#turns.slice(this.#box.children.length, this.#box.children.length + AT_ONCE);
+    const begin = this.#box.children.length;
+    this.#box.append(...next.map((each, i) => item(each, begin + i)));
+    if (begin === 0) this.#tab(0, false);
+    const current = this.#item(this.#at);
+    if (current && !current.hasAttribute("aria-current")) {
+      current.setAttribute("aria-current", "true");
+      if (this.#follows) this.#show();
+    }
+    if (this.#box.children.length < this.#turns.length) {
+      this.#frame = requestAnimationFrame(() => this.#draw(leftOut));
+    } else if (leftOut) {
+      this.node.append(element("div", "labext-dim", {}, `… and ${leftOut.toLocaleString()} more`));
+    }
+  }
+
+  #item(index) {
+    return this.#box.children[index];
+  }
+
+  /** One turn alone is reached by Tab. */
+  #tab(index, focus) {
+    this.#box.querySelector('.labext-at[tabindex="0"]')?.setAttribute("tabindex", "-1");
+    const time = this.#item(index)?.querySelector(".labext-at");
+    time?.setAttribute("tabindex", "0");
+    if (focus) time?.focus({ preventScroll: true });
+  }
+
+  #clicked(event) {
+    const chosen = event.target.closest("li");
+    const start = this.#turns[[...this.#box.children].indexOf(chosen)]?.[3] ?? null;
+    const selects = !document.getSelection().isCollapsed && !event.target.closest("button");
+    if (start === null || selects) return;
+    this.#follow();
+    this.#jump(start);
+  }
+
+  #follow() {
+    this.#follows = true;
+    this.#back.hidden = true;
+  }
+
+  /** Scroll the transcript, and it alone: the notebook stays where it is. */
+  #show() {
+    const turn = this.#item(this.#at);
+    if (!turn || this.#inView(turn)) return;
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const top = turn.offsetTop - this.#box.clientHeight * ABOVE;
+    this.#box.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
+  }
+
+  #inView(turn) {
+    const { scrollTop, clientHeight } = this.#box;
+    const low = turn.offsetTop + Math.min(turn.offsetHeight, clientHeight / 2);
+    return turn.offsetTop >= scrollTop && low <= scrollTop + clientHeight;
+  }
+
+  #scrolled() {
+    if (this.#follows) return;
+    const turn = this.#item(this.#at);
+    this.#follows = !turn || this.#inView(turn);
+    this.#back.hidden = this.#follows;
+  }
+}
+
+function item([speaker, voice, dialogue, start], index) {
+  const made = element("li", `labext-turn labext-voice-${voice}`);
+  const head = element("div", "labext-who");
+  if (start === null) {
+    head.append(element("bdi", "labext-name", {}, speaker));
+  } else {
+    const who = speaker || `turn ${index + 1}`;
+    const at = button("", `Play from ${clock(start)}, ${who}`, () => {});
+    at.className = "labext-at";
+    at.tabIndex = -1;
+    at.append(
+      element("bdi", "labext-name", {}, speaker),
+      element("span", "labext-dim", {}, clock(start)),
+    );
+    head.append(at);
+    made.classList.add("labext-timed");
+  }
+  made.append(head, element("div", "labext-said", { dir: "auto" }, dialogue));
+  return made;
+}
