@@ -24,6 +24,10 @@ EXPRESSION = Parameter("EXPRESSION", kinds.VARIABLE, "a variable inside {…}")
 
 Found = tuple[Sequence[str], str]
 
+_Group = Literal[
+    "transformations", "credentials", "podcasts", "episode_profiles", "speaker_profiles"
+]
+
 
 class Candidates:
     """Finds what may stand at one place of a line, knowing what is typed before it."""
@@ -48,10 +52,17 @@ class Candidates:
             "sources": lambda _: (self._of_nb("sources"), "source"),
             "notes": lambda _: (self._of_nb("notes"), "note"),
             "sessions": lambda _: (self._of_nb("sessions"), "chat"),
-            "episodes": lambda _: (self._of_podcasts("podcasts"), "episode"),
-            "episode_profiles": lambda _: (self._of_podcasts("episode_profiles"), "profile"),
+            "transformations": lambda _: (self._of_group("transformations"), "transformation"),
+            "models": lambda _: ([name for name, _ in self._models()], "model"),
+            "credentials": lambda _: (self._of_group("credentials"), "credential"),
+            "providers": lambda _: (self._providers(), "provider"),
+            "slots": lambda _: (list(_slots()), "slot"),
+            "assignments": self._assignments,
+            "registrations": self._registrations,
+            "episodes": lambda _: (self._of_group("podcasts"), "episode"),
+            "episode_profiles": lambda _: (self._of_group("episode_profiles"), "profile"),
             "speakers": lambda typed: (
-                _after_comma(self._of_podcasts("speaker_profiles"), typed),
+                _after_comma(self._of_group("speaker_profiles"), typed),
                 "speaker",
             ),
             "podcast_profiles": lambda _: (self._podcast_profiles(), "profile"),
@@ -111,21 +122,49 @@ class Candidates:
         scope = "" if what == "notebooks" else within or ""
         return self._session.names.get(f"nb/{what}/{scope}", look)
 
-    def _of_podcasts(
-        self, group: Literal["podcasts", "episode_profiles", "speaker_profiles"]
-    ) -> Sequence[str]:
-        """Return names that belong to no one notebook: of episodes, or of profiles of a kind."""
+    def _of_group(self, group: _Group) -> Sequence[str]:
+        """Return the names of a kind of things that belong to no one notebook."""
 
         def look() -> Sequence[str]:
             return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
 
         return self._session.names.get(f"nb/{group}", look)
 
+    def _models(self) -> Sequence[tuple[str, str]]:
+        """Return the names and types of models."""
+
+        def look() -> Sequence[tuple[str, str]]:
+            found = self._session.nb().models.iter()
+            return [*dict.fromkeys((str(each["name"]), str(each["type"])) for each in found)]
+
+        return self._session.names.get("nb/models", look)
+
+    def _providers(self) -> Sequence[str]:
+        def look() -> Sequence[str]:
+            return [str(each) for each in self._session.nb().models.providers()["provider"]]
+
+        return self._session.names.get("nb/providers", look)
+
+    def _assignments(self, fragment: str) -> Found:
+        """Return slots, and behind one the models of its type."""
+        slot, equals, _ = fragment.partition("=")
+        if not equals:
+            return [f"{each}=" for each in _slots()], "slot"
+        wanted = _slots().get(slot.replace("-", "_"))
+        names = [name for name, of in self._models() if of == wanted]
+        return [f"{slot}={name}" for name in names], "model"
+
+    def _registrations(self, fragment: str) -> Found:
+        """Return the types of models behind a model's name; what a provider offers is its own."""
+        name, equals, _ = fragment.partition("=")
+        types = kinds.MODEL_TYPE.choices
+        return [f"{name}={each}" for each in types] if equals else [], "value"
+
     def _podcast_profiles(self) -> list[str]:
         """Return the names of profiles, of the kind that is named if one is."""
         kind = self._typed.get("kind")
-        episodes = [] if kind == "speaker" else self._of_podcasts("episode_profiles")
-        speakers = [] if kind == "episode" else self._of_podcasts("speaker_profiles")
+        episodes = [] if kind == "speaker" else self._of_group("episode_profiles")
+        speakers = [] if kind == "episode" else self._of_group("speaker_profiles")
         return [*dict.fromkeys([*episodes, *speakers])]
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
@@ -208,6 +247,13 @@ def _after_comma(words: Sequence[str], typed: str) -> list[str]:
     before, comma, _ = typed.rpartition(",")
     taken = before.split(",")
     return [f"{before}{comma}{word}" for word in words if word not in taken]
+
+
+def _slots() -> Mapping[str, str]:
+    """Return the default slots and the type of the model in each."""
+    from labext.nb.records import SLOTS
+
+    return SLOTS
 
 
 def _profiles() -> list[str]:

@@ -191,7 +191,7 @@ def _match(
                 places.pop(0)
         else:
             if command.guarded:
-                raise secrets.refusal("more than an address or a name", magic)
+                raise secrets.refusal("more than an address or a name", magic, command.name)
             raise InputError(
                 f"`{title}` has no place for `{_shown(token)}`.",
                 f"`{title} --help` shows what goes there; quote a text that has blanks.",

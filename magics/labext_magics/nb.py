@@ -9,8 +9,10 @@ from labext_magics import (
     nb_add,
     nb_chat,
     nb_connect,
+    nb_credentials,
     nb_episodes,
     nb_links,
+    nb_models,
     nb_notebooks,
     nb_notes,
     nb_podcast,
@@ -19,6 +21,8 @@ from labext_magics import (
     nb_search,
     nb_sessions,
     nb_sources,
+    nb_transform,
+    nb_transformations,
 )
 from labext_magics.grammar import Command, Magic
 
@@ -29,7 +33,7 @@ def _under(heading: str, *groups: Iterable[Command]) -> list[Command]:
 
 MAGIC = Magic(
     "nb",
-    "Notebooks and knowledge: sources, notes, search, answers, chat, podcasts.",
+    "Notebooks and knowledge: sources, notes, search, answers, chat, transformations, podcasts.",
     [
         *_under(
             "What is said most",
@@ -38,6 +42,7 @@ MAGIC = Magic(
             nb_notes.SHORTCUTS,
             nb_search.SHORTCUTS,
             nb_chat.SHORTCUTS,
+            nb_transform.SHORTCUTS,
             nb_podcast.SHORTCUTS,
             nb_episodes.SHORTCUTS,
         ),
@@ -45,7 +50,10 @@ MAGIC = Magic(
         *_under("Sources", nb_sources.COMMANDS, nb_processing.COMMANDS, nb_links.OF_SOURCES),
         *_under("Notes", nb_notes.COMMANDS),
         *_under("Chats", nb_sessions.COMMANDS),
+        *_under("Transformations", nb_transformations.COMMANDS),
         *_under("Podcasts", nb_episodes.COMMANDS, nb_profiles.COMMANDS),
+        *_under("Models", nb_models.COMMANDS),
+        *_under("Credentials", nb_credentials.COMMANDS),
         *_under("The service", nb_connect.COMMANDS),
     ],
 )

@@ -63,6 +63,11 @@ def one(call: Call, noun: Noun, named: str) -> str:
     return find(named, None if within is None else within.id)
 
 
+def model(call: Call, named: str | None) -> str | None:
+    """Return the identifier of the language model that an option names; None without one."""
+    return None if named is None else call.nb.models.find(named, "llm")
+
+
 def source(call: Call, named: str) -> Record:
     """Return the record of a source that a line names."""
     return call.nb.sources.get(one(call, "source", named))

@@ -25,18 +25,28 @@ def refuse_options(tokens: Sequence[Token], service: str) -> None:
         name, _, value = token.text.partition("=")
         if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
             _keep(value or (tokens[place + 1].text if place + 1 < len(tokens) else ""))
-            raise refusal(f"`{name}`", service)
+            raise refusal(f"`{name}`", service, tokens[0].text)
 
 
-def refuse_value(text: str, service: str) -> None:
+def refuse_value(text: str, service: str, command: str = "") -> None:
     """Raise InputError where an address or a name is, or holds, what looks like a key."""
     parts = urlsplit(text) if "://" in text else None
     if parts is not None and (parts.username or parts.password or parts.query):
         _keep(parts.password or "")
-        raise refusal("an address with a user, a password or a query", service)
+        raise refusal("an address with a user, a password or a query", service, command)
     if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
         _keep(text)
-        raise refusal("what looks like a key", service)
+        raise refusal("what looks like a key", service, command)
+
+
+def refuse_name(text: str, service: str, command: str) -> None:
+    """Raise InputError where what something is to be called looks like a key.
+
+    Words with dashes between them are a name, as long as they may be.
+    """
+    if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
+        _keep(text)
+        raise refusal("what looks like a key", service, command)
 
 
 def _keep(text: str) -> None:
@@ -45,12 +55,26 @@ def _keep(text: str) -> None:
         keep_secret(text)
 
 
-def refusal(what: str, service: str) -> InputError:
-    """Return the error for a secret on a line; it never repeats the secret."""
-    names = [variable(service, name) for name in NAMES.get(service, ()) if name not in OPEN]
+def refusal(what: str, service: str, command: str = "") -> InputError:
+    """Return the error for a secret on a line; it never repeats the secret.
+
+    `command` is the line's: the keys of models' providers are not those of the service.
+    """
     return InputError(
         f"This line has {what} on it, and a line is kept in the notebook and in the history: "
         "it was not used.",
-        f"Delete the line, renew the key if it was a real one, and run `%{service} connect` "
-        f"without it: it takes the key from {', '.join(names)} or the keyring, or asks for it.",
+        f"Delete the line, renew the key if it was a real one, and run {_way(service, command)}.",
+    )
+
+
+def _way(service: str, command: str) -> str:
+    if command.startswith(("credentials", "models")):
+        return (
+            f"`%{service} credentials new PROVIDER --name NAME` without it: it takes the key from "
+            f"LABEXT_{service.upper()}_<PROVIDER>_KEY, or asks for it"
+        )
+    names = [variable(service, name) for name in NAMES.get(service, ()) if name not in OPEN]
+    return (
+        f"`%{service} connect` without it: it takes the key from {', '.join(names)} or the "
+        "keyring, or asks for it"
     )

@@ -1,0 +1,271 @@
+"""`%nb credentials`: how the service reaches the providers of models; keys are never shown."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from labext import wording
+from labext.errors import ConflictError, InputError, ServiceError
+from labext_magics import (
+    kinds,
+    nb_credential_models,
+    nb_keys,
+    nb_model_slots,
+    nb_providers,
+    nb_scope,
+    output,
+    secrets,
+)
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.line import quote
+from labext_magics.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def list_(call: Call, *, provider: str | None) -> pd.DataFrame:
+    """Return a row for each credential; what their keys are is nowhere to be read."""
+    return call.nb.credentials.list(provider and nb_providers.known(call, provider))
+
+
+def show(call: Call, *, credential: str) -> pd.DataFrame:
+    """Return what is known of one credential."""
+    return _row(call.nb.credentials.get(credential))
+
+
+def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
+    """Return a row for each credential of a provider."""
+    return call.nb.credentials.by_provider(nb_providers.known(call, provider))
+
+
+def new(
+    call: Call, *, provider: str, name: str, base_url: str | None, no_key: bool
+) -> pd.DataFrame:
+    """Store a credential; one of the same provider and name is kept, and no key is asked for.
+
+    Raises:
+        ConflictError: there is one with another address.
+        SetupError: there is no key, and nobody to ask for it.
+    """
+    for text in (provider, name):
+        secrets.refuse_name(text, "nb", "credentials")
+    if base_url is not None:
+        secrets.refuse_value(base_url, "nb", "credentials")
+    provider = nb_providers.known(call, provider)
+    for record in call.nb.credentials.iter(provider):
+        if record["name"] == name:
+            return _kept(record, base_url)
+    key = nb_keys.Key(None) if no_key else nb_keys.key_for(provider)
+    record = call.nb.credentials.create(provider, name, key.value, base_url)
+    output.say(
+        f"{_called(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it."
+    )
+    return _row(record)
+
+
+def edit(
+    call: Call,
+    *,
+    credential: str,
+    name: str | None,
+    base_url: str | None,
+    no_base_url: bool,
+    new_key: bool,
+    no_key: bool,
+) -> pd.DataFrame:
+    """Change a credential's name or address, or give it another key or none."""
+    for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
+        if both:
+            raise InputError(
+                f"The line gives another {what} and takes it away.", "Keep one of the two."
+            )
+    given = {
+        "name": name,
+        "base_url": "" if no_base_url else base_url,
+        "new_key": new_key or None,
+        "no_key": no_key or None,
+    }
+    changes: dict[str, Any] = nb_scope.changes(given, "%nb credentials edit")
+    if name is not None:
+        secrets.refuse_name(name, "nb", "credentials")
+    if base_url is not None:
+        secrets.refuse_value(base_url, "nb", "credentials")
+    told = ""
+    if changes.pop("no_key", False):
+        changes["api_key"] = ""
+    if changes.pop("new_key", False):
+        key = nb_keys.key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
+        changes["api_key"], told = key.value, key.told
+    record = call.nb.credentials.update(credential, **changes)
+    output.say(f"{_called(record)} is changed{told}.")
+    return _row(record)
+
+
+def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
+    """Delete credentials with the models that they open, none of which is in a default slot."""
+    nb = call.nb
+    records = [nb.credentials.get(each) for each in dict.fromkeys(credentials)]
+    slots = nb_model_slots.by_model(call)
+    models = list(nb.models.iter())
+    for record in records:
+        own = [each for each in models if each["credential"] == record["id"]]
+        nb_model_slots.check_free(own, slots)
+    would_go = [_described(record) for record in records]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        gone = nb.credentials.delete(record["id"])
+        number = gone["deleted_models"]
+        also = f", with {wording.count(int(number), 'model')}" if number else ""
+        output.say(f"{_called(record)} is deleted{also}.")
+
+
+def test(call: Call, *, credential: str) -> None:
+    """Have the service ask the provider by a credential, and say how long it took.
+
+    Raises:
+        ServiceError: the provider is not reached, or does not accept the key.
+    """
+    record = call.nb.credentials.get(credential)
+    begun = time.monotonic()
+    with nb_scope.reply_awaited("Run this line again."):
+        told = call.nb.credentials.test(record["id"])
+    took = time.monotonic() - begun
+    if told["success"]:
+        output.say(f"{_called(record)} works ({took:.1f} s): {told['message']}")
+        return
+    reason = (told["message"] or "the service does not say why").rstrip(".")
+    name = quote(str(record["name"]))
+    raise ServiceError(
+        f"{_called(record)} does not work: {reason}.",
+        f"`%nb credentials edit {name} --base-url URL` changes its address, `--new-key` its key.",
+    )
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return for each provider whether it can be used, and where its key is from."""
+    found = call.nb.credentials.status()
+    own = call.nb.credentials.env_status()
+    in_environment = [bool(own.get(str(each))) for each in found["provider"]]
+    found.insert(len(found.columns), "in_environment", in_environment)
+    if found.attrs.get("encryption_configured") is False:
+        output.say("The service has nothing to encrypt keys with, and takes none.")
+    return found
+
+
+def _kept(record: Record, base_url: str | None) -> pd.DataFrame:
+    name, there = quote(str(record["name"])), record["base_url"]
+    if base_url is not None and base_url.rstrip("/") != (there or "").rstrip("/"):
+        raise ConflictError(
+            f"{_called(record)} is there already, with another address.",
+            f"`%nb credentials edit {name} --base-url …` changes it; another name keeps both.",
+        )
+    output.say(
+        f"{_called(record)} is there already, and was kept; `%nb credentials edit {name} "
+        "--new-key` gives it another key."
+    )
+    return _row(record)
+
+
+def _called(record: Record) -> str:
+    return f"The credential {record['name']} of {record['provider']}"
+
+
+def _described(record: Record) -> str:
+    number = record["model_count"]
+    also = f" with {wording.count(int(number), 'model')}" if number else ""
+    return f"the credential {record['name']} of {record['provider']}{also}"
+
+
+def _row(record: Record) -> pd.DataFrame:
+    from labext.nb.modelviews import credentials
+
+    return credentials([record])
+
+
+_BASE_URL = Parameter("base-url", kinds.text("URL"), "the server's address, not the provider's own")
+_NO_KEY = Parameter("no-key", None, "without a key")
+_DETAILS = (
+    "The key is taken from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for: on a "
+    "line it has no place."
+)
+
+COMMANDS = (
+    Command(
+        "credentials",
+        "List the credentials; their keys are never shown.",
+        list_,
+        options=[Parameter("provider", kinds.PROVIDER, "only those of this provider"), OUT],
+    ),
+    Command(
+        "credentials show",
+        "Show a credential, without its key.",
+        show,
+        [nb_credential_models.ONE],
+        [OUT],
+    ),
+    Command(
+        "credentials new",
+        "Store the key of a provider, or the address of a server.",
+        new,
+        [nb_providers.ONE],
+        [
+            Parameter("name", kinds.text("NAME"), "what it is called", required=True),
+            _BASE_URL,
+            _NO_KEY,
+            OUT,
+        ],
+        guarded=True,
+        details=f"{_DETAILS} A credential of the same provider and name is kept.",
+        examples=[
+            "%nb credentials new openai --name lab",
+            "%nb credentials new ollama --name bench --base-url http://localhost:11434/v1",
+        ],
+    ),
+    Command(
+        "credentials edit",
+        "Change a credential's name, address or key.",
+        edit,
+        [nb_credential_models.ONE],
+        [
+            Parameter("name", kinds.text("NAME"), "its new name"),
+            _BASE_URL,
+            Parameter("no-base-url", None, "the provider's own address again"),
+            Parameter("new-key", None, "give it another key"),
+            replace(_NO_KEY, help="take its key away"),
+            OUT,
+        ],
+        guarded=True,
+        details=_DETAILS,
+    ),
+    Command(
+        "credentials delete",
+        "Delete credentials, with the models that they open.",
+        delete,
+        [replace(nb_credential_models.ONE, many=True, dest="credentials")],
+        [YES, PREVIEW],
+    ),
+    Command(
+        "credentials test", "Try a credential's server and key.", test, [nb_credential_models.ONE]
+    ),
+    *nb_credential_models.COMMANDS,
+    Command(
+        "credentials status",
+        "Show which providers can be used, and where their keys are from.",
+        status,
+        options=[OUT],
+    ),
+    Command(
+        "credentials by-provider",
+        "List the credentials of a provider.",
+        by_provider,
+        [nb_providers.ONE],
+        [OUT],
+    ),
+)

@@ -1,0 +1,142 @@
+"""`%nb models defaults`: which model is used for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext.errors import ConflictError, InputError
+from labext_magics import kinds, output
+from labext_magics.casting import merged
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.options import OUT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def by_model(call: Call) -> dict[str, list[str]]:
+    """Return the default slots that a model has, by its identifier."""
+    found: dict[str, list[str]] = {}
+    for slot, model in call.nb.models.defaults().items():
+        if model is not None:
+            found.setdefault(str(model["id"]), []).append(slot)
+    return found
+
+
+def shown(call: Call, models: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of models with a column of the default slots that have them."""
+    slots = by_model(call)
+    told = [", ".join(slots.get(each, [])) for each in models["id"]]
+    models.insert(len(models.columns), "slots", told)
+    return models
+
+
+def check_free(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
+    """Raise ConflictError, which tells what to do, where a model that is to go has a slot."""
+    for model in models:
+        own = slots.get(str(model["id"]), [])
+        if own:
+            raise ConflictError(
+                f"The model {model['name']} is in the default {_slots(own)}.",
+                f"Put another one there first, `%nb models defaults --set {own[0]}=MODEL`, or "
+                f"none: `%nb models defaults {' '.join(f'--clear {each}' for each in own)}`.",
+            )
+
+
+def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.DataFrame:
+    """Return a row for each default slot; with `set` and `clear` after they are changed."""
+    from labext.nb.models import checked_slot
+
+    named = merged([{checked_slot(slot): model for slot, model in each.items()} for each in set])
+    wanted: dict[str, str | None] = {**named}
+    for each in map(checked_slot, clear):
+        if wanted.get(each) is not None:
+            raise InputError(f"`{each}` is set and cleared at once.", "Keep one of the two.")
+        wanted[each] = None
+    before = call.nb.models.defaults()
+    if wanted:
+        call.nb.models.set_defaults(wanted)
+        return _told(before, call.nb.models.defaults())
+    return _frame(before)
+
+
+def auto_assign(call: Call) -> pd.DataFrame:
+    """Fill the empty slots by the service's ranking of providers; return a row for each slot."""
+    before = call.nb.models.defaults()
+    done = call.nb.models.auto_assign()
+    frame = _told(before, call.nb.models.defaults())
+    if missing := done["missing"]:
+        output.say(f"There is no model for {wording.listed(missing, 7)}.")
+    elif not done["assigned"]:
+        output.say("Every slot has a model already.")
+    return frame
+
+
+def _told(before: Mapping[str, Record | None], now: Mapping[str, Record | None]) -> pd.DataFrame:
+    """Say what is another than before, and return what is there now."""
+    changed = [slot for slot in now if _id(now[slot]) != _id(before.get(slot))]
+    given: dict[str, list[str]] = {}
+    for slot in changed:
+        model = now[slot]
+        given.setdefault(_name(model) or "", []).append(slot)
+    for name, slots in given.items():
+        of = f"the {_slots(slots)}"
+        output.say(f"{name} is in {of} now." if name else f"Nothing is in {of} now.")
+    return _frame(now)
+
+
+def _slots(names: Sequence[str]) -> str:
+    return f"{'slot' if len(names) == 1 else 'slots'} {wording.listed(names, 7)}"
+
+
+def _name(model: Record | None) -> str | None:
+    return None if model is None else str(model["name"] or model["id"])
+
+
+def _id(model: Record | None) -> str | None:
+    return None if model is None else str(model["id"])
+
+
+def _frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
+    from labext.frames import Column, frame
+    from labext.nb.records import SLOTS
+    from labext.rowviews import Rows
+
+    rows = [
+        {
+            "slot": slot,
+            "model": _name(model),
+            "type": SLOTS[slot],
+            "provider": None if model is None else model["provider"],
+        }
+        for slot, model in slots.items()
+    ]
+    texts = [Column(name, "text") for name in ("slot", "model")]
+    words = [Column(name, "category") for name in ("type", "provider")]
+    return Rows(frame(rows, [*texts, *words]))
+
+
+COMMANDS = (
+    Command(
+        "models defaults",
+        "Show or set which model is used for what.",
+        defaults,
+        options=[
+            Parameter("set", kinds.SLOT_MODEL, "put a model into a slot", many=True),
+            Parameter("clear", kinds.SLOT, "empty a slot", many=True),
+            OUT,
+        ],
+        examples=["%nb models defaults --set chat=extractive"],
+    ),
+    Command(
+        "models auto-assign",
+        "Fill the default slots that are empty, by the service's ranking of providers.",
+        auto_assign,
+        options=[OUT],
+    ),
+)
