@@ -42,6 +42,7 @@ def chat(
 
     text = nb_scope.text_of(call, message, "message", "%nb chat")
     about = nb_scope.notebook_of(call, notebook)
+    by = nb_scope.model(call, model_override)
     given = nb_scope.looked_at(
         [call.nb.sources.find(each, about.id) for each in sources],
         [call.nb.notes.find(each, about.id) for each in notes],
@@ -52,7 +53,7 @@ def chat(
     with nb_scope.reply_awaited(
         f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
     ):
-        reply = call.nb.chat.execute(chosen, text, model_override=model_override, **given)
+        reply = call.nb.chat.execute(chosen, text, model_override=by, **given)
     return labext_widgets.answered(reply)
 
 

@@ -69,10 +69,10 @@ def ask(
         "notebook": None if within is None else within.id,
         "limit": limit,
         "min_similarity": min_similarity,
-        "model_override": model_override,
-        "strategy_model": strategy_model,
-        "answer_model": answer_model,
-        "final_answer_model": final_answer_model,
+        "model_override": nb_scope.model(call, model_override),
+        "strategy_model": nb_scope.model(call, strategy_model),
+        "answer_model": nb_scope.model(call, answer_model),
+        "final_answer_model": nb_scope.model(call, final_answer_model),
         **nb_scope.looked_at(sources, notes, no_sources, no_notes),
     }
     if simple:

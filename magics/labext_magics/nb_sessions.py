@@ -33,7 +33,8 @@ def new(
 ) -> pd.DataFrame:
     """Begin a chat, which `%%nb chat` goes on with."""
     about = nb_scope.notebook_of(call, notebook)
-    record = call.nb.chat.create(about.id, title, model_override)
+    by = nb_scope.model(call, model_override)
+    record = call.nb.chat.create(about.id, title, by)
     call.session.chats[about.id] = str(record["id"])
     output.say(f"{nb_chat.called(record)} is new; `%%nb chat` goes on with it.")
     return _row(record)
@@ -45,7 +46,7 @@ def edit(
     """Change a chat's title, or the model that replies in it."""
     nb_scope.changes({"title": title, "model": model_override}, "%nb sessions edit")
     found = nb_scope.one(call, "session", session)
-    record = call.nb.chat.update(found, title, model_override)
+    record = call.nb.chat.update(found, title, nb_scope.model(call, model_override))
     output.say(f"{nb_chat.called(record)} is changed.")
     return _row(record)
 
