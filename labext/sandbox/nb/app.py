@@ -19,6 +19,10 @@ from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.models.leaving import Threads
 from labext.sandbox.nb.notebooks import routes as notebooks
 from labext.sandbox.nb.notes import routes as notes
+from labext.sandbox.nb.podcasts import files as podcast_files
+from labext.sandbox.nb.podcasts import profile_routes as profiles
+from labext.sandbox.nb.podcasts import routes as podcasts
+from labext.sandbox.nb.podcasts import tasks as podcast_tasks
 from labext.sandbox.nb.search import renewal
 from labext.sandbox.nb.search import routes as search
 from labext.sandbox.nb.search.index import Index
@@ -37,15 +41,19 @@ class NotebookService:
     name = "nb"
     doors = ("nb",)
     metadata: MetaData = Base.metadata
-    preload: Sequence[str] = ("labext.sandbox.nb.ingestion.execution",)
+    preload: Sequence[str] = (
+        "labext.sandbox.nb.ingestion.execution",
+        "labext.sandbox.nb.podcasts.execution",
+    )
 
     def kinds(self, site: Site) -> Sequence[Kind]:
-        """Processing a source, and making vectors of passages."""
-        return [*tasks.kinds(site), renewal.kind(site)]
+        """Processing a source, making vectors of passages, and making an episode."""
+        return [*tasks.kinds(site), renewal.kind(site), podcast_tasks.kind(site)]
 
     def seed(self, site: Site) -> None:
         """The password and the models; and what a kill has left behind is cleared away."""
         folders.prepare(site)
+        podcast_files.prepare(site)
         seed.seed(site)
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
@@ -82,6 +90,8 @@ _GROUPS = (
     ("search", search),
     ("search", answers),
     ("transformations", transformations),
+    ("podcasts", podcasts),
+    ("profiles", profiles),
 )
 """What `/docs` calls a group, and a module with routes of it."""
 

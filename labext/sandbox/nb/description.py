@@ -43,6 +43,8 @@ TAGS = {
     "chat": "Conversations about a notebook.",
     "search": "Passages by their words or their meaning, and answers with citations.",
     "transformations": "Prompts by which a model makes something of a text.",
+    "podcasts": "Episodes about a notebook, spoken: ordered, followed, heard.",
+    "profiles": "Who speaks in an episode, and how one is made.",
     "service": "That the service is there; open to everybody.",
 }
 

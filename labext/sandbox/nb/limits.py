@@ -30,6 +30,7 @@ LIMITS = Limits(
         ),
         "model_parts": Bounds("parts of a text that a model's server is given", 20, 1, 10_000),
         "source_seconds": Bounds("seconds that processing a source may take", 900, 1, 86400),
+        "podcast_seconds": Bounds("seconds that making an episode may take", 3600, 1, 86400),
     },
 )
 

@@ -1,4 +1,4 @@
-"""What the service has from the start: a password, and the built-in models, transformations."""
+"""What the service has from the start: a password, models, transformations, profiles."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from labext.sandbox.folder import secret
 from labext.sandbox.nb import settings
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.passwords import hashed
+from labext.sandbox.nb.podcasts import seed as podcasts
 from labext.sandbox.nb.store import Seeded
 from labext.sandbox.nb.transformations import seeding as transformations
 from labext.sandbox.seeding import once
@@ -21,6 +22,7 @@ def seed(site: Site) -> None:
             settings.change(session, settings.PASSWORD, hashed(secret(password_file(site))))
         registry.seed(session)
         transformations.seed(session)
+        podcasts.seed(session)
 
 
 def password(site: Site) -> str | None:

@@ -75,6 +75,7 @@ class Episode(Base):
         transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
         duration: seconds.
         size: bytes of the sound.
+        ordered: when its job was put in.
         changed: when its status, stage or count changed last.
     """
 
@@ -99,6 +100,7 @@ class Episode(Base):
     transcript: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON, deferred=True)
     duration: Mapped[float | None]
     size: Mapped[int | None]
+    ordered: Mapped[float] = mapped_column(default=time.time)
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)
