@@ -57,4 +57,5 @@ def _fail(site: Site, identifiers: list[str]) -> None:
         for identifier in identifiers:
             episode = session.get_one(Episode, identifier)
             episode.status, episode.reason = FAILED, "Its sound is no longer there; retry it."
+            episode.outline = episode.transcript = None
             episode.duration = episode.size = None

@@ -99,6 +99,8 @@ def retry(site: Site, identifier: str) -> Record:
         episode.job_id = identifiers.new("command")
         episode.profile, episode.speakers = profile, speakers
         episode.status, episode.reason = NEW, None
+        episode.outline = episode.transcript = None
+        episode.duration = episode.size = None
         episode.started = episode.ended = None
         episode.ordered = episode.changed = episode.updated = time.time()
         tasks.put(session, site, episode)
