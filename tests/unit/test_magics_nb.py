@@ -135,7 +135,8 @@ def test_help_is_in_groups() -> None:
     told = help.text(nb.MAGIC)
     headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
-        *("What is said most:", "Notebooks:", "Sources:", "Notes:", "Chats:", "The service:")
+        *("What is said most:", "Notebooks:", "Sources:", "Notes:", "Chats:"),
+        *("Transformations:", "Podcasts:", "Models:", "Credentials:", "The service:"),
     ]
     assert all(f"  {command.name} " in told for command in nb.MAGIC.commands)
     of_sources = help.text(nb.MAGIC, "sources")

@@ -1,0 +1,227 @@
+"""What `%nb` takes for transformations, models and credentials; where a key may come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext import redaction
+from labext.errors import InputError, SetupError
+from labext_magics import asking, grammar, nb, nb_keys, secrets
+from labext_magics.line import read
+from labext_magics.scope import Scope
+
+KEY = "sk-proj-4f9b2c7d8e1a6035"
+
+OPERATIONS = {
+    # contract, Endpoints: the operation, what it takes, and the line
+    "GET /transformations": ("", "transformations"),
+    "POST /transformations": (
+        "prompt title description apply-default model",
+        "transformations new X",
+    ),
+    "POST /transformations/execute": ("source note model save notebook", "transform X"),
+    "GET /transformations/default-prompt": ("", "transformations prompt"),
+    "PUT /transformations/default-prompt": ("set", "transformations prompt"),
+    "GET /transformations/{id}": ("", "transformations show X"),
+    "PUT /transformations/{id}": (
+        "name prompt title description apply-default model no-model",
+        "transformations edit X",
+    ),
+    "DELETE /transformations/{id}": ("yes preview", "transformations delete X"),
+    "GET /models": ("type", "models"),
+    "POST /models": ("type provider credential", "models new X --type llm --provider openai"),
+    "DELETE /models/{id}": ("yes preview", "models delete X"),
+    "POST /models/{id}/test": ("", "models test X"),
+    "GET /models/defaults": ("", "models defaults"),
+    "PUT /models/defaults": ("set clear", "models defaults"),
+    "GET /models/providers": ("", "models providers"),
+    "GET /models/discover/{provider}": ("", "models discover openai"),
+    "POST /models/sync/{provider}": ("", "models sync openai"),
+    "POST /models/sync": ("", "models sync"),
+    "POST /models/auto-assign": ("", "models auto-assign"),
+    "GET /models/count/{provider}": ("", "models count openai"),
+    "GET /models/by-provider/{provider}": ("", "models by-provider openai"),
+    "GET /credentials/status": ("", "credentials status"),
+    "GET /credentials/env-status": ("", "credentials status"),
+    "GET /credentials": ("provider", "credentials"),
+    "GET /credentials/by-provider/{provider}": ("", "credentials by-provider openai"),
+    "POST /credentials": ("name base-url no-key", "credentials new openai --name lab"),
+    "GET /credentials/{id}": ("", "credentials show X"),
+    "PUT /credentials/{id}": (
+        "name base-url no-base-url new-key no-key",
+        "credentials edit X",
+    ),
+    "DELETE /credentials/{id}": ("yes preview", "credentials delete X"),
+    "POST /credentials/{id}/test": ("", "credentials test X"),
+    "POST /credentials/{id}/discover": ("", "credentials discover X"),
+    "POST /credentials/{id}/register-models": ("model all", "credentials register X"),
+}
+
+
+def parse(line: str, *, has_body: bool = False) -> grammar.Wanted:
+    return grammar.parse(nb.MAGIC, read(line), Scope({}), has_body=has_body)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_field_has_an_option(operation: str) -> None:
+    fields, line = OPERATIONS[operation]
+    command = parse(line).command
+    assert command is not None
+    assert set(fields.split()) <= {option.name for option in command.options}
+
+
+@pytest.mark.parametrize(
+    ("line", "has_body", "values"),
+    [
+        (
+            'transform "Key findings" --source "Bench notes" --source b --save T',
+            False,
+            {"transformation": "Key findings", "sources": ["Bench notes", "b"], "save": "T"},
+        ),
+        ("transform Summary", True, {"transformation": "Summary", "text": None, "notes": []}),
+        ("transform Summary 'A text.'", False, {"text": "A text."}),
+        (
+            'transformations new "Methods" --prompt "List every reagent." --apply-default',
+            False,
+            {"name": "Methods", "prompt": "List every reagent.", "apply_default": True},
+        ),
+        ("transformations edit M --apply-default no", False, {"apply_default": False}),
+        ("transformations prompt", True, {"text": None}),
+        (
+            "models defaults --set chat=extractive --set text-to-speech=espeak-ng --clear podcast",
+            False,
+            {
+                "set": [{"chat": "extractive"}, {"text-to-speech": "espeak-ng"}],
+                "clear": ["podcast"],
+            },
+        ),
+        ("models defaults --set chat=openai/gpt-4o:latest", False,
+         {"set": [{"chat": "openai/gpt-4o:latest"}]}),
+        ("credentials new openai --name lab", False, {"provider": "openai", "name": "lab"}),
+        ("credentials edit lab --new-key", False, {"new_key": True, "no_key": False}),
+        (
+            "credentials register lab --model llama3:8b=llm --model whisper-1=stt",
+            False,
+            {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "every": False},
+        ),
+    ],
+)  # fmt: skip
+def test_lines_are_read(line: str, has_body: bool, values: dict[str, Any]) -> None:
+    found = parse(line, has_body=has_body).values
+    assert {name: found[name] for name in values} == values
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("models new x --provider openai", "needs --type"),
+        ("models new x --type lm --provider openai", "Did you mean `llm`?"),
+        ("models defaults --set chat", "`--set` takes SLOT=MODEL"),
+        ("models defaults chat=x", "no place for `chat=x`"),
+        ("credentials register lab --model whisper-1", "takes NAME=TYPE"),
+        ("credentials new openai", "needs --name"),
+        ("transform", "needs NAME"),
+        ("transformations new", "needs NAME"),
+        ("credentials status x", "no place for `x`"),
+    ],
+)
+def test_what_does_not_fit_is_named(line: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(line)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"credentials new openai --name lab {KEY}",
+        "credentials new openai --name lab hunter2",
+        f"credentials new openai --name lab --api-key {KEY}",
+        f"credentials new openai --name lab --key={KEY}",
+        f"credentials edit lab --new-key {KEY}",
+        f"models new x --type llm --provider openai --token {KEY}",
+    ],
+)
+def test_a_key_on_the_line_is_refused_and_never_repeated(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_known", set())
+    with pytest.raises(InputError) as caught:
+        parse(line)
+    said = str(caught.value)
+    assert "it was not used" in said
+    assert "LABEXT_NB_<PROVIDER>_KEY" in said
+    assert "%nb connect" not in said
+    assert "hunter2" not in said
+    assert KEY not in said
+
+
+@pytest.mark.parametrize("name", ["lab", "openai-lab-2026-main", "Our server, 2nd floor", "x" * 40])
+def test_names_are_no_keys(name: str) -> None:
+    secrets.refuse_name(name, "nb", "credentials")
+
+
+@pytest.mark.parametrize("name", [KEY, "gsk0pQ4f9b2c7d8e1a6035ABCDEF", "0123456789abcdef01234567"])
+def test_keys_are_no_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_known", set())
+    with pytest.raises(InputError) as caught:
+        secrets.refuse_name(name, "nb", "credentials")
+    assert name not in str(caught.value)
+
+
+def unseen(answer: str, asked: list[str]) -> Any:
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return answer
+
+    return ask
+
+
+def nobody(_prompt: str) -> str:
+    raise asking.NobodyError
+
+
+def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.setattr(asking, "unseen", nobody)
+    monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
+    for provider in ("openai_compatible", "openai-compatible"):
+        found = nb_keys.key_for(provider)
+        assert found.value == "a key of ours"
+        assert found.told == ", with the key of LABEXT_NB_OPENAI_COMPATIBLE_KEY"
+        assert "a key" not in repr(found)
+    assert redaction.mask("it is a key of ours") == f"it is {redaction.MASK}"
+
+
+def test_a_key_is_asked_for_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr(asking, "unseen", unseen("typed by hand", asked))
+    assert nb_keys.key_for("openai").value == "typed by hand"
+    assert asked == ["Key of openai: "]
+    assert redaction.mask("typed by hand") == redaction.MASK
+
+
+def test_nobody_to_ask_is_an_error_that_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LABEXT_NB_GROQ_KEY", raising=False)
+    monkeypatch.setattr(asking, "unseen", nobody)
+    with pytest.raises(SetupError) as caught:
+        nb_keys.key_for("groq")
+    assert "Set LABEXT_NB_GROQ_KEY" in caught.value.next_step
+
+
+def test_who_needs_no_key_is_not_asked_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OLLAMA", "OPENAI_COMPATIBLE", "OPENAI"):
+        monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr(asking, "unseen", unseen("", asked))
+    assert nb_keys.key_for("ollama").value is None
+    assert asked == []
+    assert nb_keys.key_for("openai_compatible").value is None
+    assert asked == ["Key of openai_compatible (empty if it takes none): "]
+    for provider in ("openai", "ollama"):
+        with pytest.raises(SetupError, match="No key was given"):
+            nb_keys.key_for(provider, must=True)
