@@ -160,7 +160,7 @@ class TestRetry:
         assert (last.outcome, last.reason) == (Outcome.FAILED, FAILED.reason)
         (output,) = made
         said = words(output.html)
-        assert "✓ Dialogue ✕ Failed in: Speech, turn 12 of 40 ○ Encoding" in said
+        assert "✓ Dialogue ✕ Failed in speech, turn 12 of 40 ○ Encoding" in said
         assert "The model answered &lt;502&gt;." in said
         assert output.buttons == ["Retry"]
         assert "<button" not in output.html, "the saved picture has none"

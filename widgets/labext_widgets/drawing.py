@@ -174,7 +174,9 @@ def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bo
     if known is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
         return []
     names, at = known
-    now = ("●", names[at], BUSY) if outcome is None else ("✕", f"Failed in: {names[at]}", BAD)
+    here = names[at]
+    failed = ("✕", f"Failed in {here[:1].lower()}{here[1:]}", BAD)
+    now = ("●", here, BUSY) if outcome is None else failed
     behind = [("✓", each, GOOD, False) for each in names[:at]]
     return [*behind, (*now, True), *(("○", each, NEUTRAL, False) for each in names[at + 1 :])]
 

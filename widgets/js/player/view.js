@@ -90,7 +90,7 @@ export function player(root, view) {
 
 function speakers(state) {
   const list = element("ul", "labext-speakers", { "aria-label": "Speakers" });
-  state.speakers.slice(0, 12).forEach((name, i) => {
+  state.speakers.forEach((name, i) => {
     list.append(element("li", `labext-speaker labext-voice-${i % 4}`, { dir: "auto" }, name));
   });
   return list;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import html as escaping
 
-from labext.wording import count, listed
+from labext.wording import count
 from labext_widgets.markup import MUTED, clock, colour, div, escape, plain, span
 from labext_widgets.podcasts.episode import Episode, Turn
 
@@ -18,6 +18,9 @@ OPEN = 12
 
 SAVED = 2000
 """Turns at most in the saved picture, and in its plain text."""
+
+MANY = 8
+"""Speakers at most that are named together."""
 
 VOICES = (
     ("brand-color1", "#1976d2"),
@@ -56,12 +59,14 @@ def text(of: Episode) -> str:
     return "\n".join(rows)
 
 
-def facts(of: Episode) -> str:
-    """Return `2:05, host and guest, 14 turns`."""
+def facts(of: Episode, *, speakers: bool = True) -> str:
+    """Return `2:05 · Host · Guest · 14 turns`, or the same without who speaks."""
     known = [] if of.duration is None else [clock(of.duration)]
-    known += [listed(of.speakers, 4)] if of.speakers else []
+    if speakers:
+        known += of.speakers[:MANY]
+        known += ["…"] if len(of.speakers) > MANY else []
     known.append(count(len(of.turns) + of.left_out, "turn") if of.turns else "no transcript")
-    return ", ".join(known)
+    return " · ".join(known)
 
 
 def voices(of: Episode) -> dict[str, int]:

@@ -72,9 +72,9 @@ class Player:
         voices = picture.voices(of)
         return {
             "title": of.title,
-            "facts": picture.facts(of),
+            "facts": picture.facts(of, speakers=False),
             "duration": of.duration,
-            "speakers": of.speakers,
+            "speakers": of.speakers[: picture.MANY],
             "turns": [
                 [each.speaker, voices.get(each.speaker, 0), each.dialogue, each.start, each.end]
                 for each in of.turns
