@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from labext import wording
 from labext.errors import JobFailedError, NotReadyError
-from labext.nb.failures import parted
+from labext.nb.advice import parted
 from labext.nb.records import Record
 
 SILENT = "The service calls it completed, but it has no sound."
@@ -48,9 +48,11 @@ def check_sound(episode: Record) -> None:
 
 def failed(name: str, reason: str) -> JobFailedError:
     """Return the error of an episode that has failed: why, and the next step."""
-    retry = f"Mend the cause, then `%nb episodes retry {quoted(name)}`."
-    what, step = parted(reason.strip() or "the service gives no reason", retry)
-    return JobFailedError(f"{wording.shown(name)} has failed: {what.rstrip('.')}.", step)
+    what, step = parted(reason or "the service gives no reason", "Mend the cause.")
+    return JobFailedError(
+        f"{wording.shown(name)} has failed: {what.rstrip('.')}.",
+        f"{step.rstrip('.')}, then `%nb episodes retry {quoted(name)}`.",
+    )
 
 
 def file_name(episode: Record) -> str:

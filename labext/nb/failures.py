@@ -16,6 +16,8 @@ from labext.errors import (
     SetupError,
     SignInError,
 )
+from labext.nb.advice import advised, listing
+from labext.nb.advice import parted as parted
 from labext.transport import Failure
 
 LAST_WORDS = frozenset({502})
@@ -25,25 +27,6 @@ Nothing is gained by asking again at once, and nothing is left unknown.
 """
 
 _SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key)")
-_NOUNS = (
-    ("session", "sessions"),
-    ("chat", "sessions"),
-    ("note", "notes"),
-    ("source", "sources"),
-    ("notebook", "notebooks"),
-)
-"""What an operation's name may be about, and the list of it."""
-
-_STEP = re.compile(
-    r"(?<=[.!?…] )(?=(?:Add|Ask|Check|Choose|Give|Look|Please|Run|Save|See|Set|Start|Try|Wait)\b)"
-)
-"""Where a service that tells the next step itself begins to."""
-
-
-def parted(words: str, step: str) -> tuple[str, str]:
-    """Return a service's words as what happened and the next step: its own, else `step`."""
-    what, *own = _STEP.split(words.strip(), maxsplit=1)
-    return what.strip(), own[0] if own else step
 
 
 def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
@@ -55,11 +38,11 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
             case 401:
                 return _unknown(failure, has_password=has_password)
             case 400:
-                return InputError(_said(failure, asked), "Change what it objects to.")
+                return InputError(*_advised(failure, asked, "Change what it objects to."))
             case 404:
-                return NotFoundError(_said(failure, "Not found"), _see(failure))
+                return NotFoundError(*_advised(failure, "Not found", _see(failure)))
             case 409:
-                return ConflictError(_said(failure, asked), "Choose another name.")
+                return ConflictError(*_advised(failure, asked, "Choose another name."))
             case 413:
                 return InputError(
                     _said(failure, "It is larger than the notebook service takes"),
@@ -100,7 +83,7 @@ def _unknown(failure: Failure, *, has_password: bool) -> SignInError:
 
 def _configuration(failure: Failure, asked: str) -> LabextError:
     if not _SETUP.search(failure.words):
-        return InputError(_said(failure, asked), "Change what it objects to.")
+        return InputError(*_advised(failure, asked, "Change what it objects to."))
     return SetupError(
         *_advised(
             failure,
@@ -113,15 +96,12 @@ def _configuration(failure: Failure, asked: str) -> LabextError:
 def _see(failure: Failure) -> str:
     if re.search(r"(?i)\bmodel\b", failure.words):
         return "Check the model's identifier."
-    for noun, plural in _NOUNS:
-        if re.search(rf"\b{noun}\b", failure.op.name):
-            return f"See `%nb {plural}`."
-    return "Check the names, and the service's address."
+    return listing(failure.op.name) or "Check the names, and the service's address."
 
 
 def _advised(failure: Failure, otherwise: str, step: str) -> tuple[str, str]:
-    """Return what a refusal means, and the next step: the service's own, if it tells one."""
-    words, step = parted(failure.words, step)
+    """Return what a refusal means, and the next step."""
+    words, step = advised(failure.words, failure.op.name, step)
     return _said(replace(failure, words=words), otherwise), step
 
 

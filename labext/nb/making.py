@@ -34,6 +34,8 @@ _ENDS = {
     "Failed": Outcome.FAILED,
     "Stopped": Outcome.STOPPED,
 }
+_DELETED = "It was deleted."
+_OVER = "The service knows its job no longer: the episode was deleted, or is made by another job."
 _UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
 """What is counted in a stage, where it is known."""
 
@@ -78,7 +80,7 @@ class Making:
                 self._last,
                 phase="Deleted",
                 stage="",
-                reason="It was deleted.",
+                reason=_OVER if self._is_job else _DELETED,
                 outcome=Outcome.STOPPED,
             )
         except FAILURES as error:
@@ -187,23 +189,22 @@ def job_id(given: str) -> str | None:
 
 
 def _stage(told: Record) -> str:
-    """Return where it is: `3 of 4: speech, turn 12 of 40`; in the service's words if it has any."""
-    words, at = str(told["stage"] or ""), told["progress"]
+    """Return where it is: `3 of 4: speech, turn 12 of 40`, or what words the service has for it."""
+    at = told["progress"]
     if at is None:
-        return words
+        return str(told["stage"] or "")
     stages, stage = at["stages"], at["stage"]
     place = f"{stages.index(stage) + 1} of {len(stages)}: " if stage in stages else ""
-    if re.search(r"\d", words):
-        return words if words.startswith(place.rstrip(" :") or words) else f"{place}{words}"
-    return f"{place}{words or stage}{_counted(at)}"
+    return f"{place}{stage}{_counted(at)}"
 
 
 def _counted(at: Record) -> str:
+    """Return how much of a stage is done, if that makes sense and is not all or nothing."""
     done, total = at["done"], at["total"]
-    if done is None or not total or done > total:
+    if done is None or total is None or total < 2 or done > total:
         return ""
     unit = f"{_UNITS[at['stage']]} " if at["stage"] in _UNITS else ""
-    return f", {unit}{done} of {total}"
+    return f", {unit}{done:,} of {total:,}"
 
 
 def _late(seen: Progress, timeout: float) -> NotReadyError:

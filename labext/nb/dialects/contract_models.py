@@ -153,8 +153,8 @@ class ModelCalls:
             told = records.mapping(answer, "the provider's models")
             return [made(SYNCED, {"provider": provider, **told})]
         answer = yield Request(SYNC, patient=True)
-        told = records.mapping(answer, "the providers' models").get("results")
-        results = records.mapping(told, "the providers' models")
+        every = records.mapping(answer, "the providers' models")
+        results = records.mapping(every.get("results"), "the providers' models")
         return [
             made(SYNCED, {**records.mapping(each, "a provider's models"), "provider": name})
             for name, each in results.items()
