@@ -64,12 +64,11 @@ def check_free(call: Call, kind: KindName, name: str) -> None:
         )
 
 
-def row(kind: KindName, record: Record) -> pd.DataFrame:
-    """Return one profile as a frame, without the fields that are empty."""
-    from labext.nb import podcastviews
+def row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
+    """Return all that is known of one profile, in a row."""
+    from labext_magics import nb_profile_rows
 
-    made = podcastviews.episode_profiles if kind == "episode" else podcastviews.speaker_profiles
-    return made([record])
+    return nb_profile_rows.one(call.nb, kind, record)
 
 
 KIND = Parameter("kind", kinds.choice(*BOTH), "profiles of this kind alone")

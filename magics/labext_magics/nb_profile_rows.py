@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -23,6 +23,16 @@ _COLUMNS = (
     Column("models", "text"),
     Column("id", "text"),
 )
+_MORE = (
+    Column("briefing", "text"),
+    Column("language", "text"),
+    Column("max_tokens", "integer"),
+    Column("backstory", "text"),
+    Column("personality", "text"),
+    Column("created_at", "time"),
+    Column("updated_at", "time"),
+)
+"""What is told of one profile besides."""
 
 
 class ProfileRows(Rows):
@@ -32,21 +42,48 @@ class ProfileRows(Rows):
     _always = ("kind", "name")
 
     def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
-        return ("kind", "name", "speakers", "segments", "models", "description"), ("id",)
+        return ("kind", "name", "speakers", "segments", "models", "description"), (
+            "id",
+            "created_at",
+            "updated_at",
+        )
 
 
 def told(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
     """Return a row a profile; what is empty in `models` is the default slot's."""
     speakers = list(nb.speaker_profiles.iter())
     episodes = [] if kind == "speaker" else list(nb.episode_profiles.iter())
-    chosen = any(_models(each) for each in (*episodes, *speakers))
-    names = {
-        each["id"]: str(each["name"]) for each in (*speakers, *(nb.models.iter() if chosen else ()))
-    }
+    names = _names(nb, [*episodes, *speakers], speakers)
     rows = [_row("episode", each, names) for each in episodes]
     if kind != "episode":
         rows += [_row("speaker", each, names) for each in speakers]
     return ProfileRows(frame(rows, _COLUMNS))
+
+
+def one(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
+    """Return all that is known of one profile, in a row."""
+    names = _names(nb, [record], nb.speaker_profiles.iter() if kind == "episode" else ())
+    more = {column.name: record.get(column.name) for column in _MORE}
+    more["briefing"] = record.get("default_briefing")
+    for field in ("backstory", "personality"):
+        more[field] = _each(record.get("speakers") or (), field)
+    return ProfileRows(frame([_row(kind, record, names) | more], [*_COLUMNS, *_MORE]))
+
+
+def _names(
+    nb: NotebookClient, profiles: Iterable[Record], speakers: Iterable[Record]
+) -> dict[str, str]:
+    """Return what the models and speaker profiles that profiles name are called."""
+    models = nb.models.iter() if any(map(_models, profiles)) else ()
+    return {str(each["id"]): str(each["name"]) for each in (*speakers, *models)}
+
+
+def _each(speakers: Sequence[Record], field: str) -> str:
+    """Return what the speakers of a profile have in a field; of several with their names."""
+    said = [(each.get("name"), each[field]) for each in speakers if each.get(field)]
+    if len(speakers) == 1:
+        return "".join(text for _, text in said)
+    return "; ".join(f"{name}: {text}" for name, text in said)
 
 
 def _row(kind: str, record: Record, names: Mapping[str, str]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def new(
     else:
         record = group.create(name, **_sent(fields))
         output.say(f"The {of} profile {name} is new.")
-    return nb_profile_kinds.row(of, record)
+    return nb_profile_kinds.row(call, of, record)
 
 
 def edit(
@@ -94,7 +94,7 @@ def edit(
         )
     changed = nb_profile_kinds.group(call, of).update(record["id"], **_sent(fields))
     output.say(f"The {of} profile {changed['name']} is changed.")
-    return nb_profile_kinds.row(of, changed)
+    return nb_profile_kinds.row(call, of, changed)
 
 
 def _kind(call: Call, kind: KindName | None, given: Mapping[str, Any]) -> KindName:

@@ -23,7 +23,7 @@ def list_(call: Call, *, kind: KindName | None) -> pd.DataFrame:
 
 def show(call: Call, *, profile: str, kind: KindName | None) -> pd.DataFrame:
     """Return what is known of one profile, a value a row."""
-    return nb_profile_kinds.row(*nb_profile_kinds.found(call, profile, kind))
+    return nb_profile_kinds.row(call, *nb_profile_kinds.found(call, profile, kind))
 
 
 def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | None) -> pd.DataFrame:
@@ -36,7 +36,7 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
     if name is not None:
         copy = group.update(copy["id"], name=name)
     output.say(f"The {of} profile {copy['name']} is a copy of {record['name']}.")
-    return nb_profile_kinds.row(of, copy)
+    return nb_profile_kinds.row(call, of, copy)
 
 
 def delete(
