@@ -85,28 +85,30 @@ an AI note without a title   gets one when it is made, of at most 80 characters;
                              the title away leaves it without
 searching notes              found by their words with the answer that made or changed them; vectors
                              are made by the first search that needs them
-profiles                     at `/episode-profiles` and `/speaker-profiles`, by name or identifier; a
-                             name is its own among its kind (else 400) and has no `/`; a copy is
-                             called `… - Copy`; null takes a model, a language, a bound on tokens away;
-                             a speaker profile that an episode profile names is not deleted (400)
-who speaks in an episode     the speakers of all profiles that are named, or of the episode profile's:
-                             one to four, no two of one name; without a `voice_id` each gets a voice
-                             that no other has
-ordering an episode          all that can be known is refused before the job: 404, 400, or 422 where a
-                             model is missing; the episode is there from then on, `new`; two orders of
-                             one name are two episodes; without a name it gets a number
-what an episode is about     the texts of the sources that are read, and the notes, as they are when
-                             the job begins; of more than 2,000,000 characters the beginnings
+profiles                     at `/episode-profiles` and `/speaker-profiles`, by name or identifier;
+                             a name is its own among its kind (else 400) and has no `/`; a copy is
+                             called `… - Copy`; null takes a model, a language or a bound on tokens
+                             away; a speaker profile that an episode profile names is not deleted
+                             (400)
+who speaks in an episode     the speakers of all profiles that are named, or else of the episode
+                             profile's: one to four, no two of one name; without a `voice_id` each
+                             gets a voice that no other has
+ordering an episode          all that can be known is refused before the job: 404, 400, or 422
+                             where a model is missing; the episode is there from then on, `new`;
+                             two orders of one name are two episodes; without a name it gets a
+                             number
+what an episode is about     the texts of the sources that are read, and the notes, as they are
+                             when the job begins; of more than 2,000,000 characters the beginnings
 a podcast job's states       as a source's; while it runs `stage` says in words and `progress` in
-                             numbers how far it is; `completed` has its sound at `episodes/<id>.mp3`,
-                             `failed` its reason, no outline, no transcript and no sound
-retrying an episode          the same episode by a new job, by its profiles as they are now (as they
-                             were, where they are gone) and its briefing; the job before is a 404 then;
-                             400 if its notebook is gone
-an episode's audio           `audio/mpeg` with Range, If-Range, ETag and HEAD; until it is completed a
-                             404 that says why
-deleting a notebook's        leaves its episodes, with `notebook_id` null; one that waits for its turn
-material                     fails
+                             numbers how far it is; `completed` has its sound, `episodes/<id>.mp3`,
+                             and `failed` its reason, no sound and no transcript
+retrying an episode          the same episode by a new job, with its briefing, by its profiles as
+                             they are now, or as they were where they are gone; the job before is a
+                             404 then; 400 if its notebook is gone
+an episode's audio           `audio/mpeg` with Range, If-Range, ETag and HEAD; until the episode is
+                             completed a 404 that says why
+episodes of a notebook       stay when it is deleted, with `notebook_id` null; what waits for its
+                             turn then fails
 `/api/config`                `version`, `latestVersion` and `hasUpdate` (never: it asks nobody),
                              `dbStatus` `online` or `offline`
 ===========================  =====================================================================

@@ -1,0 +1,166 @@
+"""Podcasts of a running notebook service, asked by plain requests; a provider that speaks tones."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.sandbox import Sandbox
+from labext.sandbox.nb.administration import Administration, models, opened
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+import openai_server
+
+_spec = importlib.util.spec_from_file_location(
+    "nb_service_kit", Path(__file__).parents[1] / "nb_service" / "conftest.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+service_kit = importlib.util.module_from_spec(_spec)
+sys.modules["nb_service_kit"] = service_kit
+_spec.loader.exec_module(service_kit)
+
+in_process = service_kit.in_process
+
+TEXT = (
+    "The araBAD promoter of plasmid pBAD30 is activated by the AraC protein in the presence of "
+    "L-arabinose. Glucose lowers the level of cyclic AMP in the cell, so that CAP no longer binds "
+    "upstream of the promoter. This catabolite repression keeps leaky expression low. Cells of "
+    "strain DH10B were grown at 37 degrees and induced with 0.2 % arabinose for four hours."
+)
+ENDED = ("completed", "failed")
+
+
+class Podcasts:
+    """Episodes and profiles of a service; every answer is held to the service's description."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self.api = service_kit.Kit.api(box)
+        self.folder = box.data_dir / "nb"
+
+    def told(self, method: str, path: str, body: Any = None) -> Any:
+        return self.api.told(method, path, json=body)
+
+    def refused(self, status: int, method: str, path: str, body: Any = None) -> str:
+        """The sentence of a refusal."""
+        return service_kit.sentence(self.api.ask(method, path, json=body), status)
+
+    def notebook(self, text: str = TEXT) -> str:
+        """A notebook with a note."""
+        made = self.api.notebook()
+        self.api.note(text, notebook_id=made)
+        return made
+
+    def speakers(self, *names: str, model: str | None = None, voice: str | None = None) -> str:
+        """The identifier of a new speaker profile."""
+        people = [{"name": name, "voice_id": voice} for name in names]
+        body = {"name": service_kit.new_name(), "speakers": people, "voice_model": model}
+        return self.told("POST", "speaker-profiles", body)["id"]
+
+    def profile(self, **more: Any) -> str:
+        """The identifier of a new episode profile, of one segment."""
+        body = {"name": service_kit.new_name(), "num_segments": 1} | more
+        return self.told("POST", "episode-profiles", body)["id"]
+
+    def order(self, notebook: str, profile: str, *speakers: str, **more: Any) -> dict[str, Any]:
+        """What is answered to an order."""
+        body = {"notebook_id": notebook, "episode_profile_id": profile, **more}
+        return self.told("POST", "podcasts/generate", body | {"speaker_profile_ids": [*speakers]})
+
+    def job(self, identifier: str) -> dict[str, Any]:
+        return self.told("GET", f"podcasts/jobs/{identifier}")
+
+    def episode(self, identifier: str) -> dict[str, Any]:
+        return self.told("GET", f"podcasts/episodes/{identifier}")
+
+    def until(self, job: str, *wanted: str, seconds: float = 60) -> dict[str, Any]:
+        """A job, once its status is one of these; by default once it has ended."""
+        deadline = time.monotonic() + seconds
+        while (found := self.job(job))["status"] not in (wanted or ENDED):
+            assert time.monotonic() < deadline, f"not in time: {found}"
+            time.sleep(0.03)
+        return found
+
+    def made(self, *order: str, **more: Any) -> dict[str, Any]:
+        """An episode that is completed."""
+        ordered = self.order(*order, **more)
+        job = self.until(ordered["job_id"])
+        assert job["status"] == "completed", job
+        return self.episode(ordered["episode_id"])
+
+    def files(self) -> set[str]:
+        """The sounds that are kept, and what tasks work in."""
+        return {f.name for name in ("episodes", "work") for f in (self.folder / name).iterdir()}
+
+
+class Kit:
+    """The helpers of this folder, which tests get as a fixture."""
+
+    TEXT = TEXT
+    name = staticmethod(service_kit.new_name)
+    says = staticmethod(openai_server.says)
+
+
+@pytest.fixture(scope="session")
+def kit() -> type[Kit]:
+    return Kit
+
+
+@pytest.fixture(scope="session")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A running sandbox with the notebook service alone."""
+    folder = tmp_path_factory.mktemp("nb") / "data"
+    sandbox = Sandbox(folder, rate="off", workers=2, services=[service_kit.SERVICE])
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+@pytest.fixture(scope="session")
+def podcasts(box: Sandbox) -> Iterator[Podcasts]:
+    found = Podcasts(box)
+    yield found
+    found.api.session.close()
+
+
+@pytest.fixture(scope="session")
+def admin(box: Sandbox) -> Iterator[Administration]:
+    with opened(box.data_dir) as found:
+        yield found
+
+
+@pytest.fixture
+def provider() -> Iterator[openai_server.OpenAI]:
+    with openai_server.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def tones(admin: Administration, provider: openai_server.OpenAI) -> Iterator[str]:
+    """A model of the provider that speaks; its identifier."""
+    made = models.add_model(admin, "tts-1", "tts", provider.base_url, None)["id"]
+    yield made
+    models.remove_model(admin, made, yes=True)
+
+
+@pytest.fixture
+def empty_slot(admin: Administration) -> Any:
+    """Take the model of a slot away for a while."""
+
+    @contextmanager
+    def without(slot: str) -> Iterator[None]:
+        (before,) = (m["id"] for m in models.models(admin) if slot in m["default_for"])
+        models.set_default(admin, slot, None)
+        try:
+            yield
+        finally:
+            models.set_default(admin, slot, before)
+
+    return without
