@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from labext.nb import records
 from labext.nb.records import Record
 from labext.rowviews import Rows
+from labext.views import words
 
 _TIMES = ("created_at", "updated_at")
 
@@ -19,6 +21,10 @@ class EpisodeRows(Rows):
     _none = "There are no episodes."
     _always = ("id", "name", "job_status")
     _whole = ("error_message",)
+    _told: ClassVar[Mapping[str, Callable[[Any], str]]] = {
+        "episode_profile": lambda profile: _called([profile]),
+        "speaker_profiles": lambda profiles: _called(profiles),
+    }
 
     def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
         return ("name", "job_status", "stage", "error_message", "duration", "created_at"), (
@@ -62,6 +68,13 @@ class SpeakerProfileRows(Rows):
 
     def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
         return ("name", "description", "speakers", "voice_model"), ("id", *_TIMES)
+
+
+def _called(profiles: Any) -> str:
+    """Return what the profiles of an episode are called; the whole of them fills a screen."""
+    if not isinstance(profiles, Sequence) or not all(isinstance(p, Mapping) for p in profiles):
+        return words(profiles)
+    return ", ".join(words(each.get("name") or each.get("id")) for each in profiles)
 
 
 def episodes(found: Iterable[Record]) -> pd.DataFrame:
