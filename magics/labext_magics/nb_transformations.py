@@ -107,19 +107,21 @@ def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) 
         output.say(f"The transformation {record['name']} is deleted.")
 
 
-def prompt(call: Call, *, text: str | None) -> Written:
-    """Return the text that goes before every prompt; with another one, set it."""
+def prompt(call: Call, *, text: str | None, clear: bool) -> Written | None:
+    """Return the text that goes before every prompt; with another one, or none, set it."""
     from labext_widgets.answers import Written
 
-    before = call.nb.transformations.default_prompt()
     wanted = text
     if (call.body or "").strip():
         wanted = nb_scope.text_of(call, text, "prompt", "%nb transformations prompt")
-    now = before
-    if wanted is not None and wanted != before.strip():
+    if wanted is not None and clear:
+        raise InputError("There is a text, and `--clear` is there too.", "Keep one of the two.")
+    now = call.nb.transformations.default_prompt()
+    wanted = "" if clear else wanted
+    if wanted is not None and wanted != now.strip():
         now = call.nb.transformations.set_default_prompt(wanted)
-        output.say("The default prompt is changed.")
-    return Written(now, "Goes before every prompt")
+        output.say("The default prompt is changed." if wanted else "The default prompt is gone.")
+    return Written(now, "Before every transformation's prompt") if now.strip() else None
 
 
 def _is(there: Record, prompt: str, given: dict[str, Any], apply_default: bool) -> bool:
@@ -200,7 +202,11 @@ COMMANDS = (
         "transformations prompt",
         "Show or set the text that goes before every transformation's prompt.",
         prompt,
-        options=[Parameter("set", kinds.text(), "the new text", dest="text"), OUT],
+        options=[
+            Parameter("set", kinds.text(), "the new text", dest="text"),
+            Parameter("clear", None, "let nothing go before them"),
+            OUT,
+        ],
         body="the new text.",
     ),
 )
