@@ -172,7 +172,7 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     until(lambda: at() == "0:00", "not before the beginning")
     for key, state in (("Space", "Pause"), ("k", "Play")):
         keys.press(key)
-        until(lambda state=state: play.get_attribute("aria-label") == state, state)  # type: ignore[misc]
+        until(lambda state=state: play.get_attribute("aria-label") == state, state)
     keys.press("End")
     until(lambda: at() == "0:36", "the end")
     keys.press("Tab")
@@ -215,7 +215,7 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
     assert "data:audio" not in kept(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    nb.says("The sound is played while the kernel runs")
+    nb.says("The sound needs the kernel")
     nb.gone(nb.output().locator(".labext-live"))
     nb.shot("podcast-kernel-gone", nb.output())
 

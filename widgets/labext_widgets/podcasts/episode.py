@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,10 @@ MOST = 10_000
 
 LONG = 20_000
 """Characters at most of what is said in one turn."""
+
+
+FAR = 1e7
+"""Seconds, four months of sound: what lies beyond is no time."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def episode(record: Mapping[str, Any]) -> Episode:
     if isinstance(told, Mapping):
         told = told.get("transcript")
     listed = told if isinstance(told, (list, tuple)) else ()
-    rows = [each for each in listed if isinstance(each, Mapping)]
+    rows = [each for each in listed if isinstance(each, Mapping) and each.get("dialogue")]
     turns = tuple(map(_turn, rows[:MOST]))
     ends = [each.end for each in turns if each.end is not None]
     duration = _seconds(record.get("duration"))
@@ -74,10 +77,10 @@ def _turn(row: Mapping[str, Any]) -> Turn:
     if start is not None and end is not None and end < start:
         end = start
     speaker = plain(row.get("speaker") or "", 80)
-    return Turn(speaker, tidy(row.get("dialogue") or "", LONG), start, end)
+    return Turn(speaker, tidy(row["dialogue"], LONG), start, end)
 
 
 def _seconds(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value < FAR else None

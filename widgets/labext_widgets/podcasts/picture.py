@@ -30,7 +30,10 @@ VOICES = (
 )
 """A colour a speaker, for the line beside what is said; the name stands there too."""
 
-SILENT = "The sound is played while the kernel runs; with `--embed` it stays in the notebook."
+SILENT = (
+    "The sound needs the kernel: run this cell again, or play with --embed, "
+    "which keeps the sound in the notebook."
+)
 _BOX = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
 
 
@@ -101,8 +104,8 @@ def _row(turn: Turn, tint: int) -> str:
     head = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
         head += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
-    said = div(escaping.escape(turn.dialogue), "white-space:pre-line")
-    return div(div(head) + said, f"margin:6px 0;padding:0 0 0 10px;{edge}", 'dir="auto"')
+    said = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
+    return div(div(head) + said, f"margin:6px 0;padding:0 0 0 10px;{edge}")
 
 
 def _line(turn: Turn) -> str:

@@ -10,16 +10,17 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from labext.errors import LabextError
+from labext.errors import InputError, LabextError
 from labext.redaction import logger
 from labext_widgets.displays import show
+from labext_widgets.drawing import amount
 from labext_widgets.front import FrontEnd, front_end
 from labext_widgets.markup import UNTYPESET
 from labext_widgets.podcasts import picture
 from labext_widgets.podcasts.episode import Episode, episode
 
-LARGE = 256 * 1024 * 1024
-"""Bytes of sound at most that are sent to a page or kept in a notebook: days of speech."""
+LARGE = 64_000_000
+"""Bytes of sound at most that are sent to a page or kept in a notebook: hours of speech."""
 
 Sound = Callable[[], bytes]
 _log = logger("labext.widgets")
@@ -36,7 +37,8 @@ def player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False) -> N
             played without a kernel then, and on an exported page.
 
     Raises:
-        LabextError: with `embed`, what `sound` raises.
+        InputError: with `embed`, the sound is too large.
+        LabextError: with `embed`, whatever `sound` raises.
     """
     of = episode(record)
     front = front_end()
@@ -44,6 +46,11 @@ def player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False) -> N
         print(picture.text(of))
         return
     kept = sound() if embed else None
+    if kept is not None and len(kept) > LARGE:
+        raise InputError(
+            f"The sound of {of.title} has {amount(len(kept), None)}, too much for a notebook.",
+            "Play it without --embed, or download it.",
+        )
     html, text = picture.html(of, kept, "" if embed else picture.SILENT), picture.text(of)
     if front is FrontEnd.EXECUTED:
         show(f'<div class="labext {UNTYPESET}">{html}</div>', text)
