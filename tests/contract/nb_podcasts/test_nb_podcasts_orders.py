@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.podcasts import cast
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts import cast, generating
+from labext.sandbox.nb.podcasts.bodies import Order
 from labext.sandbox.nb.speech import engine
+from labext.sandbox.nb.store import Default, Model, Note, Notebook
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_a_slot_without_a_model(refused, notebook, empty_slot):
 
 def test_a_voice_that_is_not_there(podcasts, refused, notebook):
     speakers = podcasts.speakers("Ada", model="model:espeak-ng", voice="nobody's")
-    assert "nobody's" in refused(400, notebook, "lecture", speakers)
+    assert "nobody's" in refused(422, notebook, "lecture", speakers)
 
 
 def test_a_language_that_the_built_in_model_can_not_write(podcasts, refused, notebook):
@@ -71,19 +72,23 @@ def test_a_language_that_the_built_in_model_can_not_write(podcasts, refused, not
     assert "French" in refused(422, notebook, profile)
 
 
-def test_more_speakers_than_voices(monkeypatch):
-    monkeypatch.setattr(engine, "voices", lambda _site, model: model.voices)
-    two = SimpleNamespace(id="model:two", name="two", voices=["rms", "slt"])
-    any_name = SimpleNamespace(id="model:any", name="any", voices=[])
-    people = {"Ada": (two, None), "Ben": (two, None), "Cleo": (any_name, "x")}
-    cast.check_voices(None, people)
-    with pytest.raises(HTTPException, match="3 speakers.* two has 2"):
-        cast.check_voices(None, people | {"Dora": (two, "slt")})
+def test_more_speakers_than_voices(in_process, monkeypatch):
+    monkeypatch.setattr(engine, "voices", lambda _site, _model: ["rms", "slt"])
+    site = in_process()
+    with site.database.write() as session:
+        session.merge(Model(id="model:two", name="two", kind="tts", provider=registry.BUILT_IN))
+        session.merge(Default(slot="text_to_speech", model_id="model:two"))
+        session.add(Notebook(id="notebook:one", name="One"))
+        session.flush()
+        session.add(Note(id="note:one", notebook_id="notebook:one", content="A note.", kind="ai"))
+    order = {"notebook_id": "notebook:one", "episode_profile_id": "interview"}
+    generating.generate(site, Order(**order))
+    with pytest.raises(HTTPException, match="two has no voice left") as refusal:
+        generating.generate(site, Order(**order, speaker_profile_ids=["host", "guest", "expert"]))
+    assert refusal.value.status_code == 422
 
 
 def test_nothing_that_speaks_is_installed(in_process):
-    from labext.sandbox.nb.store import Model
-
     with in_process().database.write() as session:
         for model in session.query(Model).filter(Model.kind == "tts"):
             session.delete(model)

@@ -15,7 +15,6 @@ from labext.sandbox.nb.podcasts.profile_bodies import MOST_SPEAKERS
 from labext.sandbox.nb.podcasts.script import Speaker
 from labext.sandbox.nb.podcasts.speaker_profiles import check_names
 from labext.sandbox.nb.store import Model
-from labext.sandbox.service import Site
 
 Voices = Mapping[str, tuple[Model, str | None]]
 """By the speaker's name: the model, and the voice; None: one that no other speaker has."""
@@ -54,33 +53,6 @@ def voices(session: Session, profiles: Sequence[Mapping[str, Any]]) -> Voices:
     return found
 
 
-def check_voices(site: Site, cast: Voices) -> None:
-    """See that every model has the voices that are wanted of it, and enough of them.
-
-    Raises:
-        HTTPException: 400, it has not; 422, what it needs is not installed.
-    """
-    from labext.sandbox.nb.speech import engine
-
-    models = {model.id: model for model, _voice in cast.values()}
-    for model in models.values():
-        known = engine.voices(site, model)
-        if not known:  # it takes any name
-            continue
-        wanted = [voice for each, voice in cast.values() if each.id == model.id]
-        for voice in wanted:
-            if voice is not None and voice not in known:
-                raise faults.invalid(
-                    f"The model {model.name} has no voice {voice}; it has {_listed(known)}. Change "
-                    "the speaker profile."
-                )
-        if len(wanted) > len(known):
-            raise faults.invalid(
-                f"{len(wanted)} speakers need a voice each, and the model {model.name} has "
-                f"{len(known)}. Name fewer speakers, or give some of them another voice model."
-            )
-
-
 def _model(session: Session, wanted: str | None) -> Model:
     if wanted is None and registry.default(session, "text_to_speech") is None:
         speaks = select(Model.id).where(Model.kind == registry.TTS).limit(1)
@@ -90,7 +62,3 @@ def _model(session: Session, wanted: str | None) -> Model:
                 "restart the sandbox; or add a model of type tts."
             )
     return registry.chosen(session, "text_to_speech", wanted)
-
-
-def _listed(known: Sequence[str], most: int = 10) -> str:
-    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if known[most:] else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.nb.podcasts import material, results
-from labext.sandbox.nb.podcasts.records import DIALOGUE, ENCODING, OUTLINE, SPEECH
+from labext.sandbox.nb.podcasts.records import DIALOGUE, OUTLINE
 from labext.sandbox.nb.podcasts.script import Material, Speaker
 from labext.sandbox.nb.podcasts.store import Episode
 from labext.sandbox.nb.processes import opened
@@ -105,9 +105,7 @@ def _make(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
-    stages.count(SPEECH, 0, len(turns))
     sound = results.sound(work)
-    spoken = recording.record(site, turns, plan.voices, sound, partial(stages.count, SPEECH))
-    stages.count(ENCODING, 1, 1)
+    spoken = recording.record(site, turns, plan.voices, sound, stages.count, language=plan.language)
     results.write(work, segments, spoken)
     return {"turns": len(spoken)}

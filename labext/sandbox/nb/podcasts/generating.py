@@ -143,10 +143,12 @@ def _check(
     speakers: Sequence[Mapping[str, Any]],
 ) -> None:
     """See that an episode can be made, as far as that can be known."""
+    from labext.sandbox.nb.speech import casting  # and with it requests, which takes its time
+
     with site.database.read() as session:
         material.check(session, notebook_id)
         cast.speakers(speakers)
         for model in (profile["outline_llm"], profile["transcript_llm"]):
             writing.check(registry.chosen(session, "podcast", model), profile["language"])
         voices = cast.voices(session, speakers)
-    cast.check_voices(site, voices)
+    casting.cast(site, voices, profile["language"])
