@@ -31,7 +31,7 @@ _FINDS = re.compile(
     r"lower|significant\w*|therefore|because|reveal\w*|demonstrat\w+|confirm\w*|suggest\w*|"
     r"so that|lead(?:s)? to|depend\w*|need\w*|require\w*|important|cause\w*|prevent\w*)\b"
 )
-_ABOUT_ITSELF = re.compile(
+ABOUT_ITSELF = re.compile(
     r"(?i)\b(?:this (?:paper|primer|text|page|article|document|protocol|chapter|section)|"
     r"the (?:table|figure|following)|copyright|all rights reserved|click|cookies?|written for|"
     r"see (?:fig|tab|also|the)|notes? of)\b"
@@ -47,6 +47,7 @@ _SHORT, _VERY_SHORT = 0.7, 0.4
 
 _FEWEST_TERMS = 4
 _USUAL_TERMS = 9
+_LONGEST_HEADING = 12
 _LONGEST = 45
 """Words of a sentence that is still taken in at once."""
 
@@ -80,12 +81,15 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def telling(found: Sequence[Statement], most: int) -> list[Statement]:
+def telling(
+    found: Sequence[Statement], most: int, about: frozenset[str] = frozenset()
+) -> list[Statement]:
     """Those that say most and are understood by themselves, at most so many, in their order.
 
     Frequent words carry what a text is about; each that has been said counts half for the next one
     (after SumBasic: Nenkova and Vanderwende, 2005). Sentences that state what is so or why are
-    worth more, those about the text itself less.
+    worth more, those about the text itself less; and twice as much those that have a word of which
+    the stem is in `about`.
     """
     terms = {each: frozenset(words.terms(each.text)) for each in found}
     counts = Counter(term for each in terms.values() for term in each)
@@ -93,7 +97,13 @@ def telling(found: Sequence[Statement], most: int) -> list[Statement]:
     rest = [each for each in candidates(found) if terms[each]]
     chosen: list[Statement] = []
     while rest and len(chosen) < most:
-        best = max(rest, key=lambda each: (_worth(each, terms[each], weights), -each.place))
+        best = max(
+            rest,
+            key=lambda each: (
+                _worth(each, terms[each], weights) * (2 if about & terms[each] else 1),
+                -each.place,
+            ),
+        )
         chosen.append(best)
         rest.remove(best)
         for term in terms[best]:
@@ -114,7 +124,7 @@ def _worth(each: Statement, terms: frozenset[str], weights: dict[str, float]) ->
     worth = sum(weights[term] for term in terms) / max(len(terms), _USUAL_TERMS)
     worth *= 1.25 if _FINDS.search(each.text) else 1.0
     worth *= 0.5 if POINTS_BACK.match(each.text) else 1.0
-    worth *= 0.4 if _ABOUT_ITSELF.search(each.text) else 1.0
+    worth *= 0.4 if ABOUT_ITSELF.search(each.text) else 1.0
     worth *= 0.5 if each.text.endswith("?") else 1.0
     return worth * (0.6 if len(each.text.split()) > _LONGEST else 1.0)
 
@@ -136,9 +146,10 @@ def _pieces(block: str) -> Iterator[tuple[str, str]]:
 
 def _unended(piece: str) -> str:
     """What a line without a full stop is: a long one is a sentence that lacks it."""
-    if sum(letter.isdigit() for letter in piece) * 4 > len(piece):
+    parts = piece.split()
+    if sum(part[0].isdigit() for part in parts) > 1:
         return ROW
-    return ITEM if len(piece.split()) > 12 else HEADING
+    return ITEM if len(parts) > _LONGEST_HEADING else HEADING
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -110,6 +110,11 @@ def asks(prompt: str) -> Asks:
     return _asks(wanted, without)
 
 
+def topics(prompt: str) -> frozenset[str]:
+    """Stems of the words of a prompt that say what about, and not how."""
+    return frozenset(term for term in words.terms(prompt) if not term.isdigit()) - _INSTRUCTING
+
+
 def _asks(prompt: str, without: Asks | None) -> Asks:
     concepts = [each for each in CONCEPTS if re.search(rf"(?i)\b(?:{each.called})", prompt)]
     named = {
@@ -118,12 +123,11 @@ def _asks(prompt: str, without: Asks | None) -> Asks:
         for found in re.finditer(rf"(?i)\b(?:{each.called})\w*", prompt)
         for term in words.terms(found.group())
     }
-    topics = {term for term in words.terms(prompt) if not term.isdigit()}
     return Asks(
         _count(prompt),
         next((shape for shape, says in _SHAPES if re.search(f"(?i){says}", prompt)), None),
         _EVERY.search(prompt) is not None,
-        frozenset(topics - _INSTRUCTING - named),
+        topics(prompt) - named,
         concepts,
         without,
     )
