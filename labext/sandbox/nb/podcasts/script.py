@@ -42,10 +42,11 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a speaker, by name, says at once."""
+    """What a speaker, by name, says at once; `opens` where a segment begins with it."""
 
     speaker: str
     dialogue: str
+    opens: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,114 @@
+"""espeak-ng, as a library of its own that is loaded when somebody is to speak.
+
+It is under the GPL (version 3), and so is the package that has it, espeakng_loader: it comes with
+the extra `speech` alone. Nothing of it is loaded but in the process of a task. It has one voice at
+a time, in global variables.
+
+Source of the calls and numbers: espeak-ng's `speak_lib.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.speech.engine import need
+from labext.sandbox.nb.speech.samples import Sound
+
+AT_ONCE = 1
+
+PACKAGE = "espeakng_loader"
+
+_ENGLISH = (
+    "en-us+f2",
+    "en-us+m3",
+    "en-gb+Annie",
+    "en-gb+m8",
+    "en-gb-scotland+f4",
+    "en-gb-scotland+rob",
+    "en-us+linda",
+    "en-gb+david",
+)
+"""Women and men in turn, so that the first are told apart best: by pitch, timbre and accent."""
+
+_VARIANTS = ("f2", "m3", "Annie", "m8")
+"""Those of the other languages."""
+
+_PITCHES = {"f2": 48, "m3": 58, "Annie": 52, "m8": 42, "f4": 38, "rob": 62, "linda": 58}
+"""From 0 to 100, where 50 is as the variant has it: they are moved away from each other."""
+
+_RATE, _PITCH = 1, 3
+"""Parameters of the library."""
+
+_WORDS_A_MINUTE = 165
+_SYNCHRONOUS = 2
+_NO_EXIT = 1 << 15
+_UTF8 = 1
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+)
+
+_one_at_a_time = threading.Lock()
+
+
+def voices() -> list[str]:
+    """Its voices: a language and a variant each, English first; the library is not loaded."""
+    need(PACKAGE)
+    import espeakng_loader  # type: ignore[import-untyped]
+
+    folder = Path(espeakng_loader.get_data_path()) / "lang"
+    languages = sorted(path.name.lower() for path in folder.rglob("*") if path.is_file())
+    others = [each for each in languages if each.partition("-")[0] != "en"]
+    return [*_ENGLISH, *(f"{each}+{variant}" for each in others for variant in _VARIANTS)]
+
+
+def say(voice: str, text: str) -> Sound:
+    """A text as a voice says it."""
+    import numpy as np
+
+    with _one_at_a_time:
+        library, rate, heard = _library()
+        if library.espeak_SetVoiceByName(voice.encode("utf-8", "replace")) != 0:
+            raise faults.unconfigured(
+                f"espeak-ng has no voice {voice[:60]}. Choose another for the speaker, or none."
+            )
+        variant = voice.partition("+")[2]
+        library.espeak_SetParameter(_RATE, _WORDS_A_MINUTE, 0)
+        library.espeak_SetParameter(_PITCH, _PITCHES.get(variant, 50), 0)
+        heard.clear()
+        said = text.encode("utf-8", "replace").replace(b"\0", b" ") + b"\0"
+        library.espeak_Synth(said, len(said), 0, 1, 0, _UTF8, None, None)
+        library.espeak_Synchronize()
+        wave = b"".join(heard)
+        heard.clear()
+    samples = np.frombuffer(wave, "<i2").astype(np.float32)
+    return Sound(samples / np.float32(32768), rate)
+
+
+@cache
+def _library() -> tuple[Any, int, list[bytes]]:
+    """The library, its samples a second, and where it puts them as it speaks."""
+    need(PACKAGE)
+    import espeakng_loader
+
+    library: Any = ctypes.CDLL(espeakng_loader.get_library_path())
+    data = str(espeakng_loader.get_data_path()).encode()
+    rate = int(library.espeak_Initialize(_SYNCHRONOUS, 0, data, _NO_EXIT))
+    if rate <= 0:
+        raise faults.unconfigured(
+            "espeak-ng can't be started here. Set the default slot text_to_speech to another model."
+        )
+    heard: list[bytes] = []
+
+    def take(wave: Any, count: int, _events: Any) -> int:
+        if wave and count > 0:
+            heard.append(ctypes.string_at(wave, count * 2))
+        return 0
+
+    library.labext_taking = _CALLBACK(take)  # kept: it must not be collected while it is called
+    library.espeak_SetSynthCallback(library.labext_taking)
+    return library, rate, heard
