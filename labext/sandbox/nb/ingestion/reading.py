@@ -25,7 +25,7 @@ _READERS: Mapping[kinds.Kind, str] = {
     "markdown": "plain",
     "text": "plain",
     "sound": "sound",
-    "video": "video",
+    "video": "sound",
 }
 """The module of each kind, which has `read(file, tell)`: loaded when there is such a file."""
 
@@ -39,6 +39,7 @@ class File:
         name: what it was called.
         media_type, charset: what a web server said of it.
         most: bytes that its text may have.
+        hear: writes down what is said in a file of sound; None is the built-in model.
     """
 
     path: Path
@@ -46,6 +47,7 @@ class File:
     media_type: str | None = None
     charset: str | None = None
     most: int = 64 << 20
+    hear: Callable[[Path, Tell], str] | None = None
 
     def content(self) -> bytes:
         """Its bytes, where they are text.
