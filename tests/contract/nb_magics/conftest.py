@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from traitlets.config import Config
 from labext import examples
 from labext.errors import LabextError
 from labext.sandbox import Sandbox
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
+from openai_server import OpenAI, serving
 
 Run = Callable[[str], Any]
 Refused = Callable[[str], LabextError]
@@ -65,6 +69,14 @@ def run(shell: InteractiveShell) -> Run:
         return done.result
 
     return run_cell
+
+
+@pytest.fixture
+def provider() -> Iterator[OpenAI]:
+    """An OpenAI-compatible server on loopback, which accepts one key."""
+    with serving() as server:
+        server.key = "sk-test-4f9b2c7d8e1a6035"
+        yield server
 
 
 @pytest.fixture
