@@ -84,8 +84,9 @@ class Making:
                 outcome=Outcome.STOPPED,
             )
         except FAILURES as error:
-            self._silence.bear(error, seen=self._last is not None)
-            assert self._last is not None
+            if self._last is None:
+                raise
+            self._silence.bear(error)
             return replace(self._last, reason=self._silence.words)
         self._silence.end()
         return self._last

@@ -291,6 +291,11 @@ def several(answer: Any, what: str) -> list[Mapping[str, Any]]:
     raise ServiceError(f"The notebook service's list of {what} makes no sense.")
 
 
+def words(answer: Any) -> list[str]:
+    """Return the words of a list in an answer; whatever else there is in it is left out."""
+    return [each for each in answer if isinstance(each, str)] if isinstance(answer, list) else []
+
+
 def thing(fields: Fields, answer: Any, what: str) -> Record:
     """Return the record of one thing that has an identifier.
 

@@ -29,19 +29,15 @@ class Silence:
         self._clock = clock
         self._since: float | None = None
 
-    def bear(self, error: LabextError, *, seen: bool) -> None:
-        """Take a look that failed for one that is made again.
-
-        Args:
-            error: by what it failed, one of `FAILURES`.
-            seen: what is watched was seen before.
+    def bear(self, error: LabextError) -> None:
+        """Take a look that failed, by one of `FAILURES`, for one that is made again.
 
         Raises:
-            LabextError: that failure, where nothing was seen before or patience has run out.
+            LabextError: that failure, where patience has run out.
         """
         now = self._clock()
         since = now if self._since is None else self._since
-        if not seen or now - since >= PATIENCE:
+        if now - since >= PATIENCE:
             raise error
         self._since = since
         self.words = f"No answer now, trying again. {error.what}"

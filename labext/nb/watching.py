@@ -112,7 +112,9 @@ class Watched:
         try:
             found = self._asked(going)
         except FAILURES as error:
-            self._silence.bear(error, seen=len(self._rows) == len(self._sources))
+            if len(self._rows) < len(self._sources):
+                raise
+            self._silence.bear(error)
             return
         self._silence.end()
         for row in found:

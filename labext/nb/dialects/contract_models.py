@@ -138,7 +138,7 @@ class ModelCalls:
         return [
             made(PROVIDER, {"provider": name, "available": there, "types": supported.get(name)})
             for there, names in ((True, told.get("available")), (False, told.get("unavailable")))
-            for name in (names if isinstance(names, list) else [])
+            for name in records.words(names)
         ]
 
     def discover(self, provider: str) -> Steps[list[Record]]:
@@ -166,8 +166,8 @@ class ModelCalls:
         assigned = records.mapping(told.get("assigned") or {}, "the default models")
         return {
             "assigned": dict(assigned),
-            "skipped": list(told.get("skipped") or []),
-            "missing": list(told.get("missing") or []),
+            "skipped": records.words(told.get("skipped")),
+            "missing": records.words(told.get("missing")),
         }
 
     def count_models(self, provider: str) -> Steps[Record]:

@@ -66,6 +66,8 @@ class Shelf:
     sources: list[dict[str, Any]] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
     sessions: list[dict[str, Any]] = field(default_factory=list)
+    others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """Things of further kinds, by the path of their list."""
     requests: list[Request] = field(default_factory=list)
     most: int = 1000
     """Rows of a page, whatever was asked for."""
@@ -88,6 +90,10 @@ class Shelf:
                 found = self._of(self.sources, request.params, lambda one: one["notebooks"])
                 start = request.params["offset"]
                 return found[start : start + min(request.params["limit"], self.most)]
+            case "GET", path if path in self.others:
+                wanted = {key: value for key, value in request.params.items() if value}
+                wanted = {key.removeprefix("model_"): value for key, value in wanted.items()}
+                return [each for each in self.others[path] if wanted.items() <= each.items()]
             case "GET", path if path.startswith("/sources/"):
                 return self._one(self.sources, request.path["source"])
         raise AssertionError(line(request))
@@ -122,6 +128,10 @@ class Shelf:
 
     def session(self, title: str, notebook: str) -> str:
         return self._put(self.sessions, "chat_session", title=title, notebook_id=notebook)
+
+    def other(self, path: str, name: str, **fields: Any) -> str:
+        """Put a thing into the list at a path."""
+        return self._put(self.others.setdefault(path, []), path.strip("/"), name=name, **fields)
 
     @staticmethod
     def _put(things: list[dict[str, Any]], table: str, **fields: Any) -> str:
