@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from labext.sandbox.nb.processes import opened
 from labext.sandbox.nb.search import passages
 from labext.sandbox.nb.search.passages import Piece
 from labext.sandbox.nb.sources import folders
+from labext.sandbox.nb.speech import hearing
 from labext.sandbox.nb.stages import Stages
 from labext.sandbox.nb.store import Source
 from labext.sandbox.nb.transformations import ingesting
@@ -84,7 +86,10 @@ def _order(site: Site, identifier: str) -> _Order:
             limits.limit(session, "page_bytes"),
             settings.private_fetches(session),
         )
-        file = File(folders.original(site, identifier), source.file_name or "", most=most)
+        hear = partial(hearing.by_slot, site)
+        file = File(
+            folders.original(site, identifier), source.file_name or "", most=most, hear=hear
+        )
         return _Order(source.kind, file, source.full_text, source.url, terms)
 
 
@@ -114,7 +119,9 @@ def _read(order: _Order, work: Path, tell: Tell) -> Reading:
 def _read_page(order: _Order, work: Path, tell: Tell) -> Reading:
     tell("fetching the page")
     page = fetching.fetch(order.url or "", work / "page", order.terms)
-    file = File(page.file, page.name, page.media_type, page.charset, order.file.most)
+    file = replace(
+        order.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
+    )
     return reading.read(file, tell)
 
 

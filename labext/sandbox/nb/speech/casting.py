@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.speech import engine, remote
+from labext.sandbox.nb.speech import engine, espeak, remote
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
@@ -22,8 +22,8 @@ def cast(site: Site, wanted: Wanted, language: str | None = None) -> Cast:
     Args:
         site: where the service lives.
         wanted: who speaks, in the order in which voices are given.
-        language: of what is said: `de` or `de-DE`; None is English. A model that has no voices of
-            its own for it takes those it has.
+        language: of what is said: `de`, `de-DE` or `German`; None is English. A model that has no
+            voices of its own for it takes those it has.
 
     Raises:
         HTTPException: 422, a model has fewer voices than speakers, or not the one that is wanted;
@@ -62,5 +62,7 @@ def _voices(site: Site, model: Model, language: str | None) -> list[str]:
     if not registry.is_built_in(model):
         return list(remote.VOICES)
     code = (language or "en").strip().lower().replace("_", "-").partition("-")[0]
+    if model.name == "espeak-ng" and len(code) > 3:
+        code = espeak.code(code).partition("-")[0]
     of_it = [each for each in there if each.partition("+")[0].partition("-")[0] == code]
     return of_it or [each for each in there if each.startswith("en")] or there

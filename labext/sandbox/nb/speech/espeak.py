@@ -57,13 +57,28 @@ _one_at_a_time = threading.Lock()
 
 def voices() -> list[str]:
     """Its voices: a language and a variant each, English first; the library is not loaded."""
+    languages = sorted(path.name.lower() for path in _languages())
+    others = [each for each in languages if each.partition("-")[0] != "en"]
+    return [*_ENGLISH, *(f"{each}+{variant}" for each in others for variant in _VARIANTS)]
+
+
+def code(language: str) -> str:
+    """The code of a language by its English name, `de` of German; else the language as it is."""
+    wanted = f"name {language.strip()}".lower()
+    for path in _languages():
+        lines = path.read_text(encoding="utf-8", errors="replace").lower().splitlines()
+        if any(line.strip() == wanted for line in lines):
+            return path.name.lower()
+    return language
+
+
+def _languages() -> list[Path]:
+    """A file a language, named after its code."""
     need(PACKAGE)
     import espeakng_loader  # type: ignore[import-untyped]
 
     folder = Path(espeakng_loader.get_data_path()) / "lang"
-    languages = sorted(path.name.lower() for path in folder.rglob("*") if path.is_file())
-    others = [each for each in languages if each.partition("-")[0] != "en"]
-    return [*_ENGLISH, *(f"{each}+{variant}" for each in others for variant in _VARIANTS)]
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def say(voice: str, text: str) -> Sound:
