@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from labext.errors import InputError, ServiceError, UnreachableError
-from labext.nb.answers import AskEvent, Final
+from labext.nb.answers import Answer, AskEvent, Final
 from labext.nb.dialects.contract import Contract
 from labext.nb.scope import Question
 from labext.nb.wire import Wire
@@ -38,6 +38,9 @@ def events(wire: Wire, dialect: Contract, question: Question, idle: float) -> It
         UnreachableError: it was cut off, or nothing came for `idle` seconds.
     """
     request = wire.run(dialect.ask_stream(question))
+    if isinstance(request, Answer):
+        yield Final(request)
+        return
     try:
         with closing(wire.events(request, idle)) as stream:
             for told in stream:

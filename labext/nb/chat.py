@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
@@ -93,6 +93,7 @@ class Chat(Group):
         model_override: str | None = None,
         source_ids: Iterable[str] | None = None,
         note_ids: Iterable[str] | None = None,
+        on_context: Callable[[int], None] | None = None,
     ) -> Answer:
         """Send a message; return the model's reply, which is kept in the session with it.
 
@@ -106,6 +107,8 @@ class Chat(Group):
             model_override: the identifier of the model that replies, for this message alone.
             source_ids: these sources alone.
             note_ids: these notes alone.
+            on_context: is told how many tokens of sources and notes go with the message, before it
+                is sent, where it is the client that gathers them.
 
         Raises:
             ServiceError: the model's provider failed; nothing is kept of the message then.
@@ -119,7 +122,10 @@ class Chat(Group):
             include_notes=include_notes,
         )
         found = self.find(session)
-        return self._wire.run(self._dialect.execute(found, message, scope, model_override))
+        prepared = self._wire.run(self._dialect.prepared(found, scope))
+        if on_context is not None and prepared.tokens is not None:
+            on_context(prepared.tokens)
+        return self._wire.run(self._dialect.execute(found, message, prepared, model_override))
 
     def context(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,16 @@ class Question:
     strategy_model: str | None = None
     answer_model: str | None = None
     final_answer_model: str | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What goes with a message of a chat.
+
+    Attributes:
+        context: as the service wants it.
+        tokens: how large that is for a model; None where the service gathers it by itself.
+    """
+
+    context: Mapping[str, Any]
+    tokens: int | None = None

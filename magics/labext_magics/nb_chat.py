@@ -53,8 +53,14 @@ def chat(
     with nb_scope.reply_awaited(
         f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
     ):
-        reply = call.nb.chat.execute(chosen, text, model_override=by, **given)
+        reply = call.nb.chat.execute(
+            chosen, text, model_override=by, on_context=_tell_size, **given
+        )
     return labext_widgets.answered(reply)
+
+
+def _tell_size(tokens: int) -> None:
+    output.say(f"About {wording.count(tokens, 'token')} of sources and notes go with the message.")
 
 
 def _session(

@@ -173,7 +173,7 @@ def ask(call: Call) -> Response:
         for event in recordings()[chosen].events:
             yield f"data: {json.dumps(event)}\n\n"
 
-    return StreamingResponse(lines(), media_type="text/plain")
+    return StreamingResponse(lines(), media_type="text/event-stream")
 
 
 @route("POST", "/api/search/ask/simple")

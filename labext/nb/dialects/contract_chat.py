@@ -11,7 +11,7 @@ from labext.nb.answers import Answer
 from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
 from labext.nb.records import CONTEXT, MESSAGE, SESSION, Record, made
-from labext.nb.scope import Scope
+from labext.nb.scope import Prepared, Scope
 from labext.transport import Operation, Repeat
 
 LIST = Operation("list chat sessions", "GET", "chat/sessions", Repeat.ALWAYS, answer="json")
@@ -57,7 +57,7 @@ class ChatCalls:
         told = records.mapping(answer, "the chat session")
         messages = records.several(told.get("messages") or [], "the session's messages")
         record = records.thing(SESSION, told, "the chat session")
-        record["messages"] = [_message(each) for each in messages]
+        record["messages"] = [a_message(each) for each in messages]
         return record
 
     def new_session(
@@ -79,16 +79,22 @@ class ChatCalls:
         """Delete one with its messages."""
         yield Request(DELETE, {"session": session})
 
+    def prepared(self, session: str, scope: Scope) -> Steps[Prepared]:
+        """Say what goes with a message; this server gathers it itself."""
+        del session
+        yield from ()
+        return Prepared(contract_scope.named(scope))
+
     def execute(
-        self, session: str, message: str, scope: Scope, model_override: str | None
+        self, session: str, message: str, prepared: Prepared, model_override: str | None
     ) -> Steps[Answer]:
         """Send a message; return the model's reply, however long it takes."""
-        body = {"session_id": session, "message": message, "context": contract_scope.named(scope)}
+        body = {"session_id": session, "message": message, "context": dict(prepared.context)}
         if model_override is not None:
             body["model_override"] = model_override
         answer = yield Request(EXECUTE, json=body, patient=True)
         told = records.mapping(answer, "the chat").get("messages")
-        messages = [_message(each) for each in records.several(told, "the session's messages")]
+        messages = [a_message(each) for each in records.several(told, "the session's messages")]
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
                 "The notebook service has answered without a reply of the model.",
@@ -111,6 +117,7 @@ class ChatCalls:
         return made(CONTEXT, {**told, **records.mapping(told.get("context"), "the context")})
 
 
-def _message(answer: Mapping[str, Any]) -> Record:
+def a_message(answer: Mapping[str, Any]) -> Record:
+    """Return a message's record."""
     when = answer.get("created_at") or answer.get("timestamp")
     return made(MESSAGE, {"citations": [], **answer, "created_at": when})

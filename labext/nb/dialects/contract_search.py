@@ -10,10 +10,10 @@ from typing import Any
 
 from labext.errors import ServiceError
 from labext.nb import records
+from labext.nb.advice import parted
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
 from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
-from labext.nb.failures import parted
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
@@ -45,18 +45,21 @@ class SearchCalls:
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(SEARCH, json=body)
         told = records.mapping(answer, "the search").get("results")
-        hits = [_hit(each) for each in records.several(told, "what was found")]
+        hits = [hit(each) for each in records.several(told, "what was found")]
         # Of a server that knows no filter by kind.
-        return [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
+        return [each for each in hits if scope.holds(each["kind"], each["id"])]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask, and wait for the whole answer, however long it takes."""
         answer = yield Request(ASK, json=contract_scope.asked(question), patient=True)
         told = records.mapping(answer, "the question")
-        return _answer(told, told.get("answer"), question.text)
+        return an_answer(told, told.get("answer"), question.text)
 
-    def ask_stream(self, question: Question) -> Steps[Request]:
-        """Return the request whose answer is a stream of events, each for `heard`."""
+    def ask_stream(self, question: Question) -> Steps[Request | Answer]:
+        """Return the request whose answer is a stream of events, each for `heard`.
+
+        Or the answer itself, where a server has no stream for such a question.
+        """
         yield from ()
         return Request(ASK_STREAM, json=contract_scope.asked(question))
 
@@ -74,9 +77,9 @@ class SearchCalls:
             case "answer":
                 return Partial(_text(told.get("content")), citations(told.get("citations")))
             case "final_answer":
-                return Final(_answer(told, told.get("content"), question))
+                return Final(an_answer(told, told.get("content"), question))
             case "complete":
-                return Final(_answer(told, told.get("final_answer"), question))
+                return Final(an_answer(told, told.get("final_answer"), question))
             case "error":
                 words = first_words(_text(told.get("message")), WORDS_LIMIT)
                 what, step = parted(words, "Look at the model that answers, then ask again.")
@@ -88,7 +91,8 @@ class SearchCalls:
         return None
 
 
-def _answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:
+def an_answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:
+    """Return an answer with its citations."""
     model = told.get("model")
     cited = citations(told.get("citations"))
     return Answer(_text(text), cited, question, model if isinstance(model, str) else None)
@@ -110,7 +114,8 @@ def _text(told: Any) -> str:
     return "" if told is None else str(told)
 
 
-def _hit(told: Mapping[str, Any]) -> Record:
+def hit(told: Mapping[str, Any]) -> Record:
+    """Return the record of what was found."""
     parent = str(told.get("parent_id") or told.get("id") or "")
     matches = told.get("matches")
     text = "\n\n".join(map(str, matches)) if isinstance(matches, list) and matches else None

@@ -12,7 +12,7 @@ from labext.nb import records
 from labext.nb.answers import Answer, Citation, Final, Partial, Search, Strategy
 from labext.nb.dialects import contract_scope
 from labext.nb.dialects.contract import Contract
-from labext.nb.scope import Question, Scope
+from labext.nb.scope import Prepared, Question, Scope
 from labext.redaction import MASK
 from labext.transport import Repeat
 
@@ -29,6 +29,14 @@ CITED = {
 CITATION = Citation(
     "source:1", "Paper", "Glucose represses.", "Glucose represses. So it is added.", 3
 )
+
+
+def prepared(talk: Contract, scope: Scope) -> Prepared:
+    """What goes with a message, for which this dialect asks for nothing."""
+    with pytest.raises(StopIteration) as ended:
+        next(talk.prepared("chat_session:1", scope))
+    found: Prepared = ended.value.value
+    return found
 
 
 def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., Any]) -> None:
@@ -229,7 +237,8 @@ class TestChat:
     def test_a_message_is_replied_to(self, drive: Callable[..., Any]) -> None:
         scope = Scope(sources=("source:1",))
         done = drive(
-            talk.execute("chat_session:1", "Why?", scope, "model:2"), {"messages": MESSAGES}
+            talk.execute("chat_session:1", "Why?", prepared(talk, scope), "model:2"),
+            {"messages": MESSAGES},
         )
         assert done.line == ("POST", "/chat/execute")
         assert done.only.json == {
@@ -249,7 +258,10 @@ class TestChat:
     @pytest.mark.parametrize("messages", [[], MESSAGES[:1]])
     def test_no_reply_is_an_error(self, drive: Callable[..., Any], messages: Any) -> None:
         with pytest.raises(ServiceError, match="without a reply"):
-            drive(talk.execute("chat_session:1", "Why?", Scope(), None), {"messages": messages})
+            drive(
+                talk.execute("chat_session:1", "Why?", prepared(talk, Scope()), None),
+                {"messages": messages},
+            )
 
     def test_a_context_is_built(self, drive: Callable[..., Any]) -> None:
         told = {

@@ -1,0 +1,149 @@
+"""Search and answers, as Open Notebook is asked for them (real services, section nb)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.errors import InputError, LabextError, SetupError
+from labext.nb import records
+from labext.nb.answers import Answer
+from labext.nb.dialects import Request, Steps
+from labext.nb.dialects import contract_search as contract
+from labext.nb.dialects.contract_chat import DELETE as DELETE_SESSION
+from labext.nb.dialects.contract_models import DEFAULTS
+from labext.nb.dialects.contract_notebooks import LIST as NOTEBOOKS
+from labext.nb.dialects.open_notebook_chat import FULL, ChatCalls
+from labext.nb.records import Record
+from labext.nb.scope import Prepared, Question, Scope
+
+MOST = 1000
+"""Hits that can be asked for."""
+
+BEST = 10
+"""Sources and notes that a question about some of them is answered from."""
+
+NOTHING = "Nothing that may be looked at has to do with the question."
+"""The answer where there is nothing to give to a model."""
+
+_TITLE = "A question"
+"""What a session is called that lives as long as one question."""
+
+
+class SearchCalls(ChatCalls, contract.SearchCalls):
+    """The operations of search, where that server's differ."""
+
+    def search(
+        self,
+        query: str,
+        search_type: str,
+        scope: Scope,
+        limit: int | None,
+        min_similarity: float | None,
+    ) -> Steps[list[Record]]:
+        """Find what fits, the best first; it is here that it is kept to a scope, and sorted."""
+        narrow = scope.sources is not None or scope.notes is not None
+        named = {
+            "limit": MOST if narrow else limit,
+            "minimum_score": min_similarity if search_type == "vector" else None,
+        }
+        body = {
+            "query": query,
+            "type": search_type,
+            "search_sources": scope.includes("source"),
+            "search_notes": scope.includes("note"),
+            **{name: value for name, value in named.items() if value is not None},
+        }
+        answer = yield Request(contract.SEARCH, json=body)
+        told = records.mapping(answer, "the search").get("results")
+        hits = [contract.hit(each) for each in records.several(told, "what was found")]
+        kept = [each for each in hits if scope.holds(each["kind"], each["id"])]
+        return sorted(kept, key=_score, reverse=True)[: limit or None]
+
+    def ask(self, question: Question) -> Steps[Answer]:
+        """Ask, and wait for the whole answer; about some sources and notes by way of a chat."""
+        if _is_narrow(question.scope):
+            return (yield from self._ask_about(question))
+        body = yield from self._asked(question)
+        answer = yield Request(contract.ASK, json=body, patient=True)
+        told = records.mapping(answer, "the question")
+        return contract.an_answer(told, told.get("answer"), question.text)
+
+    def ask_stream(self, question: Question) -> Steps[Request | Answer]:
+        """Return the request of the stream; about some sources and notes the answer itself."""
+        if _is_narrow(question.scope):
+            return (yield from self._ask_about(question))
+        body = yield from self._asked(question)
+        return Request(contract.ASK_STREAM, json=body)
+
+    def _asked(self, question: Question) -> Steps[dict[str, Any]]:
+        """Return a question with its three models, all of which that server wants named."""
+        chosen = {
+            name: getattr(question, name) or question.model_override
+            for name in ("strategy_model", "answer_model", "final_answer_model")
+        }
+        if not all(chosen.values()):
+            default = yield from _default_model()
+            chosen = {name: model or default for name, model in chosen.items()}
+        return {"question": question.text, **chosen}
+
+    def _ask_about(self, question: Question) -> Steps[Answer]:
+        """Answer from some sources and notes alone, of which that server's ask knows nothing.
+
+        The ones that fit best go as the context of a chat that lasts for this question.
+        """
+        chosen = yield from self._fitting(question)
+        if not any(chosen.values()):
+            return Answer(NOTHING, (), question.text)
+        every = records.several((yield Request(NOTEBOOKS)), "notebooks")
+        if not every:
+            raise InputError(
+                "This server answers about some of its sources by a chat, and a chat needs a "
+                "notebook.",
+                "Make one: `%nb use NAME --create`.",
+            )
+        notebook = str(every[0]["id"])
+        session = (yield from self.new_session(notebook, _TITLE, None))["id"]
+        try:
+            told = yield from self._gathered(notebook, question.scope, chosen)
+            prepared = Prepared(records.mapping(told.get("context"), "the context"))
+            model = question.model_override or question.final_answer_model
+            answer = yield from self.execute(session, question.text, prepared, model)
+        except LabextError:
+            yield Request(DELETE_SESSION, {"session": session})
+            raise
+        yield Request(DELETE_SESSION, {"session": session})
+        return answer
+
+    def _fitting(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
+        """Return what of a scope fits a question best, or else what is named, as a context."""
+        scope = question.scope
+        hits = yield from self.search(question.text, "text", scope, None, None)
+        best = [str(each["id"]) for each in hits]
+        best = best or [*(scope.sources or ()), *(scope.notes or ())]
+        config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
+        for each in [*dict.fromkeys(best)][:BEST]:
+            config["notes" if each.startswith("note:") else "sources"][each] = FULL
+        return config
+
+
+def _is_narrow(scope: Scope) -> bool:
+    """Whether it leaves anything out."""
+    everything = scope.includes("source") and scope.includes("note")
+    return not everything or scope.sources is not None or scope.notes is not None
+
+
+def _score(hit: Mapping[str, Any]) -> float:
+    score = hit["similarity"] if hit["similarity"] is not None else hit["relevance"]
+    return float(score) if isinstance(score, int | float) else 0.0
+
+
+def _default_model() -> Steps[str]:
+    slots = records.mapping((yield Request(DEFAULTS)), "the default models")
+    model = slots.get("default_chat_model")
+    if not model:
+        raise SetupError(
+            "No model is set for chat, and a question needs one.",
+            "Set one: `%nb models defaults --set chat=NAME`.",
+        )
+    return str(model)

@@ -1,0 +1,149 @@
+"""Sources, as Open Notebook is asked for them (real services, section nb)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from labext.errors import OutcomeUnknownError
+from labext.nb import records
+from labext.nb.dialects import Request, Steps
+from labext.nb.dialects import contract_sources as contract
+from labext.nb.dialects import open_notebook_told as told
+from labext.nb.dialects.contract_models import DEFAULTS
+from labext.nb.dialects.contract_transformations import LIST as TRANSFORMATIONS
+from labext.nb.records import INSIGHT, Record, made
+
+
+class SourceCalls(contract.SourceCalls):
+    """The operations on sources, where that server's differ."""
+
+    PAGE = 100
+    """More in one page is refused."""
+
+    def sources(
+        self, notebook: str | None, limit: int, offset: int, order_by: str | None
+    ) -> Steps[list[Record]]:
+        """List a page of sources; the order is two parameters of its own names."""
+        params = {"notebook_id": notebook, "limit": limit, "offset": offset, **_order(order_by)}
+        answer = yield Request(contract.LIST, params=params)
+        return [told.source(each) for each in records.several(answer, "sources")]
+
+    def source(self, source: str) -> Steps[Record]:
+        """Look at one, with its text."""
+        answer = yield Request(contract.ONE, {"source": source})
+        return told.whole_source(answer)
+
+    def add_file(
+        self,
+        path: Path,
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        """Send a file, to be found by search and transformed as on a server of the contract."""
+        made_of = yield from self._making()
+        form = {
+            "type": "upload",
+            "notebook_id": notebook,
+            "title": title,
+            "async_processing": process_async,
+            "embed": made_of["embed"],
+            "transformations": json.dumps(made_of["transformations"]),
+        }
+        answer = yield Request(contract.ADD, form=form, files={"file": path}, patient=True)
+        return (yield from self._topical(answer, topic))
+
+    def source_status(self, source: str) -> Steps[Record]:
+        """See how far a source's processing is."""
+        answer = yield Request(contract.STATUS_OF, {"source": source})
+        return told.status(answer)
+
+    def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title` or `topic`, which is a list there."""
+        body = {"title": changes["title"]} if "title" in changes else {}
+        if "topic" in changes:
+            body |= {"topics": _topics(changes["topic"])}
+        answer = yield Request(contract.CHANGE, {"source": source}, json=body)
+        return told.whole_source(answer)
+
+    def retry_source(self, source: str) -> Steps[Record]:
+        """Process a failed one again; a lost answer is settled by what has become of it."""
+        try:
+            answer = yield Request(contract.RETRY, {"source": source})
+        except OutcomeUnknownError as unknown:
+            answer = yield Request(contract.ONE, {"source": source})
+            if told.whole_source(answer)["status"] == "failed":
+                raise unknown from None
+        return told.whole_source(answer)
+
+    def insights(self, source: str) -> Steps[list[Record]]:
+        """List what models have made of a source."""
+        answer = yield Request(contract.INSIGHTS, {"source": source})
+        return [
+            made(INSIGHT, {"source_id": source, **told.dated(each)})
+            for each in records.several(answer, "insights")
+        ]
+
+    def _add_json(
+        self,
+        what: Mapping[str, str],
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        made_of = yield from self._making()
+        kind, content = ("link", "url") if "url" in what else ("text", "content")
+        named = {"notebook_id": notebook, "title": title}
+        body = {
+            "type": kind,
+            content: next(iter(what.values())),
+            "async_processing": process_async,
+            **made_of,
+            **{name: value for name, value in named.items() if value is not None},
+        }
+        answer = yield Request(contract.ADD_JSON, json=body, patient=not process_async)
+        return (yield from self._topical(answer, topic))
+
+    def _making(self) -> Steps[dict[str, Any]]:
+        """Say what is to be made of a new source, which that server does only if it is told.
+
+        Vectors, if there is a model for them, and the insights of every transformation that is to
+        be applied by default.
+        """
+        slots = records.mapping((yield Request(DEFAULTS)), "the default models")
+        every = records.several((yield Request(TRANSFORMATIONS)), "transformations")
+        return {
+            "embed": bool(slots.get("default_embedding_model")),
+            "transformations": [str(each["id"]) for each in every if each.get("apply_default")],
+        }
+
+    def _topical(self, answer: Any, topic: str | None) -> Steps[Record]:
+        """Give a new source its topics, for which making it has no place."""
+        record = told.whole_source(answer)
+        if not topic:
+            return record
+        path, body = {"source": record["id"]}, {"topics": _topics(topic)}
+        answer = yield Request(contract.CHANGE, path, json=body)
+        return {**record, "topic": told.whole_source(answer)["topic"]}
+
+
+def _topics(topic: str | None) -> list[str]:
+    return [each.strip() for each in (topic or "").split(",") if each.strip()]
+
+
+def _order(order_by: str | None) -> dict[str, str]:
+    if order_by is None:
+        return {}
+    field, _, way = order_by.strip().partition(" ")
+    field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
+    return {
+        "sort_by": field,
+        "sort_order": way.strip() or ("asc" if field == "title" else "desc"),
+    }

@@ -1,0 +1,97 @@
+"""What Open Notebook tells, in the records of every dialect (real services, section nb)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from labext.errors import ServiceError
+from labext.nb import records
+from labext.nb.records import SOURCE, STATUS, WHOLE_SOURCE, Fields, Record, made
+
+
+def dated(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a thing with its times by the names and in the form of the records."""
+    return {
+        **told,
+        "created_at": moment(told.get("created")),
+        "updated_at": moment(told.get("updated")),
+    }
+
+
+def moment(told: Any) -> str | None:
+    """Return a time, `2026-11-20 13:23:23.76+00:00`, as ISO 8601 in UTC; None for what is none."""
+    try:
+        when = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def thing(fields: Fields, answer: Any, what: str) -> Record:
+    """Return the record of one thing that has an identifier and times."""
+    return records.thing(fields, dated(records.mapping(answer, what)), what)
+
+
+def things(fields: Fields, answer: Any, what: str) -> list[Record]:
+    """Return the records of a list of things."""
+    return [thing(fields, each, what) for each in records.several(answer, what)]
+
+
+def source(answer: Any, fields: Fields = SOURCE) -> Record:
+    """Return a source's record."""
+    told = records.mapping(answer, "the source")
+    asset = told.get("asset")
+    parts = asset if isinstance(asset, Mapping) else {}
+    file, url = parts.get("file_path"), parts.get("url")
+    topics = told.get("topics")
+    more = {
+        "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
+        "status": _status(told),
+        "error": _info(told).get("error") or None,
+        "kind": "upload" if file else "link" if url else "text",
+        "file_name": file.rpartition("/")[2] if isinstance(file, str) else None,
+        "url": url,
+        "passages": told.get("embedded_chunks"),
+    }
+    return records.thing(fields, {**dated(told), **more}, "the source")
+
+
+def whole_source(answer: Any) -> Record:
+    """Return the record of a source with its text."""
+    return source(answer, WHOLE_SOURCE)
+
+
+def status(answer: Any) -> Record:
+    """Return how far a source is."""
+    told = records.mapping(answer, "the source's status")
+    info = _info(told)
+    times = {name: moment(info.get(name)) for name in ("started_at", "completed_at")}
+    return made(STATUS, {**told, **times, "status": _status(told), "error": info.get("error")})
+
+
+def identifier(answer: Any, name: str, what: str) -> str:
+    """Return an identifier that an answer has to have.
+
+    Raises:
+        ServiceError: it has none.
+    """
+    found = records.mapping(answer, what).get(name)
+    if isinstance(found, str) and found:
+        return found
+    raise ServiceError(f"The notebook service's answer about {what} names no {name}.")
+
+
+def _status(told: Mapping[str, Any]) -> Any:
+    """Return the status; one that no command ever processed is as ready as it will be."""
+    status = told.get("status")
+    if status in (None, "unknown") and not told.get("command_id"):
+        return "completed"
+    return status
+
+
+def _info(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    info = told.get("processing_info")
+    return info if isinstance(info, Mapping) else {}
