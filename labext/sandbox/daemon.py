@@ -14,6 +14,7 @@ from typing import Any
 from labext.redaction import mask
 from labext.sandbox.folder import Folder
 from labext.sandbox.launcher import clean_environment
+from labext.sandbox.nb.models import variables
 
 LARGEST_LOG = 5 * 1024**2
 
@@ -29,7 +30,7 @@ def spawn(folder: Folder, options: Sequence[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "labext.sandbox.host", str(folder.path), *options],
-            env=clean_environment() | _import_path(),
+            env=clean_environment() | _providers() | _import_path(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -87,6 +88,11 @@ def last_words(log: Path, offset: int) -> str:
     except OSError:
         return ""
     return mask(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def _providers() -> dict[str, str]:
+    """What the environment says of providers of models, for the host alone: tasks go without."""
+    return {name: os.environ[name] for name in variables.every() & os.environ.keys()}
 
 
 def _import_path() -> dict[str, str]:

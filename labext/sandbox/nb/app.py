@@ -13,9 +13,12 @@ from labext.sandbox.nb import faults, pages, seed
 from labext.sandbox.nb.answers import routes as answers
 from labext.sandbox.nb.chat import routes as chat
 from labext.sandbox.nb.chat.talking import Turns
+from labext.sandbox.nb.credentials import routes as credentials
 from labext.sandbox.nb.description import REFUSALS, describe
 from labext.sandbox.nb.gate import Gate
 from labext.sandbox.nb.ingestion import tasks
+from labext.sandbox.nb.models import environment
+from labext.sandbox.nb.models import routes as models
 from labext.sandbox.nb.models.leaving import Threads
 from labext.sandbox.nb.notebooks import routes as notebooks
 from labext.sandbox.nb.notes import routes as notes
@@ -54,6 +57,7 @@ class NotebookService:
         """The password and the models; and what a kill has left behind is cleared away."""
         folders.prepare(site)
         podcast_files.prepare(site)
+        environment.take(site)
         seed.seed(site)
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
@@ -89,6 +93,8 @@ _GROUPS = (
     ("chat", chat),
     ("search", search),
     ("search", answers),
+    ("models", models),
+    ("credentials", credentials),
     ("transformations", transformations),
     ("podcasts", podcasts),
     ("profiles", profiles),

@@ -5,9 +5,22 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 
 
-def invalid(sentence: str) -> HTTPException:
+class Refusal(HTTPException):
+    """A refusal in its two parts; the answer has them as one sentence or two.
+
+    Attributes:
+        what: what is wrong, a sentence.
+        step: what to do, a sentence that begins with a verb; empty where there is nothing to say.
+    """
+
+    def __init__(self, status: int, what: str, step: str = "") -> None:
+        self.what, self.step = what, step
+        super().__init__(status, f"{what} {step}".strip())
+
+
+def invalid(sentence: str, step: str = "") -> HTTPException:
     """400: what was sent won't do."""
-    return HTTPException(400, sentence)
+    return Refusal(400, sentence, step)
 
 
 def unauthenticated(sentence: str) -> HTTPException:
@@ -17,7 +30,7 @@ def unauthenticated(sentence: str) -> HTTPException:
 
 def absent(noun: str, identifier: str) -> HTTPException:
     """404: there is no such thing."""
-    return HTTPException(404, f"There is no {noun} {identifier[:100]}.")
+    return Refusal(404, f"There is no {noun} {identifier[:100]}.")
 
 
 def too_large(sentence: str) -> HTTPException:
@@ -25,9 +38,9 @@ def too_large(sentence: str) -> HTTPException:
     return HTTPException(413, sentence)
 
 
-def unconfigured(sentence: str) -> HTTPException:
+def unconfigured(sentence: str, step: str = "") -> HTTPException:
     """422: something has to be configured first."""
-    return HTTPException(422, sentence)
+    return Refusal(422, sentence, step)
 
 
 def external(sentence: str) -> HTTPException:

@@ -65,7 +65,7 @@ def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
     ) -> Model:
         credential = Credential(
             id=identifiers.new("credential"),
-            provider="openai-compatible",
+            provider="openai_compatible",
             name="the provider",
             base_url=base_url or provider.base_url,
             key=None if key is None else encrypted(site, key),
@@ -74,7 +74,7 @@ def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
             id=identifiers.new("model"),
             name=name,
             kind=kind,
-            provider="openai-compatible",
+            provider="openai_compatible",
             credential_id=credential.id,
         )
         with site.database.write() as session:

@@ -125,7 +125,7 @@ def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
     with site.database.read() as session, pytest.raises(HTTPException) as caught:
         registry.chosen(session, "speech_to_text")
     assert caught.value.status_code == 422
-    assert "models default speech_to_text NAME" in caught.value.detail
+    assert "`%nb models defaults --set speech_to_text=NAME`" in caught.value.detail
 
 
 def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
@@ -151,7 +151,7 @@ def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any)
     with pytest.raises(HTTPException) as caught:
         key_of(site, credential)
     assert caught.value.status_code == 422
-    assert "models key NAME" in caught.value.detail
+    assert '`%nb credentials edit "the provider" --new-key`' in caught.value.detail
 
 
 def test_no_key_is_none(site: Site, add_model: Any) -> None:

@@ -3,7 +3,8 @@
 Every function of this package takes an `Administration` first (`labext.sandbox.administration`).
 
 `passwords` sets what requests present, `rules` what may be fetched, `models` what answers and what
-makes vectors; `overview` tells how the service is set up and how much is in it.
+makes vectors; `overview` tells how the service is set up and how much is in it. `refusals` tells
+what the service itself refuses.
 """
 
 from __future__ import annotations

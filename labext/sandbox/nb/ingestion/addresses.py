@@ -26,7 +26,7 @@ def is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
             return False
-        inner = _within(address)
+        inner = within(address)
         if inner is not None:
             return is_public(inner)
         if address.is_site_local or address in _TRANSLATED_HERE:
@@ -34,7 +34,7 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
-def _within(address: IPv6Address) -> IPv4Address | None:
+def within(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that a packet to this IPv6 address is for in the end."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped

@@ -14,6 +14,7 @@ from requests.auth import AuthBase
 
 from labext.sandbox.nb.models import provider as telling
 from labext.sandbox.nb.models.line import Line
+from labext.sandbox.nb.models.locating import is_link_local
 from labext.sandbox.nb.models.provider import CONNECT_SECONDS, Provider
 from labext.sandbox.nb.models.sending import Sent
 
@@ -115,6 +116,9 @@ class _Adapter(HTTPAdapter):
         class Known(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
                 super().connect()
+                if is_link_local(self.sock.getpeername()[0]):
+                    self.close()
+                    raise OSError("a link-local address")
                 line.opened(self)
 
         pool.ConnectionCls = Known

@@ -13,15 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.limits import limit
 from labext.sandbox.nb.models import words
-from labext.sandbox.nb.models.encryption import key_of
 from labext.sandbox.nb.models.exchange import fetched, told
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.models.provider import Provider, nonsense, without_key
+from labext.sandbox.nb.models.reaching import provider_of
 from labext.sandbox.nb.models.sending import Form, Json
-from labext.sandbox.nb.store import Credential, Model
+from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
 BATCH = 128
@@ -64,18 +62,21 @@ def chat(
     return without_key(provider, text)
 
 
-def embed(site: Site, model: Model, texts: Sequence[str]) -> list[list[float]]:
+def embed(
+    site: Site, model: Model, texts: Sequence[str], line: Line | None = None
+) -> list[list[float]]:
     """The vectors of texts, one each, all of one length.
 
     Raises:
         HTTPException: as `chat`.
+        HungUp: nobody waits any more.
     """
     provider = provider_of(site, model)
     vectors: list[list[float]] = []
     for start in range(0, len(texts), BATCH):
         batch = list(texts[start : start + BATCH])
         body = Json({"model": model.name, "input": batch})
-        answer = told(provider, "/embeddings", body)
+        answer = told(provider, "/embeddings", body, line)
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors += [_vector(row["embedding"]) for row in rows]
@@ -146,23 +147,6 @@ def listed(provider: Provider) -> list[str]:
     except (KeyError, TypeError):
         raise nonsense(provider, json.dumps(answer)) from None
     return [name for name in dict.fromkeys(map(str, names)) if _is_name(provider, name)]
-
-
-def provider_of(site: Site, model: Model) -> Provider:
-    """The server of a model, with its key.
-
-    Raises:
-        HTTPException: 422, it has none, or a key that can't be read.
-    """
-    with site.database.read() as session:
-        found = model.credential_id and session.get(Credential, model.credential_id)
-        if not found or not found.base_url:
-            raise faults.unconfigured(
-                f"The model {model.name} has no server. Set another model, or add it again: "
-                "`labext sandbox nb models add NAME --type TYPE --base-url URL`."
-            )
-        seconds = limit(session, "model_seconds")
-    return Provider(found.name, found.base_url.rstrip("/"), key_of(site, found), seconds)
 
 
 def _is_name(provider: Provider, name: str) -> bool:

@@ -34,12 +34,14 @@ class Provider:
         base_url: its address, without a slash at the end: `https://api.example/v1`.
         key: sent as `Authorization: Bearer …`; None where it asks for none.
         seconds: that an answer may take.
+        on_refusal: what to do where it doesn't accept the key, a sentence.
     """
 
     name: str
     base_url: str
     key: str | None = field(repr=False)
     seconds: float
+    on_refusal: str = "Check its key."
 
 
 def too_long(provider: Provider) -> HTTPException:
@@ -92,9 +94,7 @@ def refused(provider: Provider, response: requests.Response, text: str) -> HTTPE
     quoted = _quoted(provider, _words(text)) or response.reason or "nothing more"
     said = f"{_named(provider)} answered {response.status_code}: “{quoted}”."
     if response.status_code in (401, 403):
-        return faults.external(
-            f"{said} Check the model's key: `labext sandbox nb models key NAME` gives it another."
-        )
+        return faults.external(f"{said} {provider.on_refusal}")
     if response.status_code == 429:
         return faults.external(f"{said} Wait a little, then try again.")
     return faults.external(f"{said} Try again, or choose another model.")

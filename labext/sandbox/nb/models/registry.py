@@ -6,11 +6,12 @@ import shutil
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from labext.sandbox.nb import faults
-from labext.sandbox.nb.models import extractive
-from labext.sandbox.nb.store import Default, Model, Seeded
+from labext.sandbox.nb.models import extractive, steps
+from labext.sandbox.nb.store import Credential, Default, Model, Seeded
 from labext.sandbox.seeding import once
 
 LLM, EMBEDDING, STT, TTS = KINDS = ("llm", "embedding", "stt", "tts")
@@ -33,7 +34,7 @@ BUILT_IN = "built-in"
 EXTRACTIVE, WORDLLAMA, LSA = "model:extractive", "model:wordllama", "model:lsa"
 ESPEAK, FLITE, POCKETSPHINX = "model:espeak-ng", "model:flite", "model:pocketsphinx"
 
-_FALLBACKS = (LSA, ESPEAK)
+FALLBACKS = (LSA, ESPEAK)
 """What has a slot until something better is there."""
 
 
@@ -70,8 +71,9 @@ def chosen(session: Session, slot: str, wanted: str | None = None) -> Model:
     found = default(session, slot)
     if found is None:
         raise faults.unconfigured(
-            f"No model is set for {slot}. Set the default slot {slot} to a model of type "
-            f"{SLOTS[slot]}: `labext sandbox nb models default {slot} NAME`."
+            f"No model is set for {slot}.",
+            f"Set the default slot {slot} to a model of type {SLOTS[slot]}: "
+            f"{steps.set_slot(slot)}.",
         )
     return found
 
@@ -86,18 +88,21 @@ def seed(session: Session) -> None:
 
     What was installed since takes the place of a fallback.
     """
-    for identifier, (name, kind) in _built_in().items():
+    for table in (Credential, Model):  # what the first version called it
+        old = update(table).where(table.provider == "openai-compatible")
+        session.execute(old.values(provider="openai_compatible"))
+    for identifier, (name, kind) in built_in().items():
         if not once(session, Seeded, identifier):
             continue
         session.add(Model(id=identifier, name=name, kind=kind, provider=BUILT_IN))
         session.flush()
         for slot in (each for each, takes in SLOTS.items() if takes == kind):
             there = session.get(Default, slot)
-            if there is None or there.model_id in _FALLBACKS:
+            if there is None or there.model_id in FALLBACKS:
                 session.merge(Default(slot=slot, model_id=identifier))
 
 
-def _built_in() -> dict[str, tuple[str, str]]:
+def built_in() -> dict[str, tuple[str, str]]:
     """The name and the type of what can be used here, fallbacks first."""
     found = {EXTRACTIVE: (extractive.NAME, LLM), LSA: ("lsa", EMBEDDING)}
     if find_spec("wordllama") is not None:

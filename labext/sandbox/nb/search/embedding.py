@@ -107,13 +107,13 @@ class Served:
 def embedder_of(session: Session, site: Site) -> Embedder | None:
     """The embedder of the default slot; None where it has no model, or that isn't installed."""
     model = registry.default(session, "embedding")
-    return None if model is None else _embedder(session, site, model)
+    return None if model is None else embedder_for(session, site, model)
 
 
 def embedder_in(session: Session, site: Site, space: str) -> Embedder | None:
     """The embedder that makes vectors in a space; None where there is none any more."""
     model = session.get(Model, space.partition("@")[0])
-    found = None if model is None else _embedder(session, site, model)
+    found = None if model is None else embedder_for(session, site, model)
     return found if found is not None and found.id == space else None
 
 
@@ -122,7 +122,8 @@ def analysis_path(folder: Path, making: int) -> Path:
     return folder / "lsa" / f"{making}.npz"
 
 
-def _embedder(session: Session, site: Site, model: Model) -> Embedder | None:
+def embedder_for(session: Session, site: Site, model: Model) -> Embedder | None:
+    """The embedder that is a model; None where what it needs isn't installed."""
     if not registry.is_built_in(model):
         return Served(site, model)
     if model.id == registry.LSA:

@@ -34,7 +34,7 @@ The real service's 0.2 is for larger models: two words are seldom so near to a p
 
 NO_MODEL = (
     "A vector search needs an embedding model, and none that is installed is set. Set one: "
-    "`labext sandbox nb models default embedding lsa`, or wordllama, which comes with "
+    "`%nb models defaults --set embedding=lsa`, or wordllama, which comes with "
     "`pip install 'labext-jupyter[semantic]'`."
 )
 

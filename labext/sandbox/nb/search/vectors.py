@@ -82,8 +82,9 @@ class Matrix:
             return np.zeros(0, np.float32)
         if self.vectors.shape[1:] != vector.shape:
             raise faults.unconfigured(
-                f"The embedding model {self.space} makes other vectors than before. Remove it and "
-                "add it again: `labext sandbox nb models remove NAME`."
+                f"The embedding model {self.space} makes other vectors than before.",
+                "Give the slot embedding another one, delete this one and add it again: "
+                "`%nb models delete NAME --yes`.",
             )
         likeness: Floats = np.clip(self.vectors @ vector, -1, 1)
         return likeness

@@ -1,0 +1,27 @@
+"""What to do next, as a line that a notebook's user can type (`%nb models`, `%nb credentials`)."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[^\s\"'{}#?=,][^\s\"'{}#?=,]*")
+
+
+def word(name: str) -> str:
+    """A name as a line has it: in quotes where it isn't one word."""
+    return name if _PLAIN.fullmatch(name) else f'"{name}"'
+
+
+def set_slot(slot: str, name: str = "NAME") -> str:
+    """The line that gives a slot a model."""
+    return f"`%nb models defaults --set {slot}={word(name)}`"
+
+
+def new_credential(provider: str) -> str:
+    """The line that says how a provider is reached."""
+    return f"`%nb credentials new {provider} --name NAME`"
+
+
+def new_key(credential: str) -> str:
+    """The line that gives a credential another key."""
+    return f"`%nb credentials edit {word(credential)} --new-key`"

@@ -1,0 +1,27 @@
+"""The environment's variables that say how providers are reached; imported by who starts the host.
+
+Nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+PROVIDERS = (
+    *("openai", "mistral", "xai", "deepseek", "groq", "openrouter"),
+    *("openai_compatible", "ollama"),
+)
+"""The providers that are reached by a credential or by the environment: see `providers`."""
+
+
+def key(provider: str) -> str:
+    """The variable with a provider's key: `OPENAI_API_KEY`."""
+    return f"{provider.upper()}_API_KEY"
+
+
+def url(provider: str) -> str:
+    """The variable with a provider's address: `OPENAI_BASE_URL`."""
+    return f"{provider.upper()}_BASE_URL"
+
+
+def every() -> frozenset[str]:
+    """All of them."""
+    return frozenset(name(provider) for provider in PROVIDERS for name in (key, url))
