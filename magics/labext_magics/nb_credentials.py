@@ -138,7 +138,7 @@ def test(call: Call, *, credential: str) -> None:
         told = call.nb.credentials.test(record["id"])
     took = time.monotonic() - begun
     if told["success"]:
-        output.say(f"{_called(record)} works ({took:.1f} s): {told['message']}")
+        output.say(f"{_called(record)} works ({took:.2f} s). {told['message'] or ''}")
         return
     reason = (told["message"] or "the service does not say why").rstrip(".")
     name = quote(str(record["name"]))

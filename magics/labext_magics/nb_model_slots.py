@@ -29,10 +29,13 @@ def by_model(call: Call) -> dict[str, list[str]]:
 
 
 def shown(call: Call, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of models with a column of the default slots that have them."""
+    """Return a frame of models with the slots that have them, and their credentials' names."""
     slots = by_model(call)
     told = [", ".join(slots.get(each, [])) for each in models["id"]]
     models.insert(len(models.columns), "slots", told)
+    if models["credential"].notna().any():
+        names = {each["id"]: each["name"] for each in call.nb.credentials.iter()}
+        models["credential"] = [names.get(each, each) for each in models["credential"]]
     return models
 
 

@@ -73,7 +73,9 @@ def test(call: Call, *, model: str) -> None:
         told = call.nb.models.test(record["id"])
     took = time.monotonic() - begun
     if told["success"]:
-        output.say(f"{wording.sentence(_called(record))} works ({took:.1f} s): {told['message']}")
+        output.say(
+            f"{wording.sentence(_called(record))} works ({took:.2f} s). {told['message'] or ''}"
+        )
         return
     raise ServiceError(
         f"{wording.sentence(_called(record))} does not work: {_reason(told)}", _step(call, record)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def list_(call: Call) -> pd.DataFrame:
     """Return a row for each transformation."""
-    return call.nb.transformations.list()
+    return _shown(call, call.nb.transformations.list())
 
 
 def show(call: Call, *, transformation: str) -> pd.DataFrame:
     """Return one transformation with its whole prompt."""
-    return _row(call.nb.transformations.get(transformation))
+    return _row(call, call.nb.transformations.get(transformation))
 
 
 def new(
@@ -50,7 +50,7 @@ def new(
     for record in there:
         if _is(record, text, given, apply_default):
             output.say(f"The transformation {name} is there already, and was kept.")
-            return _row(record)
+            return _row(call, record)
     if there:
         raise ConflictError(
             f"There is a transformation {name} already, which is another one.",
@@ -61,7 +61,7 @@ def new(
     )
     also = "; it is made of every new source" if record["apply_default"] else ""
     output.say(f"The transformation {record['name']} is new{also}.")
-    return _row(record)
+    return _row(call, record)
 
 
 def edit(
@@ -93,7 +93,7 @@ def edit(
     changes = nb_scope.changes(given, "%nb transformations edit")
     record = call.nb.transformations.update(transformation, **changes)
     output.say(f"The transformation {record['name']} is changed.")
-    return _row(record)
+    return _row(call, record)
 
 
 def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
@@ -134,10 +134,20 @@ def _is(there: Record, prompt: str, given: dict[str, Any], apply_default: bool) 
     )
 
 
-def _row(record: Record) -> pd.DataFrame:
+def _row(call: Call, record: Record) -> pd.DataFrame:
     from labext.nb.modelviews import transformations
 
-    return transformations([record])
+    return _shown(call, transformations([record]))
+
+
+def _shown(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of transformations with the name of the model that each has of its own."""
+    names: dict[str, str] = {}
+    if frame["model_id"].notna().any():
+        names = {each["id"]: each["name"] for each in call.nb.models.iter()}
+    frame["model_id"] = [names.get(each, each) for each in frame["model_id"]]
+    frame.columns = frame.columns.str.replace("model_id", "model")
+    return frame
 
 
 _ONE = Parameter(

@@ -23,7 +23,7 @@ OPERATIONS = {
     ),
     "POST /transformations/execute": ("source note model save notebook", "transform X"),
     "GET /transformations/default-prompt": ("", "transformations prompt"),
-    "PUT /transformations/default-prompt": ("set", "transformations prompt"),
+    "PUT /transformations/default-prompt": ("set clear", "transformations prompt"),
     "GET /transformations/{id}": ("", "transformations show X"),
     "PUT /transformations/{id}": (
         "name prompt title description apply-default model no-model",

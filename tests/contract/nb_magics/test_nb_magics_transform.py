@@ -22,7 +22,7 @@ NEW = (
 
 @pytest.fixture
 def bench(run: Run) -> Iterator[None]:
-    """A notebook with two sources and a note, in use."""
+    """A notebook with two sources and a note, in use; the sources are kept for the next test."""
     run('%nb use "Bench" --create')
     run(
         '%%nb source --title "Bench notes"\n'
@@ -35,7 +35,8 @@ def bench(run: Run) -> Iterator[None]:
     )
     run("%nb note 'The promoter leaks without glucose.' --title Leak")
     yield
-    run("%nb use 'Bench'\n%nb delete Bench --yes --delete-sources")
+    run("from labext import connect\nnb = connect('nb')")
+    run("for each in list(nb.notes.iter('Bench')): nb.notes.delete(each['id'])")
 
 
 def test_what_a_transformation_makes_is_shown_and_returned(
@@ -114,13 +115,14 @@ def test_a_transformation_from_its_beginning_to_its_end(
     assert (shown["title"], shown["description"]) == ("Reagents", "all")
     assert not shown["apply_default"]
     run("%nb transformations edit Materials --model extractive")
-    assert run("%nb transformations show Materials").iloc[0]["model_id"] == "model:extractive"
+    assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
     run("%nb transformations edit Materials --no-model")
-    assert "model_id" not in repr(run("%nb transformations show Materials"))
+    assert "extractive" not in repr(run("%nb transformations show Materials"))
     assert "Nothing is changed by looking" in said("%nb transformations delete Materials --preview")
     assert isinstance(refused("%nb transformations delete Materials"), InputError)
     assert "is deleted" in said("%nb transformations delete Materials --yes")
     assert isinstance(refused("%nb transformations show Materials"), NotFoundError)
+    run("%nb sources delete Medium --yes")
 
 
 def test_the_default_prompt_is_shown_and_set(run: Run, said: Said) -> None:
