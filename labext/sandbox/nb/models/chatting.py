@@ -14,7 +14,11 @@ SENTENCES = 5
 
 
 def reply(
-    site: Site, model: Model, messages: Sequence[Mapping[str, str]], line: Line | None = None
+    site: Site,
+    model: Model,
+    messages: Sequence[Mapping[str, str]],
+    line: Line | None = None,
+    max_tokens: int | None = None,
 ) -> str:
     """A model's answer to a conversation.
 
@@ -25,6 +29,7 @@ def reply(
         model: of type `llm`.
         messages: `{"role": "system|user|assistant", "content": …}` each, the last one the user's.
         line: may be hung up while it waits.
+        max_tokens: of the answer; None leaves it to the server.
 
     Raises:
         HTTPException: 502, the model's server failed; 422, it can't be asked.
@@ -34,4 +39,4 @@ def reply(
         return extractive.summary(messages[-1]["content"], SENTENCES)
     from labext.sandbox.nb.models import openai  # and with it requests, which takes its time
 
-    return openai.chat(site, model, messages, line)
+    return openai.chat(site, model, messages, line, max_tokens)

@@ -35,7 +35,11 @@ _LONGEST_NAME = 500
 
 
 def chat(
-    site: Site, model: Model, messages: Sequence[Mapping[str, str]], line: Line | None = None
+    site: Site,
+    model: Model,
+    messages: Sequence[Mapping[str, str]],
+    line: Line | None = None,
+    max_tokens: int | None = None,
 ) -> str:
     """What a model answers to a conversation.
 
@@ -44,13 +48,17 @@ def chat(
         model: of type `llm`.
         messages: `{"role": "system|user|assistant", "content": …}` each.
         line: may be hung up while it waits.
+        max_tokens: of the answer; None leaves it to the server.
 
     Raises:
         HTTPException: 502, its server failed; 422, it has no server, or no key that can be read.
         HungUp: nobody waits any more.
     """
     provider = provider_of(site, model)
-    body = {"model": model.name, "messages": [dict(each) for each in messages], "stream": False}
+    turns = [dict(each) for each in messages]
+    body: dict[str, Any] = {"model": model.name, "messages": turns, "stream": False}
+    if max_tokens is not None:
+        body["max_tokens"] = max_tokens
     answer = told(provider, "/chat/completions", Json(body), line)
     try:
         text = _text(answer["choices"][0]["message"]["content"])

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.podcasts.conversation import Conversation
 from labext.sandbox.nb.podcasts.facts import Fact, facts, told
-from labext.sandbox.nb.podcasts.planning import SIZES, Part, matching, parts
 from labext.sandbox.nb.podcasts.phrases import Phrases
+from labext.sandbox.nb.podcasts.planning import SIZES, Part, matching, parts
 from labext.sandbox.nb.podcasts.roles import cast
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
 from labext.sandbox.nb.podcasts.topics import Names

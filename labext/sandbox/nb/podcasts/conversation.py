@@ -58,7 +58,7 @@ class Conversation:
         first = part.facts[0]
         name = title(part.segment.name)
         source = title(self._material.texts[first.source].title)
-        starts = phrases.BEGUN if self._told == 0 else phrases.CHANGED
+        starts: Sequence[str] = phrases.BEGUN if self._told == 0 else phrases.CHANGED
         if self._source not in (None, first.source) and source:
             self._say(self._cast.lead, self._between.one(phrases.SOURCED, source))
             starts = phrases.BEGUN if name != source else ()

@@ -63,7 +63,7 @@ def matching(
         by_order = place * len(segments) // len(every)
         best = max(
             range(len(segments)),
-            key=lambda n: (len(about[n] & fact.terms), n == by_order),  # noqa: B023 - used at once
+            key=lambda n: (len(about[n] & fact.terms), n == by_order),
         )
         kept[best].append(fact)
     return [Part(each, inside) for each, inside in zip(segments, kept, strict=True)]

@@ -15,7 +15,9 @@ _ASKS = re.compile(
 _TELLS = re.compile(
     r"(?i)\b(?:guest|expert|professor|scientist|specialist|researcher|teacher|explain\w*|lecturer)"
 )
-_ROLES = frozenset("host guest expert student moderator speaker narrator presenter".split())
+_ROLES = frozenset(
+    ("host", "guest", "expert", "student", "moderator", "speaker", "narrator", "presenter")
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Text as it can be spoken: without markup, marks of citations, addresses and what is left of tables.
+"""Text as it can be spoken: without markup, citations, addresses and what is left of tables.
 
 Nothing is added but a full stop.
 """

@@ -10,15 +10,17 @@ from labext.sandbox.nb.models import words
 
 _TOKEN = re.compile(r"[\w'’\-+/]+|[^\w\s]")
 _BEFORE = frozenset(
-    "the of by with in on for from between without behind against to into about".split()
+    words.words("the of by with in on for from between without behind against to into about")
 )
 """What a name often follows."""
 
 _LINKS = frozenset(
-    "is are was were has have had can may must will does do needs takes makes binds shows gives "
-    "keeps holds becomes remains stays and or but of in on at by with for from to that which who "
-    "when where while because so as than if into between through without after before during "
-    "under over until".split()
+    words.words(
+        "is are was were has have had can may must will does do needs takes makes binds shows "
+        "gives keeps holds becomes remains stays and or but of in on at by with for from to that which "
+        "who when where while because so as than if into between through without after before during "
+        "under over until"
+    )
 )
 """What a name often stands before."""
 

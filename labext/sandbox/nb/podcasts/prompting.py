@@ -1,0 +1,118 @@
+"""Outline and dialogue by a language model: first a plan, then segment after segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from starlette.exceptions import HTTPException
+
+from labext.redaction import mask
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.models import chatting
+from labext.sandbox.nb.podcasts import excerpts, parsing, prompts
+from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
+from labext.sandbox.nb.store import Model
+from labext.sandbox.service import Site
+from labext.steering import tame
+
+_REMEMBERED = 6
+"""Turns before a segment that the model is told again."""
+
+_QUOTED = 200
+"""Characters of an answer that won't do, as it is told."""
+
+T = TypeVar("T")
+
+
+class Prompted:
+    """A language model as a writer.
+
+    Args:
+        site: where the service lives.
+        model: of type `llm`, not the built-in one.
+        language: of the episode; None is the material's.
+        max_tokens: of each answer; None leaves it to the server.
+    """
+
+    def __init__(
+        self, site: Site, model: Model, language: str | None, max_tokens: int | None
+    ) -> None:
+        self._site, self._model = site, model
+        self._language, self._max_tokens = language, max_tokens
+
+    def outline(
+        self, material: Material, briefing: str, count: int, speakers: Sequence[Speaker]
+    ) -> list[Segment]:
+        """The segments that the model plans; raises as `writing.outline`."""
+        told = excerpts.whole(self._site, material)
+        return self._asked(
+            prompts.system(briefing, speakers, self._language, self._max_tokens),
+            prompts.outline(material.notebook, told, count),
+            lambda reply: parsing.segments(reply, count),
+            "no outline",
+        )
+
+    def dialogue(
+        self,
+        material: Material,
+        briefing: str,
+        segments: Sequence[Segment],
+        speakers: Sequence[Speaker],
+        tell: Callable[[int, int], None],
+    ) -> list[Turn]:
+        """What the model has the speakers say; raises as `writing.dialogue`."""
+        system = prompts.system(briefing, speakers, self._language, self._max_tokens)
+        said: list[Turn] = []
+        for number, segment in enumerate(segments):
+            tell(number, len(segments))
+            last = number == len(segments) - 1
+            heard = {each.speaker for each in said}
+            missing = [each for each in speakers if last and each.name not in heard]
+            told = excerpts.about(self._site, material, segment)
+            names = ", ".join(each.name for each in speakers)
+            said += self._asked(
+                system,
+                prompts.dialogue(told, segments, number, said[-_REMEMBERED:], names),
+                partial(_complete, speakers, missing),
+                f"no dialogue of {names}",
+            )
+        tell(len(segments), len(segments))
+        return said
+
+    def _asked(
+        self, system: str, prompt: str, parsed: Callable[[str], Sequence[T]], what: str
+    ) -> list[T]:
+        """What is made of the model's answer; of a second one, where the first won't do.
+
+        Raises:
+            HTTPException: 502, neither will; or as `chatting.reply`.
+        """
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        for _ in range(2):
+            reply = chatting.reply(self._site, self._model, messages, max_tokens=self._max_tokens)
+            found = list(parsed(reply))
+            if found:
+                return found
+            messages += [
+                {"role": "assistant", "content": reply},
+                {"role": "user", "content": prompts.again(what)},
+            ]
+        raise _nonsense(self._model, reply, what)
+
+
+def _complete(speakers: Sequence[Speaker], missing: Sequence[Speaker], reply: str) -> list[Turn]:
+    """The turns of a reply; none where somebody says nothing who should."""
+    found = parsing.turns(reply, speakers)
+    heard = {each.speaker for each in found}
+    return found if all(each.name in heard for each in missing) else []
+
+
+def _nonsense(model: Model, reply: str, what: str) -> HTTPException:
+    quoted = " ".join(tame(mask(reply[: 10 * _QUOTED])).split())
+    quoted = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
+    return faults.external(
+        f"The model {model.name} answered “{quoted}”, which is {what}. Try again, or choose "
+        "another model."
+    )
