@@ -85,15 +85,8 @@ class Podcasts:
         deadline = time.monotonic() + seconds
         while (found := self.job(job))["status"] not in (wanted or ENDED):
             assert time.monotonic() < deadline, f"not in time: {found}"
-            time.sleep(0.03)
+            time.sleep(0.1)
         return found
-
-    def made(self, *order: str, **more: Any) -> dict[str, Any]:
-        """An episode that is completed."""
-        ordered = self.order(*order, **more)
-        job = self.until(ordered["job_id"])
-        assert job["status"] == "completed", job
-        return self.episode(ordered["episode_id"])
 
     def files(self) -> set[str]:
         """The sounds that are kept, and what tasks work in."""

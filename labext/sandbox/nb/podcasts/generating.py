@@ -87,12 +87,12 @@ def retry(site: Site, identifier: str) -> Record:
     """
     with site.database.read() as session:
         episode = _failed(session, identifier)
-        profile, speakers = _renewed(session, episode)
         notebook_id = episode.notebook_id
-    if notebook_id is None:
-        raise faults.invalid(
-            f"The notebook of the episode {episode.name} is deleted. Order another episode."
-        )
+        if notebook_id is None:
+            raise faults.invalid(
+                f"The notebook of the episode {episode.name} is deleted. Order another episode."
+            )
+        profile, speakers = _renewed(session, episode)
     _check(site, notebook_id, profile, speakers)
     with site.database.write() as session:
         episode = _failed(session, identifier)

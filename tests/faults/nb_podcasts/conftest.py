@@ -1,0 +1,35 @@
+"""What is killed: a notebook service that makes an episode, or the process that makes it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.sandbox import Sandbox
+
+_spec = importlib.util.spec_from_file_location(
+    "nb_podcasts_kit", Path(__file__).parents[2] / "contract" / "nb_podcasts" / "conftest.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+podcasts_kit = importlib.util.module_from_spec(_spec)
+sys.modules["nb_podcasts_kit"] = podcasts_kit
+_spec.loader.exec_module(podcasts_kit)
+
+provider = podcasts_kit.provider
+
+
+@pytest.fixture(scope="session")
+def services() -> list[str]:
+    return ["labext.sandbox.nb.app:service"]
+
+
+@pytest.fixture
+def podcasts_of() -> Callable[[Sandbox], Any]:
+    """The podcasts of a sandbox."""
+    return podcasts_kit.Podcasts  # type: ignore[no-any-return]
