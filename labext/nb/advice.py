@@ -66,7 +66,7 @@ _CAUSES = (
     ),
     _Cause(
         _GENERATE,
-        r"\b(empty|nothing|no (content|text|sources?|notes?))\b",
+        r"\b(empty|nothing|no (content|text|sources?|notes?))\b(?!-)",
         "Add something to the notebook: `%nb add FILE`, then run it again.",
     ),
     _Cause(

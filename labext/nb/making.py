@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from labext import progress
-from labext.errors import NotFoundError, NotReadyError
+from labext.errors import JobFailedError, NotFoundError, NotReadyError
 from labext.nb import episodes
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
@@ -151,6 +151,8 @@ def wait(
     for seen in progress.watch(making.look, clock=clock, sleep=sleep):
         if seen.outcome is Outcome.COMPLETE and making.episode is not None:
             return making.episode
+        if seen.outcome is Outcome.STOPPED:
+            raise _stopped(seen)
         if seen.outcome is not None:
             raise episodes.failed(seen.subject, seen.reason)
         if timeout is not None and seen.elapsed >= timeout:
@@ -206,6 +208,13 @@ def _counted(at: Record) -> str:
         return ""
     unit = f"{_UNITS[at['stage']]} " if at["stage"] in _UNITS else ""
     return f", {unit}{done:,} of {total:,}"
+
+
+def _stopped(seen: Progress) -> JobFailedError:
+    return JobFailedError(
+        f"{seen.subject} will not be there. {seen.reason or 'It was stopped.'}",
+        f"Have it made anew: `%nb podcast --name {episodes.quoted(seen.subject)} --profile …`.",
+    )
 
 
 def _late(seen: Progress, timeout: float) -> NotReadyError:

@@ -121,10 +121,15 @@ def _new(kind: _Kind, given: Mapping[str, Any]) -> Steps[Record]:
         return kind.record((yield Request(kind.new, json=dict(given))))
     except OutcomeUnknownError as unknown:
         listed = kind.records((yield Request(kind.listed)))
-        found = [each for each in listed if each["name"] == given["name"]]
+        found = [each for each in listed if _is(each, given)]
         if len(found) != 1:
             raise unknown from None
         return found[0]
+
+
+def _is(record: Record, given: Mapping[str, Any]) -> bool:
+    """Say whether a profile is of that name, and what else was given of words and numbers."""
+    return all(record[key] == value for key, value in given.items() if not isinstance(value, list))
 
 
 def _changed(kind: _Kind, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:

@@ -100,6 +100,51 @@ def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
     assert found is None or (found == text.strip() and found.startswith(f"{NOUNS[noun].table}:"))
 
 
+def test_a_model_goes_by_its_provider_too(titles: Titles, shelf: Any) -> None:
+    first = shelf.other("/models", "gpt-4o", provider="openai", type="llm")
+    second = shelf.other("/models", "gpt-4o", provider="openrouter", type="llm")
+    slashed = shelf.other("/models", "openai/gpt-4o", provider="openrouter", type="llm")
+    assert titles.find("model", "openrouter/gpt-4o") == second
+    assert first != second
+    with pytest.raises(ConflictError, match="llm of openrouter"):
+        titles.find("model", "gpt-4o")
+    with pytest.raises(ConflictError):  # a name of one, and provider and name of another
+        titles.find("model", "openai/gpt-4o")
+    assert titles.find("model", "openrouter/openai/gpt-4o") == slashed
+
+
+def test_those_of_the_type_come_first(titles: Titles, shelf: Any) -> None:
+    llm = shelf.other("/models", "all", provider="ollama", type="llm")
+    tts = shelf.other("/models", "all", provider="ollama", type="tts")
+    assert titles.find("model", "all", "llm") == llm
+    assert titles.find("model", "all", "tts") == tts
+
+
+def test_a_transformation_goes_by_its_name_and_its_title(titles: Titles, shelf: Any) -> None:
+    one = shelf.other("/transformations", "key", title="Key findings")
+    assert titles.find("transformation", "key") == one
+    assert titles.find("transformation", "key FINDINGS") == one
+    with pytest.raises(NotFoundError, match="no transformation") as caught:
+        titles.find("transformation", "Key finding")
+    assert "did you mean" in caught.value.what
+    assert caught.value.next_step == "See `%nb transformations`."
+
+
+@pytest.mark.parametrize("noun", ["episode profile", "speaker profile"])
+def test_a_profile_that_is_not_there_leads_to_the_list(
+    titles: Titles, shelf: Any, noun: str
+) -> None:
+    shelf.other(f"/{noun.replace(' ', '-')}s", "interview")
+    with pytest.raises(NotFoundError, match=f'no {noun} "intervew".*"interview"') as caught:
+        titles.find(noun, "intervew")
+    assert caught.value.next_step == "See `%nb profiles`."
+
+
+def test_an_episode_goes_by_its_job_too(titles: Titles, shelf: Any) -> None:
+    one = shelf.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
+    assert titles.find("episode", "7f3a") == one
+
+
 def test_a_title_is_looked_for_through_all_pages(titles: Titles, shelf: Any) -> None:
     for number in range(25):
         last = shelf.source(f"paper {number}")

@@ -1,0 +1,60 @@
+"""Each refusal that a user brings about has one line, and the %nb line that mends it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.nb.advice import advised
+
+GENERATE = "generate an episode"
+RUN = "run a transformation"
+
+
+@pytest.mark.parametrize(
+    ("words", "doing", "step"),
+    [
+        ("The notebook is empty.", GENERATE, "%nb add FILE"),
+        ("There is no content to talk about.", GENERATE, "%nb add FILE"),
+        ("No model is set for podcast.", GENERATE, "--set podcast=NAME"),
+        ("There is no text-to-speech model.", GENERATE, "--set text_to_speech=NAME"),
+        ("5 speakers are too many, at most 4.", GENERATE, "--speakers host,guest"),
+        ("More speakers than the voices that there are.", GENERATE, "--speakers host,guest"),
+        ("Model gpt is the default for chat.", "delete a model", "--set chat=NAME"),
+        ("It is in the slot speech to text.", "delete a credential", "--set speech_to_text=NAME"),
+        ("There is no model.", RUN, "--set transformation=NAME"),
+        ("The encryption key has changed.", "test a credential", "--new-key"),
+        ("The key can't be decrypted.", GENERATE, "--new-key"),
+    ],
+)
+def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> None:
+    what, next_step = advised(words, doing, "Change what it objects to.")
+    assert what == words
+    assert step in next_step
+    assert "`%nb " in next_step
+    assert next_step.endswith(".")
+
+
+def test_the_services_own_line_comes_first() -> None:
+    own = "Set the slot: `%nb models defaults --set podcast=gpt`."
+    assert advised(f"No model is set. {own}", GENERATE, "Else.") == ("No model is set.", own)
+    own = "Install it: pip install 'labext-jupyter[speech]'."
+    assert advised(f"No model can speak. {own}", GENERATE, "Else.")[1] == own
+
+
+def test_a_line_comes_before_the_services_words_and_those_before_none() -> None:
+    what, step = advised("The notebook is empty. Add a source.", GENERATE, "Else.")
+    assert (what, "%nb add" in step) == ("The notebook is empty.", True)
+    assert advised("The moon is full. Wait a week.", GENERATE, "Else.") == (
+        "The moon is full.",
+        "Wait a week.",
+    )
+    assert advised("The moon is full.", GENERATE, "Else.") == ("The moon is full.", "Else.")
+
+
+@given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "look at a note"]))
+def test_no_words_are_lost_and_there_is_always_a_step(words: str, doing: str) -> None:
+    what, step = advised(words, doing, "Else.")
+    assert step
+    assert words.strip().startswith(what)
