@@ -103,10 +103,14 @@ class Shown:
     def __init__(self, html: str, text: str, *, on_close: Any = None) -> None:
         self.html, self.text, self.on_close = html, text, on_close
         self.state: dict[str, Any] = {}
+        self.sent: list[tuple[Any, list[bytes]]] = []
 
-    def live(self, _view: str, state: dict[str, Any], receive: Callable[..., None]) -> bool:
-        self.state, self.receive = state, receive
+    def live(self, view: str, state: dict[str, Any], receive: Callable[..., None]) -> bool:
+        self.view, self.state, self.receive = view, state, receive
         return True
+
+    def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
+        self.sent.append((content, buffers or []))
 
     def set_state(self, state: dict[str, Any]) -> None:
         self.state = state
@@ -238,6 +242,10 @@ class TestRetry:
         follow(looked(phase="Canceled", outcome=Outcome.STOPPED), retry=lambda: iter([]))
         assert [each.buttons for each in made] == [[], []]
 
+    def test_without_a_way_to_retry_there_is_no_button(self, made: list[Shown]) -> None:
+        follow(SPEECH, FAILED)
+        assert made[0].buttons == []
+
     def test_an_interrupt_ends_the_watching_alone(self, made: list[Shown]) -> None:
         def interrupted() -> Iterator[Progress]:
             yield SPEECH
@@ -246,6 +254,45 @@ class TestRetry:
         with pytest.raises(WatchInterrupted, match="the podcast goes on"):
             labext_widgets.follow_podcast(interrupted(), again=AGAIN, retry=lambda: iter([]))
         assert made[0].buttons == []
+
+
+RECORD = {
+    "name": "Episode 1",
+    "duration": 7.0,
+    "transcript": [{"speaker": "Host", "dialogue": "Why?", "start": 0, "end": 1}],
+}
+
+
+class TestMade:
+    @pytest.mark.parametrize("background", [False, True])
+    def test_the_player_takes_the_place_of_the_stages(
+        self, made: list[Shown], background: bool
+    ) -> None:
+        follow(SPEECH, COMPLETE, made=lambda: (RECORD, lambda: b"MP3"), background=background)
+        until(lambda: made[0].view == "player")
+        (output,) = made
+        assert output.text.splitlines() == ["Episode 1: 0:07 · Host · 1 turn", "[0:00] Host: Why?"]
+        assert output.state["title"] == "Episode 1"
+        output.receive({"do": "sound", "by": "a7"}, [])
+        until(lambda: output.sent[1:] == [({"sound": "a7"}, [b"MP3"])])
+
+    def test_after_a_retry_too(self, made: list[Shown]) -> None:
+        follow(FAILED, retry=lambda: iter([SPEECH, COMPLETE]), made=lambda: (RECORD, bytes))
+        assert made[0].view == "progress"
+        made[0].click("retry")
+        until(lambda: made[0].view == "player")
+
+    def test_a_failed_one_has_none(self, made: list[Shown]) -> None:
+        follow(SPEECH, FAILED, made=lambda: (RECORD, bytes))
+        assert made[0].view == "progress"
+
+    def test_that_it_cannot_be_shown_is_no_failure(self, made: list[Shown]) -> None:
+        def gone() -> Any:
+            raise UnreachableError("No service answers.", "Start it.")
+
+        last = follow(SPEECH, COMPLETE, made=gone)
+        assert last is COMPLETE
+        assert "It is made, but can't be shown here: No service answers." in made[0].text
 
 
 def test_in_a_terminal_it_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

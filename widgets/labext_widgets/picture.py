@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from labext.progress import Progress
 from labext_widgets import drawing
 from labext_widgets.displays import show
 from labext_widgets.markup import UNTYPESET
 from labext_widgets.messages import drawn
+
+if TYPE_CHECKING:
+    from labext_widgets.placeholder import Placeholder
 
 LIVE, SAVED = 0.1, 2.0
 """Seconds at least between two states of the live view, and between two saved pictures."""
@@ -118,6 +121,12 @@ class Picture:
             if self._placeholder is None:
                 self._open()
             self._draw(now=True)
+
+    def give_over(self, draw: Callable[[Placeholder], None]) -> None:
+        """Let something else be drawn in the picture's place; after the last snapshot."""
+        with self._lock:
+            if self._placeholder is not None:
+                draw(self._placeholder)
 
     def give_way(self, text: str) -> None:
         """Show one line in the picture's place, as a message is shown."""

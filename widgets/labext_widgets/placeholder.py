@@ -64,6 +64,8 @@ class Placeholder:
     ) -> bool:
         """Mount the live view that the front end knows as `view`; say whether it can be.
 
+        It takes the place of the one before it, if there is one.
+
         Args:
             view: a name that `js/views.js` registers, or a bundle of the hub's list.
             state: what the view draws; JSON, and bytes at any depth.
@@ -72,9 +74,14 @@ class Placeholder:
         try:
             from labext_widgets import hub
 
-            self._view = hub.mount(self.name, view, dict(state), on_message)
+            opened = hub.mount(self.name, view, dict(state), on_message)
         except (ImportError, OSError, RuntimeError, AttributeError) as error:
             _log.warning("No live view, the picture alone is shown: %s", error)
+            return self._view is not None
+        with self._lock:  # the cell may have run again in the meantime
+            ended, self._view = (opened, None) if self._closed else (self._view, opened)
+        if ended is not None:
+            hub.unmount(ended)
         return self._view is not None
 
     def set_state(self, state: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """A podcast: watched while it is made, and played with its transcript.
 
-- `following`: the watch of a job. `retrying`: its Retry button, and the run after it.
+- `following`: the watch of a job. `attempts`: its Retry button, the run after it, and the player
+  in the end.
 - `playing`: the player, and who sends it the sound. `episode`: what it plays, read from a record.
 - `picture`: that in a saved notebook, and as plain text.
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
-from labext.progress import Progress
+from labext.progress import Outcome, Progress
 from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.podcasts.retrying import Retried
+from labext_widgets.podcasts.attempts import Attempts, Made, Run
 from labext_widgets.watching import watch
-
-Snapshots = Iterator[Progress]
 
 
 def follow_podcast(
-    snapshots: Snapshots,
+    snapshots: Run,
     *,
     again: str,
-    retry: Callable[[], Snapshots] | None = None,
+    retry: Callable[[], Run] | None = None,
+    made: Made | None = None,
     background: bool = False,
 ) -> Progress | None:
     """Draw looks at a podcast's job until it has ended, and return the last one.
@@ -29,25 +28,27 @@ def follow_podcast(
         retry: starts a failed podcast anew, and returns the looks at the new run; called in a
             thread when the Retry button is clicked, and again when that run fails too. The new run
             is drawn in the same output.
+        made: returns the record of the episode and a function that returns its sound, as `player`
+            takes them; called when it is complete, in the cell or in the watch's thread. Then the
+            player takes the place of the stages, where it can be used.
         background: return None at once and go on from a thread, as `labext_widgets.watch` does.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; the service goes on.
     """
-    seen = _with_stages(snapshots)
-    front = front_end()
-    if retry is None or front is not FrontEnd.INTERACTIVE:
+    seen, front = _with_stages(snapshots), front_end()
+    if front is not FrontEnd.INTERACTIVE:
         return watch(seen, again=again, background=background)
-    tried = Retried(seen, again, lambda: _with_stages(retry()))
+    attempts = Attempts(seen, again, retry and (lambda: _with_stages(retry())), made)
     if not background:
-        return tried.in_foreground()
-    tried.start(front)
+        return attempts.in_foreground()
+    attempts.start(front)
     return None
 
 
-def _with_stages(snapshots: Snapshots) -> Snapshots:
-    """The looks, the last with the stage it was in: a job that has ended often names none."""
+def _with_stages(snapshots: Run) -> Run:
+    """The looks; what has failed with the stage it was in, which it rarely tells by itself."""
     stage = ""
     for seen in snapshots:
         stage = seen.stage or stage
-        yield seen if seen.outcome is None else replace(seen, stage=stage)
+        yield replace(seen, stage=stage) if seen.outcome is Outcome.FAILED else seen
