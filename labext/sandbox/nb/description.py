@@ -42,6 +42,8 @@ TAGS = {
     "notes": "What people and models write.",
     "chat": "Conversations about a notebook.",
     "search": "Passages by their words or their meaning, and answers with citations.",
+    "models": "What answers, makes vectors, speaks and hears, and what each is used for.",
+    "credentials": "How providers of models are reached; keys go in and never out.",
     "transformations": "Prompts by which a model makes something of a text.",
     "podcasts": "Episodes about a notebook, spoken: ordered, followed, heard.",
     "profiles": "Who speaks in an episode, and how one is made.",

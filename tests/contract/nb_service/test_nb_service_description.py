@@ -22,6 +22,17 @@ CONTRACT = {
         PUT /chat/sessions/{session_id} · DELETE /chat/sessions/{session_id}
         POST /chat/execute · POST /chat/context""",
     "search": "POST /search · POST /search/ask · POST /search/ask/simple",
+    "models": """GET /models · POST /models · DELETE /models/{model_id}
+        POST /models/{model_id}/test · GET /models/defaults · PUT /models/defaults
+        GET /models/providers · GET /models/discover/{provider} · POST /models/sync/{provider}
+        POST /models/sync · POST /models/auto-assign · GET /models/count/{provider}
+        GET /models/by-provider/{provider}""",
+    "credentials": """GET /credentials/status · GET /credentials/env-status · GET /credentials
+        GET /credentials/by-provider/{provider} · POST /credentials
+        GET /credentials/{credential_id} · PUT /credentials/{credential_id}
+        DELETE /credentials/{credential_id} · POST /credentials/{credential_id}/test
+        POST /credentials/{credential_id}/discover
+        POST /credentials/{credential_id}/register-models""",
 }
 OPEN = {"GET /", "GET /health", "GET /api/auth/status", "GET /api/config"}
 
