@@ -46,3 +46,38 @@ def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
     ]
     assert offered(shell, "%nb add data/pa") == ["%nb add data/page.html", "%nb add data/paper.pdf"]
     run("%nb delete 'Tab one' --yes\n%nb delete 'Tab two' --yes")
+
+
+def test_tab_knows_transformations_models_credentials_and_slots(
+    run: Run, shell: InteractiveShell
+) -> None:
+    run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
+
+    def comes(cell: str, *found: str) -> None:
+        """What comes late is there at a later Tab."""
+        tries = (offered(shell, cell) for _ in range(100))
+        assert any(set(found) <= set(each) for each in tries), offered(shell, cell)
+
+    comes('%nb transform "Key', '%nb transform "Key findings"')
+    comes("%nb transformations show Key", '%nb transformations show "Key findings"')
+    comes("%nb transform Summary x --model extr", "%nb transform Summary x --model extractive")
+    comes("%nb chat x --model extr", "%nb chat x --model extractive")
+    comes("%nb models test word", "%nb models test wordllama")
+    comes("%nb credentials show Tab", '%nb credentials show "Tab shelf"')
+    comes(
+        "%nb credentials new open", "%nb credentials new openai", "%nb credentials new openrouter"
+    )
+    comes("%nb models new x --provider gr", "%nb models new x --provider groq")
+    comes("%nb models defaults --set embedding=", "%nb models defaults --set embedding=lsa")
+    assert "%nb models defaults --set embedding=extractive" not in offered(
+        shell, "%nb models defaults --set embedding="
+    )
+    assert offered(shell, "%nb models defaults --set ch") == ["%nb models defaults --set chat="]
+    assert offered(shell, "%nb models defaults --clear pod") == [
+        "%nb models defaults --clear podcast"
+    ]
+    assert offered(shell, "%nb credentials register x --model llama3:8b=e") == [
+        "%nb credentials register x --model llama3:8b=embedding"
+    ]
+    assert offered(shell, "%nb models --type s") == ["%nb models --type stt"]
+    run("%nb credentials delete 'Tab shelf' --yes")
