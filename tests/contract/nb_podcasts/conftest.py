@@ -39,10 +39,10 @@ ENDED = ("completed", "failed")
 
 
 class Podcasts:
-    """Episodes and profiles of a service; every answer is held to the service's description."""
+    """Episodes and profiles of a service, as somebody with its password has them."""
 
-    def __init__(self, box: Sandbox) -> None:
-        self.api = service_kit.Kit.api(box)
+    def __init__(self, box: Sandbox, api: service_kit.Api) -> None:
+        self.api = api
         self.folder = box.data_dir / "nb"
 
     def told(self, method: str, path: str, body: Any = None) -> Any:
@@ -118,7 +118,8 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def podcasts(box: Sandbox) -> Iterator[Podcasts]:
-    found = Podcasts(box)
+    """Every answer is held to the service's description."""
+    found = Podcasts(box, service_kit.Kit.api(box))
     yield found
     found.api.session.close()
 
