@@ -1,12 +1,12 @@
-"""The sound of an episode: whether there is one, why not, and what its file is called."""
+"""The sound of an episode: whether there is one, and all of it, and what its file is called."""
 
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from labext import wording
-from labext.errors import JobFailedError, NotReadyError
+from labext.errors import JobFailedError, NotReadyError, ServiceError
 from labext.nb.advice import parted
 from labext.nb.records import Record
 
@@ -44,6 +44,24 @@ def check_sound(episode: Record) -> None:
         raise failed(name, str(episode["error_message"] or ""))
     if status == "completed":
         raise failed(name, SILENT)
+
+
+def check_whole(episode: Record, sound: Path) -> None:
+    """Look whether what came is what the service told of; what is not is taken away.
+
+    Raises:
+        ServiceError: it is empty, or has not as many bytes as the episode.
+    """
+    size, told = sound.stat().st_size, episode["audio_bytes"]
+    if size and (not isinstance(told, int) or size == told):
+        return
+    sound.unlink()
+    of = f" of {told:,}" if isinstance(told, int) else ""
+    raise ServiceError(
+        f"The sound of {wording.shown(episode['name'] or episode['id'])} came with {size:,}{of} "
+        "bytes.",
+        "Try again; look at the service if it stays.",
+    )
 
 
 def failed(name: str, reason: str) -> JobFailedError:

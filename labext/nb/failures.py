@@ -26,7 +26,7 @@ LAST_WORDS = frozenset({502})
 Nothing is gained by asking again at once, and nothing is left unknown.
 """
 
-_SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key)")
+_SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)")
 
 
 def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:

@@ -126,6 +126,7 @@ class Podcasts(Group):
             NotReadyError: it is still being made.
             JobFailedError: it has failed.
             NotFoundError: there is no such episode.
+            ServiceError: it did not come, or not the whole of it.
             StorageError: the disk is full, or the folder can't be written.
         """
         record = self._wire.run(self._dialect.episode(self.find(episode)))
@@ -133,7 +134,9 @@ class Podcasts(Group):
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= episodes.file_name(record)
-        return self._wire.download(self._dialect.audio(record["id"]), target, on_bytes)
+        written = self._wire.download(self._dialect.audio(record["id"]), target, on_bytes)
+        episodes.check_whole(record, written)
+        return written
 
     def sound(self, episode: str) -> bytes:
         """Return an episode's sound, whole, as it would stand in its file.
