@@ -33,6 +33,15 @@ CONTRACT = {
         DELETE /credentials/{credential_id} · POST /credentials/{credential_id}/test
         POST /credentials/{credential_id}/discover
         POST /credentials/{credential_id}/register-models""",
+    "podcasts": """POST /podcasts/generate · GET /podcasts/jobs/{job_id} · GET /podcasts/episodes
+        GET /podcasts/episodes/{episode_id} · GET /podcasts/episodes/{episode_id}/audio
+        HEAD /podcasts/episodes/{episode_id}/audio
+        POST /podcasts/episodes/{episode_id}/retry · DELETE /podcasts/episodes/{episode_id}""",
+    "profiles": " ".join(
+        f"""GET /{kind} · POST /{kind} · GET /{kind}/{{profile}} · PUT /{kind}/{{profile}}
+        DELETE /{kind}/{{profile}} · POST /{kind}/{{profile}}/duplicate"""
+        for kind in ("speaker-profiles", "episode-profiles")
+    ),
 }
 OPEN = {"GET /", "GET /health", "GET /api/auth/status", "GET /api/config"}
 
