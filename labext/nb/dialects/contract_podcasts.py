@@ -100,7 +100,7 @@ class PodcastCalls:
 
     def episode(self, episode: str) -> Steps[Record]:
         """Look at one, with its outline and its transcript."""
-        return _whole((yield Request(ONE, {"episode": episode})))
+        return whole((yield Request(ONE, {"episode": episode})))
 
     def audio(self, episode: str) -> Request:
         """Return the request whose answer is the sound."""
@@ -111,7 +111,7 @@ class PodcastCalls:
         try:
             answer = yield Request(RETRY, {"episode": episode})
         except OutcomeUnknownError as unknown:
-            record = _whole((yield Request(ONE, {"episode": episode})))
+            record = whole((yield Request(ONE, {"episode": episode})))
             if record["job_status"] == "failed":  # not taken up, or taken up and failed again
                 raise unknown from None
             return made(RETRIED, {**record, "episode_id": record["id"]})
@@ -134,11 +134,12 @@ def _submitted(record: Record) -> Record:
 
 
 def _episodes(answer: Any) -> list[Record]:
-    return [_episode(EPISODE, each) for each in records.several(answer, "episodes")]
+    return [an_episode(each) for each in records.several(answer, "episodes")]
 
 
-def _whole(answer: Any) -> Record:
-    record = _episode(WHOLE_EPISODE, answer)
+def whole(answer: Any) -> Record:
+    """Return an episode's record with its outline and its transcript."""
+    record = an_episode(answer, WHOLE_EPISODE)
     for key, within, read in (
         ("outline", "segments", segment),
         ("transcript", "transcript", line),
@@ -149,7 +150,8 @@ def _whole(answer: Any) -> Record:
     return record
 
 
-def _episode(fields: Fields, answer: Any) -> Record:
+def an_episode(answer: Any, fields: Fields = EPISODE) -> Record:
+    """Return an episode's record."""
     record = records.thing(fields, answer, "the episode")
     record["progress"] = progress(record["progress"])
     return record

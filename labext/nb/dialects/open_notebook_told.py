@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from labext.errors import ServiceError
+from labext.errors import InputError, ServiceError
 from labext.nb import records
 from labext.nb.records import SOURCE, STATUS, WHOLE_SOURCE, Fields, Record, made
 
@@ -70,6 +70,39 @@ def status(answer: Any) -> Record:
     info = _info(told)
     times = {name: moment(info.get(name)) for name in ("started_at", "completed_at")}
     return made(STATUS, {**told, **times, "status": _status(told), "error": info.get("error")})
+
+
+_TYPES = {
+    "llm": "language",
+    "embedding": "embedding",
+    "stt": "speech_to_text",
+    "tts": "text_to_speech",
+}
+"""The types of models: the contract's name of each, and that server's."""
+
+_TYPES_HERE = {theirs: ours for ours, theirs in _TYPES.items()}
+
+
+def type_there(type: str) -> str:
+    """Return that server's name of a model's type."""
+    return _TYPES.get(type, type)
+
+
+def type_here(type: Any) -> Any:
+    """Return the contract's name of a model's type; what is none stays."""
+    return _TYPES_HERE.get(type, type)
+
+
+def check_kept(changes: Mapping[str, Any], what: str, step: str) -> None:
+    """See that nothing is to be taken away: there null stays what it was.
+
+    Raises:
+        InputError: something is.
+    """
+    for name, value in changes.items():
+        if value is None:
+            words = name.replace("_", " ")
+            raise InputError(f"Open Notebook can't take {words} away from {what}.", step)
 
 
 def identifier(answer: Any, name: str, what: str) -> str:
