@@ -34,6 +34,9 @@ _UNSAYABLE = re.compile(
     r"[=_@\\{}<>|]|\bet al\b|\bpp?\. ?\d|\bISSN\b|\bISBN\b|[ACGTUN]{9,}|:$|^.{0,40} in it "
 )
 
+_FOR_THE_EYE = re.compile(r"[\^$\\`]|://|\bwww\.|\]\(")
+"""Formulas, code and addresses: without them a sentence has a hole."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -106,7 +109,11 @@ def _spoken(each: Statement) -> bool:
     """Whether a sentence makes sense to somebody who only hears it."""
     said = speakable(each.text)
     parts = said.split()
-    if not _FEWEST <= len(parts) <= _MOST or prose.ABOUT_ITSELF.search(said):
+    if (
+        _FOR_THE_EYE.search(each.text)
+        or not _FEWEST <= len(parts) <= _MOST
+        or prose.ABOUT_ITSELF.search(said)
+    ):
         return False
     if _UNSAYABLE.search(said) or said.endswith("?") or (said[0].islower() and parts[0].islower()):
         return False

@@ -25,15 +25,16 @@ _DROPPED = (
     r"\b[\w.+-]+@[\w-]+\.[\w.]+\b",
     r"</?[A-Za-z][^<>\n]{0,200}>",
 )
+_LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\([^)\n]*\)")
 _UNWRAPPED = (
-    (r"\[([^\]\n]+)\]\([^)\n]*\)", r"\1"),
+    (r"(?m)^[ \t]*(?:#{1,6}|[-*+•]|\d{1,2}[.)])[ \t]+(.*[\w)])[ \t]*$", r"\1."),
     (r"(?m)^[ \t]*(?:#{1,6}|>+|[-*+•]|\d{1,2}[.)])[ \t]+", ""),
     (r"(\*{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1", r"\2"),
     (r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2"),
     (r"\$([^$\n]{1,80})\$", r"\1"),
     (r"\\(?:text|mathrm|mathbf|emph)\{([^{}]*)\}", r"\1"),
     (r"\\([A-Za-z]+)", r"\1"),
-    (r"[*`#|~^{}\\<>]+", " "),
+    (r"[`|~{}\\]+|\*{2,}|(?<!\S)\*(?=\S)|(?<=\S)\*(?!\S)", " "),
     (r"\s*(?:→|⇒|➔|=>|->)\s*", ", "),
     (r"\(\s*[,;.]*\s*\)|\[\s*[,;.]*\s*\]", " "),
     (r"\s+", " "),
@@ -51,7 +52,7 @@ _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 
 def speakable(text: str) -> str:
     """A text as one line to be spoken; empty where nothing of it can be."""
-    text = html.unescape(text)
+    text = _LINK.sub(r"\1", html.unescape(text))
     for pattern in _DROPS:
         text = pattern.sub(" ", text)
     text = "".join(

@@ -17,9 +17,9 @@ _BEFORE = frozenset(
 _LINKS = frozenset(
     words.words(
         "is are was were has have had can may must will does do needs takes makes binds shows "
-        "gives keeps holds becomes remains stays and or but of in on at by with for from to that which "
-        "who when where while because so as than if into between through without after before during "
-        "under over until"
+        "gives keeps holds becomes remains stays and or but of in on at by with for from to that "
+        "which who when where while because so as than if into between through without after "
+        "before during under over until"
     )
 )
 """What a name often stands before."""

@@ -40,7 +40,7 @@ def retry(site: Site, identifier: str) -> dict[str, Any]:
     """
     with site.database.write() as session:
         source = records.found(session, identifier)
-        if source.status != FAILED:
+        if source.status != FAILED and not source.remark:
             raise faults.invalid(f"Only a failed source is retried; this one is {source.status}.")
         source.status, source.stage, source.reason = NEW, "", None
         source.started = source.ended = None

@@ -81,7 +81,7 @@ CONCEPTS = (
         r"(?:open |unanswered )?questions?\b|unknown|unclear|gap",
         r"\?[\"'”’)\]]*$|(?i:\b(?:unknown|unclear|unexplained|open question|not (?:yet )?(?:known|"
         r"clear|understood|tested|been)|remains? to be|to be (?:tested|shown|determined|seen)|"
-        r"whether|future work|further (?:work|stud|experiment)|may\b|might\b|could explain))",
+        r"whether|future work|further (?:work|stud|experiment)|(?-i:may)\b|might\b|could explain))",
         is_topic=False,
     ),
     _of(

@@ -1,0 +1,76 @@
+"""What a model's server is told of a transformation, and how a long text gets to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import openai_server
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.limits import LIMITS
+from labext.sandbox.nb.store import Model
+from labext.sandbox.nb.transformations import instructions, parts, running
+from labext.sandbox.service import Site
+
+
+@pytest.fixture
+def talker(add_model: Callable[..., Model]) -> Model:
+    return add_model("talker")
+
+
+def test_the_default_prompt_comes_first_then_prompt_and_text(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    with site.database.write() as session:
+        instructions.change(session, "Speak like a sailor.")
+    assert running.made(site, talker, "Shorten it.", "A text.") == "Reply of talker."
+    system, user = provider.asked[0].body["messages"]
+    assert system == {"role": "system", "content": "Speak like a sailor."}
+    assert user["role"] == "user"
+    assert user["content"].index("Shorten it.") < user["content"].index("A text.")
+
+
+def test_no_default_prompt_is_no_message(site: Site, talker: Model, provider: openai_server.OpenAI):
+    with site.database.write() as session:
+        instructions.change(session, " ")
+    running.made(site, talker, "Shorten it.", "A text.")
+    assert [each["role"] for each in provider.asked[0].body["messages"]] == ["user"]
+
+
+def test_a_long_text_goes_in_parts_and_one_answer_comes_back(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    with site.database.write() as session:
+        LIMITS.change(session, "model_characters", 1000)
+    provider.replies = lambda _body: f"Reply {len(provider.asked)}."
+    text = "\n\n".join(f"Paragraph {number} is about cells. " * 8 for number in range(8))
+    output = running.made(site, talker, "Shorten it.", text)
+    *each, last = [asked.text for asked in provider.asked]
+    assert "part 1 of" in each[0]
+    for number in range(8):
+        assert any(f"Paragraph {number}" in said for said in each)
+    assert "Reply 1." in last
+    assert output == f"Reply {len(provider.asked)}."
+
+
+def test_a_text_of_too_many_parts_is_refused(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    with site.database.write() as session:
+        LIMITS.change(session, "model_characters", 1000)
+        LIMITS.change(session, "model_parts", 2)
+    with pytest.raises(HTTPException) as refused:
+        running.made(site, talker, "Shorten it.", "x" * 2001)
+    assert refused.value.status_code == 413
+    assert "model_parts" in refused.value.detail
+    assert not provider.asked
+
+
+@given(st.text(max_size=400), st.integers(2, 60))
+def test_parts_are_the_text(text: str, most: int):
+    cut = parts.cut(text, most)
+    assert all(0 < len(each) <= most for each in cut)
+    assert "".join("".join(cut).split()) == "".join(text.split())

@@ -1,0 +1,220 @@
+"""Outline and dialogue by a model's server: what it is told, and what is made of its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import openai_server
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.limits import LIMITS
+from labext.sandbox.nb.podcasts import parsing, writing
+from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
+from labext.sandbox.nb.store import Default, Model
+from labext.sandbox.service import Site
+
+ALEX = Speaker("Alex", "Led a programme for years.", "Asks one thing at a time.")
+ROBIN = Speaker("Robin Hood", "A scientist of the field.", "Names numbers.")
+CAST = (ALEX, ROBIN)
+MATERIAL = Material("Induction", [Text("Bench notes", "Cells were induced with 0.2 % arabinose.")])
+PLAN = [Segment("The switch", "how it works", "short"), Segment("The dose", "how much", "long")]
+
+
+@pytest.fixture
+def talker(add_model: Callable[..., Model]) -> Model:
+    return add_model("talker")
+
+
+def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
+    return writing.outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)  # type: ignore[arg-type]
+
+
+def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None) -> list[Turn]:
+    def tell(done: int, total: int) -> None:
+        if told is not None:
+            told.append((done, total))
+
+    return writing.dialogue(site, model, MATERIAL, "For beginners.", PLAN, CAST, tell)
+
+
+def says(*turns: tuple[str, str]) -> str:
+    return json.dumps({"transcript": [{"speaker": s, "dialogue": d} for s, d in turns]})
+
+
+def test_an_outline_is_what_the_model_plans(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    provider.replies = lambda _body: (
+        'Gladly!\n```json\n{"segments": [{"name": "**The switch**", "description": "how", '
+        '"size": "Short"}, {"title": "The dose", "summary": "how much"}, {"name": "Third"}]}\n```'
+    )
+    assert outlined(site, talker) == [
+        Segment("The switch", "how.", "short"),
+        Segment("The dose", "how much.", "medium"),
+    ]
+
+
+def test_what_is_known_of_the_episode_arrives(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    provider.replies = lambda _body: '{"segments": [{"name": "The switch"}]}'
+    outlined(site, talker, language="German", max_tokens=700)
+    (asked,) = provider.asked
+    known = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
+    material = ("0.2 % arabinose", "Bench notes", "Induction")
+    for each in (*known, *material, "German", "700", "2 segments"):
+        assert each in asked.text
+    assert asked.body["max_tokens"] == 700
+    assert asked.body["model"] == "talker"
+    outlined(site, talker)
+    assert "max_tokens" not in provider.asked[-1].body
+    assert "German" not in provider.asked[-1].text
+
+
+def test_a_dialogue_goes_segment_after_segment(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    replies = iter(
+        [
+            says(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
+            "**Alex:** And the dose?\nNarrator: Silence.\nRobin Hood: Twice as much.",
+        ]
+    )
+    provider.replies = lambda _body: next(replies)
+    told: list[tuple[int, int]] = []
+    assert written(site, talker, told) == [
+        Turn("Alex", "Welcome."),
+        Turn("Robin Hood", "It is 0.2 %."),
+        Turn("Alex", "And the dose?"),
+        Turn("Robin Hood", "Twice as much."),
+    ]
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    first, second = (each.text for each in provider.asked)
+    assert "greet the listeners" in first
+    assert "Robin Hood: It is 0.2 %." in second
+    assert "0.2 % arabinose" in second
+    assert "The dose" in second
+
+
+def test_who_has_said_nothing_is_asked_for_once_more(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    replies = iter(
+        [
+            says(("Alex", "Hello.")),
+            says(("Alex", "Bye.")),
+            says(("Alex", "Bye."), ("Robin", "Bye.")),
+        ]
+    )
+    provider.replies = lambda _body: next(replies)
+    assert {each.speaker for each in written(site, talker)} == {"Alex", "Robin Hood"}
+    assert "no dialogue of Alex, Robin Hood" in provider.asked[-1].text
+
+
+@pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
+def test_nonsense_is_a_fault_of_the_provider(
+    site: Site, talker: Model, provider: openai_server.OpenAI, reply: str
+):
+    provider.replies = lambda _body: reply
+    with pytest.raises(HTTPException) as failed:
+        outlined(site, talker)
+    assert failed.value.status_code == 502
+    assert reply in failed.value.detail
+    assert "no outline" in failed.value.detail
+    assert len(provider.asked) == 2
+    with pytest.raises(HTTPException, match="no dialogue"):
+        written(site, talker)
+
+
+def test_a_provider_that_fails_in_the_middle_fails_the_dialogue(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
+    provider.troubles = [None, openai_server.says(500, {"error": {"message": "out of memory"}})]
+    with pytest.raises(HTTPException, match="out of memory") as failed:
+        written(site, talker)
+    assert failed.value.status_code == 502
+
+
+def test_too_much_material_is_summarised_by_the_slots_model(
+    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
+):
+    summariser = add_model("summariser")
+    with site.database.write() as session:
+        session.merge(Default(slot="summary", model_id=summariser.id))
+        LIMITS.change(session, "model_characters", 1000)
+    long = Text("Long", "\n\n".join(f"Paragraph {n} is about the enzyme." * 5 for n in range(20)))
+    material = Material("Induction", [long, MATERIAL.texts[0]])
+    provider.replies = lambda body: (
+        "In short." if body["model"] == "summariser" else '{"segments": [{"name": "A"}]}'
+    )
+    writing.outline(site, talker, material, "", 1, CAST)
+    *parts, last = provider.asked
+    assert {each.body["model"] for each in parts} == {"summariser"}
+    assert last.body["model"] == "talker"
+    assert "In short." in last.text
+    assert "0.2 % arabinose" in last.text
+
+
+def test_a_segment_of_much_material_is_given_what_belongs_to_it(
+    site: Site, talker: Model, provider: openai_server.OpenAI
+):
+    with site.database.write() as session:
+        LIMITS.change(session, "model_characters", 1500)
+    texts = [Text(f"T{n}", f"Filler {n} of little use. " * 40) for n in range(6)]
+    texts[4] = Text("T4", "The switch is how it works in detail. " * 20)
+    provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
+    writing.dialogue(
+        site, talker, Material("Much", texts), "", PLAN[:1], CAST, lambda _done, _total: None
+    )
+    (asked,) = provider.asked
+    assert "The switch is how it works in detail." in asked.text
+    assert len(asked.text) < 6000
+
+
+def test_the_server_that_is_gone_is_told_of(site: Site, add_model: Callable[..., Model]):
+    with pytest.raises(HTTPException) as failed:
+        outlined(site, add_model("gone", base_url="http://127.0.0.1:9/v1"))
+    assert failed.value.status_code == 502
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '[{"speaker": "Alex", "dialogue": "One."}, {"speaker": "Robin Hood", "dialogue": "Two."}]',
+        '{"transcript": [{"speaker": "Alex", "dialogue": "One."}, {"speaker": "Robin", "text": '
+        '"Two."}, {"speaker": "Alex", "dialogue": "Thr',
+        '{"a": {"b": [{"name": "alex", "line": "One."}, {"Speaker": "ROBIN", "Text": "Two."}]}}',
+        "Alex: One.\n\n- **Robin Hood**: Two.\nMy thoughts: none.",
+        '{"speaker": "Speaker 1", "text": "One."}\n{"speaker": "Speaker 2", "text": "Two."}',
+    ],
+)
+def test_turns_are_found_however_they_are_wrapped(reply: str):
+    assert parsing.turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
+
+
+def test_lines_are_an_outline_too():
+    reply = "Here it is:\n1. **The switch**: how it works\n2) The dose\n"
+    assert parsing.segments(reply, 5) == [
+        Segment("The switch", "how it works."), Segment("The dose", ""),
+    ]  # fmt: skip
+
+
+_FIELDS = st.sampled_from(["speaker", "dialogue", "name", "segments", "size"])
+_JSON = st.recursive(
+    st.text(max_size=5) | st.none() | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_FIELDS, inner),
+    max_leaves=8,
+)
+
+
+@given(st.text(max_size=200), _JSON)
+def test_whatever_is_answered_only_the_speakers_speak(text: str, value: object):
+    for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
+        assert {each.speaker for each in parsing.turns(reply, CAST)} <= {"Alex", "Robin Hood"}
+        assert all(each.dialogue for each in parsing.turns(reply, CAST))
+        assert all(each.name for each in parsing.segments(reply, 3))
