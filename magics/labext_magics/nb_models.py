@@ -99,8 +99,10 @@ def _gone(identifier: str) -> Record:
 
 
 def _called(record: Record) -> str:
-    of = f" of {record['provider']}" if record["provider"] else ""
-    return f"the model {record['name']}{of}"
+    name, provider = record["name"], record["provider"]
+    if provider == "built-in":
+        return f"the built-in model {name}"
+    return f"the model {name} of {provider}" if provider else f"the model {name}"
 
 
 def _reason(told: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from openai_server import OpenAI
+from openai_server import OpenAI, says
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 
@@ -73,6 +73,20 @@ def test_each_slot_is_used_by_what_it_is_for(run: Run, lab: OpenAI) -> None:
     run('%nb transform "Key findings" --note Sugar --model extractive')
     assert len(lab.chats()) == count
     run("%nb delete Slots --yes")
+
+
+def test_what_is_made_before_a_failure_is_shown(
+    run: Run, refused: Refused, lab: OpenAI, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run('%nb use "Half" --create\n%nb note "Glucose." --title One\n%nb note "Salt." --title Two')
+    lab.troubles = [None, says(401, {"error": {"message": "The account is closed."}})]
+    lab.replies = lambda _: "The first is made."
+    capsys.readouterr()
+    error = refused("%nb transform Summary --note One --note Two --model helper --save Kept")
+    assert "The account is closed" in error.what
+    assert "The first is made." in capsys.readouterr().out
+    assert "Kept: One" in set(run("%nb notes")["title"])
+    run("%nb delete Half --yes")
 
 
 def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(

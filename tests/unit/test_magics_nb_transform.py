@@ -1,0 +1,39 @@
+"""What `%nb transform` reads of sources and notes before a model is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from labext.errors import InputError, NotReadyError
+from labext_magics.nb_transform import _apart, _read
+
+
+def source(text: str | None, status: str) -> dict[str, Any]:
+    return {"id": "source:a", "title": "Bench notes", "full_text": text, "status": status}
+
+
+def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
+    assert _read(source("Induced.", "completed")) == ("Bench notes", "Induced.")
+    note = {"id": "note:a", "title": None, "content": "Leaks."}
+    assert _read(note) == ("note:a", "Leaks.")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "step"),
+    [
+        ("running", NotReadyError, '`%nb sources wait "Bench notes"`'),
+        ("queued", NotReadyError, '`%nb sources wait "Bench notes"`'),
+        ("failed", InputError, '`%nb sources show "Bench notes"` tells why.'),
+        ("completed", InputError, "Leave it out."),
+    ],
+)
+def test_a_source_without_a_text_says_why(status: str, kind: type[Exception], step: str) -> None:
+    with pytest.raises(kind) as caught:
+        _read(source(None, status))
+    assert step in str(caught.value)
+
+
+def test_things_of_one_name_are_told_apart() -> None:
+    assert _apart([("A", "1"), ("B", "2"), ("A", "3")]) == [("A", "1"), ("B", "2"), ("A (2)", "3")]
