@@ -30,7 +30,7 @@ def spawn(folder: Folder, options: Sequence[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "labext.sandbox.host", str(folder.path), *options],
-            env=clean_environment() | _providers() | _import_path(),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -39,6 +39,12 @@ def spawn(folder: Folder, options: Sequence[str]) -> subprocess.Popen[bytes]:
         )
     finally:
         os.close(log)
+
+
+def environment() -> dict[str, str]:
+    """What a host is started with: of keys, those of models' providers, which tasks go without."""
+    keys = {name: os.environ[name] for name in variables.every() & os.environ.keys()}
+    return clean_environment() | keys | _import_path()
 
 
 def leave(process: subprocess.Popen[bytes]) -> None:
@@ -88,11 +94,6 @@ def last_words(log: Path, offset: int) -> str:
     except OSError:
         return ""
     return mask(next((line.strip() for line in reversed(lines) if line.strip()), ""))
-
-
-def _providers() -> dict[str, str]:
-    """What the environment says of providers of models, for the host alone: tasks go without."""
-    return {name: os.environ[name] for name in variables.every() & os.environ.keys()}
 
 
 def _import_path() -> dict[str, str]:

@@ -40,12 +40,11 @@ class Warm:
     def spawn(self, folder: Any, options: Sequence[str]) -> Host:
         """Start the host of `folder`, as `labext.sandbox.daemon.spawn` does."""
         from labext.sandbox import daemon
-        from labext.sandbox.launcher import clean_environment
 
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         asked = {
             "arguments": [str(folder.path), *options],
-            "environment": clean_environment() | daemon._import_path(),
+            "environment": daemon.environment(),
             "folder": str(folder.path),
         }
         try:
