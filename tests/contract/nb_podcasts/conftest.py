@@ -36,6 +36,7 @@ TEXT = (
     "strain DH10B were grown at 37 degrees and induced with 0.2 % arabinose for four hours."
 )
 ENDED = ("completed", "failed")
+KEY = "correct-horse-battery-staple"
 
 
 class Podcasts:
@@ -96,7 +97,7 @@ class Podcasts:
 class Kit:
     """The helpers of this folder, which tests get as a fixture."""
 
-    TEXT = TEXT
+    TEXT, KEY = TEXT, KEY
     name = staticmethod(service_kit.new_name)
     says = staticmethod(openai_server.says)
 
@@ -132,16 +133,22 @@ def admin(box: Sandbox) -> Iterator[Administration]:
 
 @pytest.fixture
 def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
+    with openai_server.serving(KEY) as server:
         yield server
 
 
 @pytest.fixture
-def tones(admin: Administration, provider: openai_server.OpenAI) -> Iterator[str]:
-    """A model of the provider that speaks; its identifier."""
-    made = models.add_model(admin, "tts-1", "tts", provider.base_url, None)["id"]
-    yield made
-    models.remove_model(admin, made, yes=True)
+def model_of(admin: Administration, provider: openai_server.OpenAI) -> Iterator[Any]:
+    """Add a model of the provider, which has its key; its identifier."""
+    added: list[str] = []
+
+    def add(name: str, kind: str) -> str:
+        added.append(models.add_model(admin, name, kind, provider.base_url, KEY)["id"])
+        return added[-1]
+
+    yield add
+    for each in added:
+        models.remove_model(admin, each, yes=True)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,8 +32,9 @@ def audio(podcasts, ordered):
 
 
 @pytest.fixture
-def spoken_by(podcasts, tones):
+def spoken_by(podcasts, model_of):
     """A speaker profile of the provider's model."""
+    tones = model_of("tts-1", "tts")
     return lambda *names: podcasts.speakers(*names, model=tones)
 
 
@@ -141,6 +143,52 @@ def test_a_failed_episode_has_its_reason_and_is_retried_once(podcasts, kit, prov
         "Be short.\n\nAnd kind.",
     )
     assert "completed" in podcasts.refused(400, "POST", f"{path}/retry")
+
+
+def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by):
+    said = [("Ada", "What about glucose?"), ("Ben", "It represses the promoter.")]
+
+    def reply(body):
+        if body["model"] == "planner":
+            parts = [
+                {"name": f"Part {n}", "description": "Of it.", "size": "short"} for n in (1, 2)
+            ]
+            return json.dumps({"segments": parts})
+        lines = [{"speaker": who, "dialogue": text} for who, text in said]
+        return json.dumps({"transcript": lines})
+
+    provider.replies = reply
+    profile = podcasts.profile(
+        num_segments=2,
+        outline_llm=model_of("planner", "llm"),
+        transcript_llm=model_of("writer", "llm"),
+        default_briefing="For gardeners.",
+    )
+    order = (podcasts.notebook(), profile, spoken_by("Ada", "Ben"))
+
+    provider.troubles += [None, None, kit.says(500, {"error": {"message": "Out of ink."}})]
+    ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
+    failed = podcasts.until(ordered["job_id"])  # with one part of two written
+    assert "Out of ink." in failed["error_message"]
+    assert not provider.speeches()
+    provider.asked.clear()
+
+    path = f"podcasts/episodes/{ordered['episode_id']}"
+    again = podcasts.told("POST", f"{path}/retry")
+    assert podcasts.until(again["job_id"])["status"] == "completed"
+    made = podcasts.told("GET", path)
+    assert [each["name"] for each in made["outline"]["segments"]] == ["Part 1", "Part 2"]
+    turns = made["transcript"]["transcript"]
+    assert [(turn["speaker"], turn["dialogue"]) for turn in turns] == said * 2
+    spoken = sorted(asked.body["input"] for asked in provider.speeches())
+    assert spoken == sorted(text for _who, text in said * 2)
+    assert [asked.body["model"] for asked in provider.chats()] == ["planner", "writer", "writer"]
+    for asked in provider.chats():
+        assert "For gardeners." in asked.text
+        assert "In rhymes." in asked.text
+        assert kit.TEXT in asked.text
+    keys = {asked.headers["authorization"] for asked in provider.asked}
+    assert keys == {f"Bearer {kit.KEY}"}
 
 
 def test_an_episode_goes_while_it_is_made(podcasts, provider, spoken_by):

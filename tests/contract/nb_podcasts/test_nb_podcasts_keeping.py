@@ -169,6 +169,17 @@ def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
     assert [text.text for text in cut.texts] == ["a" * 16, "note"]
 
 
+def test_sources_that_are_still_processed_are_waited_for(site):
+    with site.database.write() as session:
+        session.add(Notebook(id="notebook:early", name="Early"))
+        session.add(Source(id="source:early", kind="text", status=RUNNING, full_text="x"))
+        session.flush()
+        session.add(Link(notebook_id="notebook:early", source_id="source:early"))
+        session.flush()
+        with pytest.raises(HTTPException, match="still being processed"):
+            material.check(session, "notebook:early")
+
+
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=30), st.integers(1, 20_000))
 def test_the_short_texts_leave_room_to_the_long_ones(lengths, most):
     each = material.share(lengths, most)

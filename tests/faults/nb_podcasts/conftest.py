@@ -25,6 +25,12 @@ _spec.loader.exec_module(podcasts_kit)
 provider = podcasts_kit.provider
 
 
+@pytest.fixture
+def key() -> str:
+    """The provider's."""
+    return podcasts_kit.KEY  # type: ignore[no-any-return]
+
+
 @pytest.fixture(scope="session")
 def services() -> list[str]:
     return ["labext.sandbox.nb.app:service"]

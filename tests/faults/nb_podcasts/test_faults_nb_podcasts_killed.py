@@ -7,10 +7,10 @@ import psutil
 from labext.sandbox.nb.administration import models, opened
 
 
-def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider):
+def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider, key):
     box = new_box(workers=1)
     with opened(box.data_dir) as admin:
-        model = models.add_model(admin, "tts-1", "tts", provider.base_url, None)["id"]
+        model = models.add_model(admin, "tts-1", "tts", provider.base_url, key)["id"]
     podcasts = podcasts_of(box)
     order = (podcasts.notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))
 
