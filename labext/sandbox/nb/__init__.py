@@ -5,7 +5,8 @@ body. `pages` has the open routes, and `description` completes what `/docs` show
 contract has a folder with `routes`, which only take a request apart, and `bodies`, which say what
 is sent and answered: `notebooks`, `sources`, `notes`, `chat`, `search`, and `answers` for the two
 questions of the group Search. Behind them `ingestion` makes a source's text and passages in a
-process of its own (`processes`), and `models` writes and embeds.
+process of its own (`processes`), which tells how far it is (`stages`), and `models` writes and
+embeds. So does `podcasts` make an episode, which `speech` speaks. `downloads` hands out files.
 
 `store` has the tables, `settings` and `limits` what whoever runs the service may change, `seed`
 what is there from the start, `faults` the refusals; `administration` is for whoever runs it.
