@@ -35,6 +35,9 @@ export class Transcript {
     for (const name of ["wheel", "touchmove", "pointerdown"]) {
       this.#box.addEventListener(name, () => (this.#follows = false), { passive: true });
     }
+    this.#box.addEventListener("keydown", ({ key }) => {
+      if (key.startsWith("Page")) this.#follows = false;
+    });
     this.#box.addEventListener("scroll", () => this.#scrolled());
     this.#draw(leftOut);
   }
@@ -49,6 +52,7 @@ export class Transcript {
     this.#at = at;
     this.#item(at)?.setAttribute("aria-current", "true");
     if (this.#follows) this.#show();
+    else this.#scrolled();
   }
 
   /** Seconds at which the turn begins that is `by` turns from the one at `seconds`. */
@@ -124,12 +128,16 @@ export class Transcript {
   }
 
   /** Scroll the transcript, and it alone: the notebook stays where it is. */
-  #show() {
+  #show(tries = 4) {
     const turn = this.#item(this.#at);
-    if (!turn || this.#inView(turn)) return;
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const top = turn.offsetTop - this.#box.clientHeight * ABOVE;
+    if (!turn || !tries || this.#inView(turn)) return;
+    const { clientHeight, scrollTop } = this.#box;
+    const top = turn.offsetTop - clientHeight * ABOVE;
+    const far = Math.abs(top - scrollTop) > 3 * clientHeight;
+    const calm = far || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#box.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
+    // Turns that were never in view have a guessed height: once they are, it may have to move on.
+    if (calm) requestAnimationFrame(() => this.#follows && this.#show(tries - 1));
   }
 
   #inView(turn) {

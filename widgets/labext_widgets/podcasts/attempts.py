@@ -11,6 +11,7 @@ from labext.progress import Outcome, Progress
 from labext.redaction import logger
 from labext_widgets.background import Background, buttons
 from labext_widgets.picture import Control, Picture
+from labext_widgets.podcasts.episode import episode
 from labext_widgets.podcasts.playing import Player, Sound
 from labext_widgets.watching import foreground
 
@@ -64,7 +65,8 @@ class Attempts(Background):
 
     def _play(self, made: Made) -> None:
         try:
-            self._picture.give_over(Player(*made()).take_over)
+            record, sound = made()
+            self._picture.give_over(Player(episode(record), sound).take_over)
         except Exception as error:  # noqa: BLE001 - it is made, and that it can't be shown is no failure
             _log.warning("The player can't be shown", exc_info=True)
             why = str(error) if isinstance(error, LabextError) else f"{type(error).__name__}."

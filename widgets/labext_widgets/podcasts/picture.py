@@ -10,7 +10,7 @@ import base64
 import html as escaping
 
 from labext.wording import count
-from labext_widgets.markup import MUTED, clock, colour, div, escape, plain, span
+from labext_widgets.markup import MUTED, clock, colour, div, escape, span
 from labext_widgets.podcasts.episode import Episode, Turn
 
 OPEN = 12
@@ -111,7 +111,7 @@ def _row(turn: Turn, tint: int) -> str:
 def _line(turn: Turn) -> str:
     at = "" if turn.start is None else f"[{clock(turn.start)}] "
     who = f"{turn.speaker}: " if turn.speaker else ""
-    return f"{at}{who}{plain(turn.dialogue, 20_000)}"
+    return f"{at}{who}{' '.join(turn.dialogue.split())}"
 
 
 def _rest(of: Episode) -> str:

@@ -17,7 +17,7 @@ from labext_widgets.drawing import amount
 from labext_widgets.front import FrontEnd, front_end
 from labext_widgets.markup import UNTYPESET
 from labext_widgets.podcasts import picture
-from labext_widgets.podcasts.episode import episode
+from labext_widgets.podcasts.episode import Episode, episode
 
 LARGE = 64_000_000
 """Bytes of sound at most that are sent to a page or kept in a notebook: hours of speech."""
@@ -57,14 +57,14 @@ def player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False) -> N
         return
     from labext_widgets.placeholder import Placeholder
 
-    Player(record, sound).into(Placeholder(html, text))
+    Player(of, sound).into(Placeholder(html, text))
 
 
 class Player:
     """The live view of an episode, and who sends it its sound."""
 
-    def __init__(self, record: Mapping[str, Any], sound: Sound) -> None:
-        self._of = episode(record)
+    def __init__(self, of: Episode, sound: Sound) -> None:
+        self._of = of
         self._sound = sound
         self._placeholder: Any = None
 
