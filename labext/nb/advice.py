@@ -60,6 +60,11 @@ _CAUSES = (
         "Give the key again: `%nb credentials edit NAME --new-key`.",
     ),
     _Cause(
+        "credential|model",
+        r"can.t be reached|unreachable|connection refused",
+        "See that it runs, and at which address: `%nb credentials edit NAME --base-url URL`.",
+    ),
+    _Cause(
         _GENERATE,
         r"\b(too many|more|fewer|at most) .*\b(speakers|voices)|\bspeakers\b.*\b(too many|at most)",
         "Name fewer speakers: `%nb podcast … --speakers host,guest`.",

@@ -17,7 +17,6 @@ from labext.errors import (
     SignInError,
 )
 from labext.nb.advice import advised, listing
-from labext.nb.advice import parted as parted
 from labext.transport import Failure
 
 LAST_WORDS = frozenset({502})
@@ -26,7 +25,9 @@ LAST_WORDS = frozenset({502})
 Nothing is gained by asking again at once, and nothing is left unknown.
 """
 
-_SETUP = re.compile(r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)")
+_SETUP = re.compile(
+    r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)"
+)
 
 
 def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:

@@ -24,6 +24,8 @@ RUN = "run a transformation"
         ("Model gpt is the default for chat.", "delete a model", "--set chat=NAME"),
         ("It is in the slot speech to text.", "delete a credential", "--set speech_to_text=NAME"),
         ("There is no model.", RUN, "--set transformation=NAME"),
+        ("Its server can't be reached.", "list a provider's models", "--base-url URL"),
+        ("Its server can't be reached.", "test a credential", "--base-url URL"),
         ("The encryption key has changed.", "test a credential", "--new-key"),
         ("The key can't be decrypted.", GENERATE, "--new-key"),
     ],
