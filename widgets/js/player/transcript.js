@@ -5,6 +5,7 @@ import { button, element } from "../dom.js";
 import { clock } from "./words.js";
 
 const AT_ONCE = 150; // turns that are drawn before the first frame, and in each one after it
+const FRAMES = 6; // after which what came into view has its own height
 const ABOVE = 0.2; // of the height: what stays in view above the turn that is spoken
 
 export class Transcript {
@@ -128,16 +129,24 @@ export class Transcript {
   }
 
   /** Scroll the transcript, and it alone: the notebook stays where it is. */
-  #show(tries = 4) {
+  #show() {
     const turn = this.#item(this.#at);
-    if (!turn || !tries || this.#inView(turn)) return;
+    if (!turn || this.#inView(turn)) return;
     const { clientHeight, scrollTop } = this.#box;
     const top = turn.offsetTop - clientHeight * ABOVE;
     const far = Math.abs(top - scrollTop) > 3 * clientHeight;
     const calm = far || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#box.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
-    // Turns that were never in view have a guessed height: once they are, it may have to move on.
-    if (calm) requestAnimationFrame(() => this.#follows && this.#show(tries - 1));
+    if (far) this.#settle(turn, FRAMES);
+  }
+
+  /** Turns that were never in view have a guessed height, and push others away once they are. */
+  #settle(turn, frames) {
+    if (!frames || !this.#follows || turn !== this.#item(this.#at)) return;
+    if (!this.#inView(turn)) {
+      this.#box.scrollTo({ top: turn.offsetTop - this.#box.clientHeight * ABOVE });
+    }
+    requestAnimationFrame(() => this.#settle(turn, frames - 1));
   }
 
   #inView(turn) {

@@ -254,6 +254,7 @@ var style_default = '.labext-live.labext-player {\n  max-width: 860px;\n  contai
 
 // js/player/transcript.js
 var AT_ONCE = 150;
+var FRAMES = 6;
 var ABOVE = 0.2;
 var Transcript = class {
   node = element("div", "labext-transcript");
@@ -364,15 +365,23 @@ var Transcript = class {
     this.#back.hidden = true;
   }
   /** Scroll the transcript, and it alone: the notebook stays where it is. */
-  #show(tries = 4) {
+  #show() {
     const turn = this.#item(this.#at);
-    if (!turn || !tries || this.#inView(turn)) return;
+    if (!turn || this.#inView(turn)) return;
     const { clientHeight, scrollTop } = this.#box;
     const top = turn.offsetTop - clientHeight * ABOVE;
     const far = Math.abs(top - scrollTop) > 3 * clientHeight;
     const calm = far || matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#box.scrollTo({ top, behavior: calm ? "auto" : "smooth" });
-    if (calm) requestAnimationFrame(() => this.#follows && this.#show(tries - 1));
+    if (far) this.#settle(turn, FRAMES);
+  }
+  /** Turns that were never in view have a guessed height, and push others away once they are. */
+  #settle(turn, frames) {
+    if (!frames || !this.#follows || turn !== this.#item(this.#at)) return;
+    if (!this.#inView(turn)) {
+      this.#box.scrollTo({ top: turn.offsetTop - this.#box.clientHeight * ABOVE });
+    }
+    requestAnimationFrame(() => this.#settle(turn, frames - 1));
   }
   #inView(turn) {
     const { scrollTop, clientHeight } = this.#box;
