@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotFoundError, ServiceError
-from labext.nb.credentials import Credentials
-from labext.nb.dialects.contract import Contract
-from labext.nb.models import Models, checked_slot
-from labext.nb.profiles import SpeakerProfiles, checked_speakers
-from labext.nb.titles import Titles
-from labext.nb.transformations import Transformations
-from labext.nb.wire import Wire
+from labext.nb import NotebookClient
+from labext.nb.models import checked_slot
+from labext.nb.profiles import checked_speakers
 from labext.redaction import logger
 
 KEY = "a-key-like-no-other-1729"
@@ -39,20 +35,22 @@ class Echo:
 
 
 @pytest.fixture
-def echo(wire: Wire) -> Echo:
-    echo = Echo()
-    wire.send = echo.send  # type: ignore[method-assign]
-    return echo
+def echo() -> Echo:
+    return Echo()
 
 
 @pytest.fixture
-def parts(wire: Wire) -> tuple[Wire, Contract, Titles]:
-    return wire, Contract(), Titles(wire, Contract())
+def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
+    client = NotebookClient("http://127.0.0.1:1/api", rate=None)
+    monkeypatch.setattr(client._wire, "send", echo.send)
+    return client
 
 
 class TestKeys:
-    def test_a_key_is_sent_without_the_blanks_of_pasting(self, echo: Echo, parts: Any) -> None:
-        Credentials(*parts).create("openai", "lab", f" {KEY}\n", "http://127.0.0.1:1/v1")
+    def test_a_key_is_sent_without_the_blanks_of_pasting(
+        self, echo: Echo, nb: NotebookClient
+    ) -> None:
+        nb.credentials.create("openai", "lab", f" {KEY}\n", "http://127.0.0.1:1/v1")
         assert echo.sent == [
             {
                 "provider": "openai",
@@ -63,29 +61,30 @@ class TestKeys:
         ]
 
     def test_a_key_is_in_no_message_log_or_traceback(
-        self, echo: Echo, parts: Any, caplog: pytest.LogCaptureFixture
+        self, echo: Echo, nb: NotebookClient, caplog: pytest.LogCaptureFixture
     ) -> None:
         echo.failure = f"The provider said that {KEY} is wrong."
         with pytest.raises(ServiceError) as caught:
-            Credentials(*parts).create("openai", "lab", KEY)
+            nb.credentials.create("openai", "lab", KEY)
         told = "".join(traceback.format_exception(caught.value))
         with caplog.at_level(logging.INFO):
             logger("labext.nb").info("sent %s", KEY)
         assert KEY not in told + repr(caught.value) + str(caught.value) + caplog.text
 
     @pytest.mark.parametrize("key", ["", "  \n", 7, b"bytes"])
-    def test_no_key_is_refused_without_telling_it(self, echo: Echo, parts: Any, key: Any) -> None:
+    def test_no_key_is_refused_without_telling_it(
+        self, echo: Echo, nb: NotebookClient, key: Any
+    ) -> None:
         with pytest.raises(InputError, match="The key is empty"):
-            Credentials(*parts).create("openai", "lab", key)
+            nb.credentials.create("openai", "lab", key)
         assert echo.sent == []
 
-    def test_what_is_empty_is_taken_away(self, echo: Echo, parts: Any) -> None:
-        credentials = Credentials(*parts)
-        credentials.update("credential:1", api_key="", base_url="")
-        credentials.update("credential:1", name="home")
+    def test_what_is_empty_is_taken_away(self, echo: Echo, nb: NotebookClient) -> None:
+        nb.credentials.update("credential:1", api_key="", base_url="")
+        nb.credentials.update("credential:1", name="home")
         assert echo.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
         with pytest.raises(InputError, match="Nothing of the credential"):
-            credentials.update("credential:1")
+            nb.credentials.update("credential:1")
 
 
 class TestSlots:
@@ -98,40 +97,40 @@ class TestSlots:
             checked_slot("embeding")
         assert "chat, transformation, embedding" in caught.value.next_step
 
-    def test_a_slot_takes_the_model_of_its_type(self, echo: Echo, parts: Any) -> None:
+    def test_a_slot_takes_the_model_of_its_type(self, echo: Echo, nb: NotebookClient) -> None:
         both = [
             {"id": f"model:{type}", "name": "all", "provider": "ollama", "type": type}
             for type in ("llm", "tts")
         ]
         echo.listed["models"] = both[1:]  # as `?model_type=tts` answers
-        slots = Models(*parts).set_defaults({"text-to-speech": "all", "chat": None})
+        slots = nb.models.set_defaults({"text-to-speech": "all", "chat": None})
         assert echo.sent == [{"text_to_speech": "model:tts", "chat": None}]
         assert slots["text_to_speech"] is not None
         assert slots["text_to_speech"]["name"] == "all"
         assert slots["podcast"] is None
 
-    def test_a_model_that_is_gone_is_still_told_of(self, echo: Echo, parts: Any) -> None:
-        slots = Models(*parts).set_defaults({"chat": "model:gone"})
+    def test_a_model_that_is_gone_is_still_told_of(self, echo: Echo, nb: NotebookClient) -> None:
+        slots = nb.models.set_defaults({"chat": "model:gone"})
         assert slots["chat"] == {"id": "model:gone"} | dict.fromkeys(
             ["name", "provider", "type", "credential", "created_at", "updated_at"]
         )
 
-    def test_nothing_is_sent_for_nothing(self, echo: Echo, parts: Any) -> None:
+    def test_nothing_is_sent_for_nothing(self, echo: Echo, nb: NotebookClient) -> None:
         with pytest.raises(InputError, match="No slot"):
-            Models(*parts).set_defaults({})
+            nb.models.set_defaults({})
         with pytest.raises(NotFoundError, match="no model"):
-            Models(*parts).set_defaults({"chat": "nobody"})
+            nb.models.set_defaults({"chat": "nobody"})
         with pytest.raises(InputError, match="No model is named"):
-            Credentials(*parts).register_models("credential:1", [])
+            nb.credentials.register_models("credential:1", [])
         with pytest.raises(InputError, match="nothing to transform"):
-            Transformations(*parts).execute("transformation:1", " \n")
+            nb.transformations.execute("transformation:1", " \n")
         assert echo.sent == []
 
 
 class TestSpeakers:
-    def test_one_alone_and_several(self, echo: Echo, parts: Any) -> None:
-        SpeakerProfiles(*parts).create("host", {"name": "Ada"})
-        SpeakerProfiles(*parts).create("pair", [{"name": "Ada"}, {"name": "Max"}])
+    def test_one_alone_and_several(self, echo: Echo, nb: NotebookClient) -> None:
+        nb.speaker_profiles.create("host", {"name": "Ada"})
+        nb.speaker_profiles.create("pair", [{"name": "Ada"}, {"name": "Max"}])
         assert [each["speakers"] for each in echo.sent] == [
             [{"name": "Ada"}],
             [{"name": "Ada"}, {"name": "Max"}],
