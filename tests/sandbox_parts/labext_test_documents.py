@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 from collections.abc import Sequence
-from typing import Any
 
 
 def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
@@ -80,33 +78,11 @@ def docx(blocks: Sequence[str | list[list[str]]], title: str | None = None) -> b
 
 def spoken(text: str, kind: str = "WAV") -> bytes:
     """A voice that says a text, as a file of sound."""
-    import numpy as np
     import soundfile
 
-    rate, samples = _said(text)
+    from labext.sandbox.nb.speech import espeak
+
+    sound = espeak.say("en-us", text)
     out = io.BytesIO()
-    soundfile.write(out, np.concatenate(samples), rate, format=kind)
+    soundfile.write(out, sound.samples, sound.rate, format=kind)
     return out.getvalue()
-
-
-def _said(text: str) -> tuple[int, list[Any]]:
-    import espeakng_loader
-    import numpy as np
-
-    library = ctypes.CDLL(espeakng_loader.get_library_path())
-    rate = library.espeak_Initialize(2, 0, str(espeakng_loader.get_data_path()).encode(), 0)
-    samples: list[Any] = []
-
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
-    def take(wave: Any, count: int, _events: Any) -> int:
-        if wave and count:
-            samples.append(np.ctypeslib.as_array(wave, (count,)).copy())
-        return 0
-
-    library.espeak_SetSynthCallback(take)
-    library.espeak_SetVoiceByName(b"en-us")
-    said = text.encode()
-    library.espeak_Synth(said, len(said) + 1, 0, 1, 0, 1, None, None)
-    library.espeak_Synchronize()
-    library.espeak_Terminate()
-    return rate, samples

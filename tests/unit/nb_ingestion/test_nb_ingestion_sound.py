@@ -7,8 +7,8 @@ import sys
 import pytest
 from labext_test_documents import spoken
 
-from labext.sandbox.nb.ingestion import sound, stages
-from labext.sandbox.nb.ingestion.reading import Reading
+from labext.sandbox.nb import stages
+from labext.sandbox.nb.speech import recognition
 
 SAID = "Two three four five six."
 FILM = b"\0\0\0\x18ftypmp42\0\0\0\0"
@@ -54,11 +54,11 @@ def test_silence_has_no_text(refused):
 def test_the_sound_of_a_video_is_heard(read, ffmpeg, monkeypatch):
     samples = bytes(range(256)) * 400
 
-    def heard(blocks, _tell):
-        assert b"".join(blocks) == samples
-        return Reading([(None, "what was said")])
+    def heard(sound, _tell):
+        assert b"".join(sound.blocks) == samples
+        return "what was said"
 
-    monkeypatch.setattr(sound, "heard", heard)
+    monkeypatch.setattr(recognition, "heard", heard)
     assert read(FILM + samples, "film.mp4").text == "what was said"
 
 

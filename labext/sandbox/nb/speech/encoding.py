@@ -8,13 +8,19 @@ from pathlib import Path
 
 from labext.sandbox.nb.speech.engine import need
 from labext.sandbox.nb.speech.samples import RATE, Samples
+from labext.sandbox.runner import TaskError
 
 _COMPRESSION = 0.5
 """80 kbit/s. The rate is constant, so that a player finds a second of the sound exactly."""
 
 
-class Broken(OSError):
+class Broken(TaskError):
     """The file did not come out whole."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The sound can't be written. See that there is room on the disk, then retry it."
+        )
 
 
 @contextmanager
@@ -29,7 +35,7 @@ def mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 
     Raises:
         HTTPException: 422, what it needs is not installed.
-        OSError: it can't be written.
+        Broken: it can't be written.
     """
     need("soundfile")
     import soundfile  # type: ignore[import-untyped]
@@ -56,12 +62,10 @@ def mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 
                 yield write
             there = soundfile.info(str(part)).frames
-        except (soundfile.LibsndfileError, AssertionError) as error:
-            raise Broken(
-                f"The sound can't be written: {error or 'the disk may be full'}."
-            ) from None
+        except (soundfile.LibsndfileError, AssertionError):  # the latter: fewer were written
+            raise Broken from None
         if there != written:
-            raise Broken("The sound is not whole: the disk may be full.")
+            raise Broken
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)

@@ -26,19 +26,17 @@ PACKAGE = "espeakng_loader"
 _ENGLISH = (
     "en-us+f2",
     "en-us+m3",
-    "en-gb+Annie",
-    "en-gb+m8",
+    "en+Annie",
+    "en+m8",
     "en-gb-scotland+f4",
     "en-gb-scotland+rob",
-    "en-us+linda",
-    "en-gb+david",
 )
 """Women and men in turn, so that the first are told apart best: by pitch, timbre and accent."""
 
 _VARIANTS = ("f2", "m3", "Annie", "m8")
 """Those of the other languages."""
 
-_PITCHES = {"f2": 48, "m3": 58, "Annie": 52, "m8": 42, "f4": 38, "rob": 62, "linda": 58}
+_PITCHES = {"f2": 48, "m3": 58, "Annie": 52, "m8": 42, "f4": 38, "rob": 62}
 """From 0 to 100, where 50 is as the variant has it: they are moved away from each other."""
 
 _RATE, _PITCH = 1, 3
@@ -67,7 +65,7 @@ def code(language: str) -> str:
     wanted = f"name {language.strip()}".lower()
     for path in _languages():
         lines = path.read_text(encoding="utf-8", errors="replace").lower().splitlines()
-        if any(line.strip() == wanted for line in lines):
+        if any(line.partition("(")[0].strip() == wanted for line in lines):
             return path.name.lower()
     return language
 
@@ -77,8 +75,10 @@ def _languages() -> list[Path]:
     need(PACKAGE)
     import espeakng_loader  # type: ignore[import-untyped]
 
-    folder = Path(espeakng_loader.get_data_path()) / "lang"
-    return [path for path in folder.rglob("*") if path.is_file()]
+    data = Path(espeakng_loader.get_data_path())
+    files = (path for path in (data / "lang").rglob("*") if path.is_file())
+    # A few have no dictionary in the package.
+    return [path for path in files if (data / f"{path.name.partition('-')[0]}_dict").is_file()]
 
 
 def say(voice: str, text: str) -> Sound:

@@ -67,7 +67,7 @@ def record(
     Raises:
         HTTPException: 422, what is needed is not installed or set, or there are too few voices;
             400, nothing can be said; 502, a model's server failed.
-        OSError: the file can't be written.
+        Broken: the file can't be written.
     """
     voices = casting.cast(site, cast, language)
     times: dict[int, tuple[float, float]] = {}

@@ -1,0 +1,123 @@
+"""Speech and hearing by an OpenAI-compatible server; and what hears a source."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+from labext_test_documents import spoken
+from labext_test_sounds import pitch
+from openai_server import says
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.ingestion import sound as reader
+from labext.sandbox.nb.ingestion.reading import File
+from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb.podcasts.script import Turn
+from labext.sandbox.nb.speech import engine, hearing, recording
+
+
+def ignore(*_stage):
+    pass
+
+
+def tone(hertz, rate, seconds=1.0, channels=1, kind="WAV"):
+    import soundfile
+
+    wave = 0.2 * np.sin(2 * np.pi * hertz * np.arange(int(rate * seconds)) / rate)
+    out = io.BytesIO()
+    soundfile.write(out, np.stack([wave] * channels, axis=1), rate, format=kind)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("rate", "channels", "kind"),
+    [(24_000, 1, "WAV"), (44_100, 2, "MP3"), (16_000, 1, "FLAC"), (48_000, 2, "OGG")],
+)
+def test_what_a_server_says_keeps_its_pitch_and_its_length(
+    site, remote, provider, tmp_path, rate, channels, kind
+):
+    import soundfile
+
+    provider.sound = lambda _body: tone(220, rate, 1.0, channels, kind)
+    target = tmp_path / "episode.mp3"
+    (turn,) = recording.record(
+        site, [Turn("Ada", "2 mM of it.")], {"Ada": (remote(), "zoe")}, target, ignore
+    )
+    assert turn.end - turn.start == pytest.approx(1.0, abs=0.06)
+    samples, found = soundfile.read(target, dtype="float32")
+    heard = samples[int(turn.start * found) : int(turn.end * found)]
+    assert pitch(heard, found) == pytest.approx(220, rel=0.03)
+    (asked,) = provider.speeches()
+    assert asked.body["voice"] == "zoe"
+    assert asked.body["input"] == "2 millimolar of it."
+
+
+def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, provider, tmp_path):
+    provider.troubles = [None, says(500, {"error": {"message": "out of memory"}})]
+    turns = [Turn("Ada", f"Turn {number}.") for number in range(6)]
+    with pytest.raises(HTTPException, match="out of memory") as caught:
+        recording.record(site, turns, {"Ada": (remote(), None)}, tmp_path / "e.mp3", ignore)
+    assert caught.value.status_code == 502
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_sound_is_told(site, remote, provider):
+    provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
+    with pytest.raises(HTTPException, match="can't be read") as caught:
+        engine.say(site, remote(), "nova", "Hello.")
+    assert caught.value.status_code == 502
+
+
+def test_a_server_hears_a_small_mp3_of_the_sound(site, remote, provider, tmp_path):
+    import soundfile
+
+    heard = []
+    provider.hears = lambda content: heard.append(content) or "What was said."
+    path = tmp_path / "original"  # as a source's file, without a suffix
+    path.write_bytes(tone(440, 44_100, 3.0, 2))
+    told = []
+    assert hearing.transcript(site, remote("ear", "stt"), path, told.append) == "What was said."
+    samples, rate = soundfile.read(io.BytesIO(heard[0]))
+    assert (rate, samples.ndim) == (16_000, 1)
+    assert len(samples) / rate == pytest.approx(3, abs=0.01)
+    assert len(heard[0]) < 30_000
+    assert "ear" in told[-1]
+
+
+def test_a_source_is_heard_by_the_model_of_the_slot(site, remote, provider, slot, tmp_path):
+    provider.hears = lambda _content: "What was said."
+    slot(remote("ear", "stt"))
+    path = tmp_path / "original"
+    path.write_bytes(tone(440, 8_000))
+    file = File(path, "talk.wav", hear=lambda *heard: hearing.by_slot(site, *heard))
+    assert reader.read(file, ignore).text == "What was said."
+    provider.troubles = [says(500, {"error": {"message": "no ears"}})]
+    with pytest.raises(Unreadable, match="no ears"):
+        reader.read(file, ignore)
+
+
+def test_a_slot_without_a_model_says_what_to_do(site, tmp_path, monkeypatch):
+    with pytest.raises(Unreadable, match="models default speech_to_text NAME"):
+        hearing.by_slot(site, tmp_path / "original", ignore)
+    monkeypatch.setitem(sys.modules, "pocketsphinx", None)
+    with pytest.raises(Unreadable, match="labext-jupyter"):
+        hearing.by_slot(site, tmp_path / "original", ignore)
+
+
+def test_the_slot_s_built_in_model_hears_here(site, slot, built_in, tmp_path):
+    slot(built_in("pocketsphinx", "stt"))
+    path = tmp_path / "original"
+    path.write_bytes(spoken("Two three four five six."))
+    assert "three four five" in hearing.by_slot(site, path, ignore)
+
+
+def test_what_is_no_sound_is_not_sent(site, remote, provider, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = tmp_path / "original"
+    path.write_bytes(b"no sound")
+    with pytest.raises(Unreadable, match="ffmpeg"):
+        hearing.transcript(site, remote("ear", "stt"), path, ignore)
+    assert provider.asked == []
