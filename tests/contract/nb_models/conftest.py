@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import delete
 
 from labext.sandbox import Sandbox
+from labext.sandbox.database import Database
 from labext.sandbox.nb.models import variables
+from labext.sandbox.nb.store import Credential, Default, Model
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -42,6 +45,7 @@ class Models:
         self.api = service_kit.Kit.api(box)
         self.api.session.hooks["response"].append(self._hold)
         self.box, self.provider = box, provider
+        self.database = Database.at(box.data_dir / "sandbox.sqlite")
 
     @staticmethod
     def _hold(response: Any, **_options: Any) -> None:
@@ -79,14 +83,17 @@ class Models:
     def clear(self) -> None:
         """Leave the built-in models alone, with the slots that they have at first."""
         slots = dict.fromkeys(("chat", "transformation", "podcast", "summary"), "model:extractive")
-        speech = {"embedding": "model:wordllama", "speech_to_text": "model:pocketsphinx"}
-        first = slots | speech | {"text_to_speech": "model:espeak-ng"}
-        self.told("PUT", "models/defaults", first)
-        for credential in self.told("GET", "credentials"):
-            self.told("DELETE", f"credentials/{credential['id']}")
-        for model in self.told("GET", "models"):
-            if model["provider"] != "built-in":
-                self.told("DELETE", f"models/{model['id']}")
+        speech = {"speech_to_text": "model:pocketsphinx", "text_to_speech": "model:espeak-ng"}
+        first = slots | speech | {"embedding": "model:wordllama"}
+        with self.database.write(durable=False) as session:
+            session.execute(delete(Default))
+            session.execute(delete(Model).where(Model.provider != "built-in"))
+            session.execute(delete(Credential))
+            session.add_all(Default(slot=slot, model_id=model) for slot, model in first.items())
+
+    def close(self) -> None:
+        self.api.session.close()
+        self.database.close()
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +135,7 @@ def provider(server: openai_server.OpenAI) -> Iterator[openai_server.OpenAI]:
 def service(box: Sandbox, server: openai_server.OpenAI) -> Iterator[Models]:
     found = Models(box, server)
     yield found
-    found.api.session.close()
+    found.close()
 
 
 @pytest.fixture

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import requests
 from starlette.exceptions import HTTPException
 
 from labext.redaction import MASK, SHORTEST, mask
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import words
 from labext.steering import tame
+
+if TYPE_CHECKING:
+    import requests
 
 CONNECT_SECONDS = 10
 LARGEST = 64 << 20
@@ -73,6 +76,8 @@ def without_key(provider: Provider, text: str) -> str:
 
 def unreached(provider: Provider, error: Exception) -> HTTPException:
     """502: there was no answer, or not all of it."""
+    import requests  # takes its time
+
     if isinstance(error, requests.ConnectTimeout):
         what = f"did not answer within {CONNECT_SECONDS} seconds. See that it runs."
     elif isinstance(error, requests.Timeout):
