@@ -41,6 +41,7 @@ def follow(call: Call, episode: str, name: str, *, background: bool = False) -> 
         podcasts.watch(episode),
         again=f"%nb episodes wait {quote(name)}",
         retry=retry,
+        made=lambda: (podcasts.episode(episode), lambda: podcasts.sound(episode)),
         background=background,
     )
     if last is None or last.outcome is None:
