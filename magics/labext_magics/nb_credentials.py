@@ -61,6 +61,7 @@ def new(
     for record in call.nb.credentials.iter(provider):
         if record["name"] == name:
             return _kept(record, base_url)
+    nb_keys.check_address(provider, base_url)
     key = nb_keys.Key(None) if no_key else nb_keys.key_for(provider)
     record = call.nb.credentials.create(provider, name, key.value, base_url)
     output.say(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labext.errors import SetupError
+from labext.errors import InputError, SetupError
 from labext.redaction import keep_secret
 from labext.secret_store import from_environment, variable
 from labext_magics import asking
@@ -13,7 +13,16 @@ _OWN = frozenset({"ollama"})
 """Providers that one runs oneself, and that take no key."""
 
 _OPEN = frozenset({"openai_compatible"})
-"""Providers of which some servers take no key: an empty answer is one, too."""
+"""Providers that are a server of an address of its own; some take no key, so none may be typed."""
+
+
+def check_address(provider: str, base_url: str | None) -> None:
+    """Raise InputError for a provider that is reached by an address alone, without one."""
+    if base_url is None and provider.casefold().replace("-", "_") in _OPEN:
+        raise InputError(
+            f"A credential of {provider} needs the server's address.",
+            "Add it: `--base-url http://localhost:8000/v1`.",
+        )
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,29 @@ def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.D
         wanted[each] = None
     before = call.nb.models.defaults()
     if wanted:
-        call.nb.models.set_defaults(wanted)
+        call.nb.models.set_defaults(_checked(call, wanted))
         return _told(before, call.nb.models.defaults())
     return _frame(before)
+
+
+def _checked(call: Call, wanted: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the identifiers of the models that go into slots.
+
+    Raises InputError for a model of another type than its slot takes.
+    """
+    from labext.nb.records import SLOTS
+
+    types = {each["id"]: each["type"] for each in call.nb.models.iter()}
+    found: dict[str, str | None] = {}
+    for slot, named in wanted.items():
+        takes = SLOTS[slot]
+        model = found[slot] = None if named is None else call.nb.models.find(named, takes)
+        if model is not None and types.get(model, takes) != takes:
+            raise InputError(
+                f"{named} is of type {types[model]}, and the slot {slot} takes {takes}.",
+                f"`%nb models --type {takes}` lists those that go there.",
+            )
+    return found
 
 
 def auto_assign(call: Call) -> pd.DataFrame:

@@ -50,6 +50,9 @@ def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
     asked = None if provider is None else known(call, provider)
     with nb_scope.reply_awaited("Run this line again: what is there already stays as it is."):
         found = call.nb.models.sync(asked)
+    failed = found[found["error"].notna()]
+    for name, reason in failed[["provider", "error"]].to_numpy():
+        output.say(f"{name} could not be asked: {reason}")
     added = int(found["new"].fillna(0).sum())
     output.say(f"{wording.count(added, 'model')} {'is' if added == 1 else 'are'} new.")
     return found

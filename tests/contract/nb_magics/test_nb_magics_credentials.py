@@ -173,6 +173,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb credentials new openai --name x --base-url https://u:KEY@h/v1", InputError, "not used"),
     ("%nb credentials new openai --name x --base-url ftp://h/v1", InputError, "http"),
     ("%nb credentials new openai --name x --base-url http://169.254.169.254/", InputError, ""),
+    ("%nb credentials new openai_compatible --name x", InputError, "Add it: `--base-url"),
     ("%nb credentials edit lab", InputError, "`--name` or `--base-url`"),
     ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of the two"),
     ("%nb credentials edit lab --new-key KEY", InputError, "it was not used"),

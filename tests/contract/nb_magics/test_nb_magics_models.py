@@ -140,7 +140,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb models defaults --set chat=helpr", NotFoundError, 'did you mean "helper"'),
     ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of the two"),
     ("%nb models defaults --set chat=helper --set chat=extractive", InputError, "set twice"),
-    ("%nb models defaults --set chat=wordllama", LabextError, "llm"),
+    ("%nb models defaults --set chat=wordllama", InputError, "`%nb models --type llm`"),
     ("%nb models new x --type llm --provider opnai", InputError, 'did you mean "openai"'),
     ("%nb models new x --type llm --provider openai --credential lba", NotFoundError, "lab"),
     ("%nb models count nowhere", InputError, "`%nb models providers` lists them"),
