@@ -60,7 +60,7 @@ _CAUSES = (
         "Give the key again: `%nb credentials edit NAME --new-key`.",
     ),
     _Cause(
-        "credential|model",
+        "credential|model|transformation",
         r"can.t be reached|unreachable|connection refused",
         "See that it runs, and at which address: `%nb credentials edit NAME --base-url URL`.",
     ),
@@ -81,7 +81,7 @@ _CAUSES = (
     ),
     _Cause(
         "run a transformation",
-        r"\bmodel",
+        r"\bmodel\b(?!.s server)",  # what a server says of itself is mended there
         "Name one: `%nb transform … --model NAME`, or `%nb models defaults --set {slot}=NAME`.",
     ),
 )
