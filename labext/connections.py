@@ -21,9 +21,9 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 SANDBOX = "sandbox"
 """The profile that the running sandbox writes."""
 
-OPTIONS = ("ca_bundle", "method", "user")
-"""What else a profile may hold for a service: certificates to trust, the way to sign in, and the
-e-mail address of the person for whom an app acts."""
+OPTIONS = ("ca_bundle", "method", "user", "dialect")
+"""What else a profile may hold for a service: certificates to trust, the way to sign in, the
+e-mail address of the person for whom an app acts, and what kind of server it is."""
 
 SECURE: frozenset[Service] = frozenset({"lab"})
 """The services that are asked by HTTPS alone (lab platform contract, Limits)."""

@@ -7,16 +7,17 @@ from typing import Self
 from labext.config import Connection, clean_url
 from labext.nb.chat import Chat
 from labext.nb.credentials import Credentials
-from labext.nb.dialects.contract import Contract
+from labext.nb.dialects.choosing import Spoken
 from labext.nb.failures import LAST_WORDS, explainer
 from labext.nb.knowledge import Knowledge
 from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
 from labext.nb.podcasts import Podcasts
-from labext.nb.profiles import EpisodeProfiles, SpeakerProfiles
+from labext.nb.profiles import EpisodeProfiles
 from labext.nb.records import Record
 from labext.nb.sources import Sources
+from labext.nb.speakers import SpeakerProfiles
 from labext.nb.standing import standing
 from labext.nb.titles import Titles
 from labext.nb.transformations import Transformations
@@ -41,6 +42,8 @@ class NotebookClient(Knowledge):
         password: the service's password (contract, Authentication); None where it has none.
         rate: the limit to keep; by default the service's own word alone. None is no pacing.
         verify: True, or the path of a CA bundle.
+        dialect: what kind of server it is, `contract` or `open-notebook`; by default the first
+            call finds out.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class NotebookClient(Knowledge):
         *,
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
+        dialect: str | None = None,
     ) -> None:
         self._transport = Transport(
             clean_url(base_url),
@@ -60,8 +64,9 @@ class NotebookClient(Knowledge):
             last_words=LAST_WORDS,
             service="notebook service",
         )
-        wire, dialect = Wire(self._transport), Contract()
-        parts = wire, dialect, Titles(wire, dialect)
+        wire = Wire(self._transport)
+        spoken = Spoken(wire, dialect)
+        parts = wire, spoken, Titles(wire, spoken)
         super().__init__(*parts)
         self.notebooks = Notebooks(*parts)
         self.sources = Sources(*parts)
@@ -81,6 +86,7 @@ class NotebookClient(Knowledge):
             connection.base_url,
             connection.secrets.get("password"),
             verify=connection.options.get("ca_bundle", True),
+            dialect=connection.options.get("dialect"),
         )
 
     def __repr__(self) -> str:

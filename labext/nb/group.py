@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from labext.errors import InputError
+from labext.nb.dialects.choosing import Spoken
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
 from labext.nb.titles import Titles
@@ -20,10 +21,14 @@ class Group:
     lists them.
     """
 
-    def __init__(self, wire: Wire, dialect: Contract, titles: Titles) -> None:
+    def __init__(self, wire: Wire, spoken: Spoken, titles: Titles) -> None:
         self._wire = wire
-        self._dialect = dialect
+        self._spoken = spoken
         self._titles = titles
+
+    @property
+    def _dialect(self) -> Contract:
+        return self._spoken.dialect
 
     def _notebook(self, given: str | None) -> str | None:
         return None if given is None else self._titles.find("notebook", given)

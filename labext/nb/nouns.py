@@ -19,7 +19,7 @@ class Noun:
     """One kind of thing.
 
     Attributes:
-        table: what its identifiers begin with (contract, Resources): `chat_session`.
+        table: a pattern of what its identifiers begin with (contract, Resources): `chat_session`.
         magic: the noun of `%nb` that lists them: `sessions`.
         listed: gives the records among which a title is looked for.
     """
@@ -43,6 +43,8 @@ NOUNS: Mapping[str, Noun] = {
     "episode profile": Noun(
         "episode_profile", "profiles", lambda w, d, _: w.run(d.episode_profiles())
     ),
-    "speaker profile": Noun("speaker", "profiles", lambda w, d, _: w.run(d.speaker_profiles())),
+    "speaker profile": Noun(
+        "speaker(?:_profile)?", "profiles", lambda w, d, _: w.run(d.speaker_profiles())
+    ),
 }
 """By what a user calls it in a sentence: `There is no episode profile 'x'.`"""

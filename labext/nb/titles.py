@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from labext import wording
 from labext.errors import ConflictError, InputError, NotFoundError
-from labext.nb.dialects.contract import Contract
+from labext.nb.dialects.choosing import Spoken
 from labext.nb.nouns import NOUNS
 from labext.nb.records import Record
 from labext.nb.wire import Wire
@@ -20,9 +20,9 @@ class Titles:
     first: a notebook (an identifier), a model's type, a credential's provider.
     """
 
-    def __init__(self, wire: Wire, dialect: Contract) -> None:
+    def __init__(self, wire: Wire, spoken: Spoken) -> None:
         self._wire = wire
-        self._dialect = dialect
+        self._spoken = spoken
 
     def find(self, noun: str, given: str, within: str | None = None) -> str:
         """Return the identifier of one thing.
@@ -49,7 +49,7 @@ class Titles:
 
     def listed(self, noun: str, within: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
-        return NOUNS[noun].listed(self._wire, self._dialect, within)
+        return NOUNS[noun].listed(self._wire, self._spoken.dialect, within)
 
     @staticmethod
     def _settle(

@@ -62,7 +62,9 @@ def test_a_lost_answer_to_a_file_is_unknown_too(
 
 @pytest.mark.parametrize("what", MAKING)
 def test_what_surely_did_not_arrive_is_no_doubt(faulty: Any, client_of: Any, what: str) -> None:
-    client = NotebookClient(f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None)
+    client = NotebookClient(
+        f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, dialect="contract"
+    )
     with pytest.raises(UnreachableError, match="connection refused"):
         MAKING[what](client)
     client.close()

@@ -10,7 +10,7 @@ import pytest
 
 from labext.errors import NotFoundError
 from labext.nb.dialects import Request
-from labext.nb.dialects.contract import Contract
+from labext.nb.dialects.choosing import Spoken
 from labext.nb.titles import Titles
 from labext.nb.wire import Wire
 
@@ -154,4 +154,4 @@ def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 @pytest.fixture
 def titles(wire: Wire) -> Titles:
-    return Titles(wire, Contract())
+    return Titles(wire, Spoken(wire, "contract"))

@@ -11,7 +11,7 @@ import pytest
 from labext.errors import InputError, NotFoundError, ServiceError
 from labext.nb import NotebookClient
 from labext.nb.models import checked_slot
-from labext.nb.profiles import checked_speakers
+from labext.nb.speakers import checked_speakers
 from labext.redaction import logger
 
 KEY = "a-key-like-no-other-1729"
