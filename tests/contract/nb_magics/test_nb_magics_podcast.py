@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import soundfile
-from IPython.core.interactiveshell import InteractiveShell
 
 import labext
 from labext.errors import (
@@ -105,15 +104,17 @@ def test_an_episode_is_made_once_and_heard(
     assert run("%nb episodes").empty
 
 
-def test_an_episode_of_a_notebook_that_was_deleted_is_not_taken_for_another_ones(
+def test_in_the_background_and_after_its_notebook_was_deleted(
     about: NotebookClient, run: Run, refused: Refused
 ) -> None:
-    run(LINE)
+    assert run(f"{LINE} --background") is None
+    assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     run("%nb delete Talked --yes --delete-sources\n%nb use Talked --create")
     run(TEXT)
     error = refused(LINE)
     assert isinstance(error, ConflictError)
     assert "about another notebook" in error.what
+    assert len(run("%nb episodes")) == 1
 
 
 def test_an_interrupt_ends_the_watching_only(
@@ -199,10 +200,3 @@ def test_what_cannot_be_made_is_refused_before_anything_is_begun(
         assert "%nb models defaults" in unset.next_step
     assert run("%nb episodes").empty
     run("%nb delete Bare --yes\n%nb profiles delete crowd --yes")
-
-
-def test_in_the_background_the_prompt_comes_back_at_once(
-    about: NotebookClient, run: Run, shell: InteractiveShell
-) -> None:
-    assert run(f"{LINE} --background") is None
-    assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
