@@ -15,7 +15,7 @@ SILENT = "The service calls it completed, but it has no sound."
 GOING = frozenset({"new", "queued", "submitted", "pending", "running", "processing"})
 """The service's words for an episode that is still being made, as far as they are known."""
 
-_LONGEST = 100  # characters of a file's name
+_LONGEST = 200  # bytes of a file's name; a system takes 255, with what is put before and behind it
 
 
 def has_sound(episode: Record) -> bool:
@@ -76,9 +76,9 @@ def failed(name: str, reason: str) -> JobFailedError:
 def file_name(episode: Record) -> str:
     """Return the name of an episode's file: a bare one, whatever it is called."""
     stem = re.sub(r'[\x00-\x1f\x7f/\\<>:"|?*]+', "-", str(episode["name"] or ""))
-    stem = stem[:_LONGEST].strip(" .-") or "episode"
+    stem = stem.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").strip(" .-")
     told = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
-    return stem + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
+    return (stem or "episode") + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
 
 
 def quoted(name: str) -> str:

@@ -1,8 +1,7 @@
 """Looking at an episode while it is made, one snapshot a look.
 
-A service may tell how far it is, or nothing but a word: what it tells is shown, and for how long
-nothing has changed. A word unheard of is shown as it is and ends nothing, and `completed` ends it
-only where there is a sound.
+What is seen in one is `labext.nb.snapshots`; a service that does not answer for a while ends no
+watch (`labext.nb.silence`).
 """
 
 from __future__ import annotations
@@ -19,25 +18,12 @@ from labext.nb import episodes
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
 from labext.nb.silence import FAILURES, Silence
+from labext.nb.snapshots import phase, snapshot
 from labext.nb.wire import Wire
 from labext.progress import Outcome, Progress
 
-_PHASES = {
-    **dict.fromkeys(("new", "queued", "submitted", "pending"), "In Queue"),
-    **dict.fromkeys(("running", "processing"), "Running"),
-    "completed": "Complete",
-    "failed": "Failed",
-    **dict.fromkeys(("canceled", "cancelled", "stopped"), "Stopped"),
-}
-_ENDS = {
-    "Complete": Outcome.COMPLETE,
-    "Failed": Outcome.FAILED,
-    "Stopped": Outcome.STOPPED,
-}
 _DELETED = "It was deleted."
 _OVER = "The service knows its job no longer: the episode was deleted, or is made by another job."
-_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
-"""What is counted in a stage, where it is known."""
 
 
 class Making:
@@ -97,8 +83,8 @@ class Making:
 
     def _by_job(self) -> Progress:
         job = self._wire.run(self._dialect.podcast_job(self._what))
-        status = str(job["status"] or "").casefold()
-        if self._last is None or _PHASES.get(status) == "Complete":
+        status = job["status"]
+        if self._last is None or phase(status) == "Complete":
             self.episode = self._made_by(job)
         name = self._what if self.episode is None else self.episode["name"]
         return snapshot(name, job["status"], job, self.episode)
@@ -160,54 +146,10 @@ def wait(
     raise AssertionError("a watch without a stop ends with an outcome")
 
 
-def snapshot(name: str, status: str | None, told: Record, episode: Record | None) -> Progress:
-    """Return what is seen of an episode.
-
-    Args:
-        name: what it is called.
-        status: the service's own word.
-        told: a job or an episode: its stage, progress and error.
-        episode: the episode itself, if it is known.
-    """
-    word = str(status or "unknown")
-    phase = _PHASES.get(word.casefold(), word)
-    reason = str(told["error_message"] or "")
-    if phase == "Complete" and (episode is None or not episodes.has_sound(episode)):
-        phase, reason = "Failed", episodes.SILENT
-    outcome = _ENDS.get(phase)
-    return Progress(
-        str(name),
-        "podcast",
-        phase,
-        outcome=outcome,
-        reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
-        stage=_stage(told) if outcome is None else "",
-    )
-
-
 def job_id(given: str) -> str | None:
     """Return what was given if it is the identifier of a job; None for an episode."""
     name = given.strip() if isinstance(given, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
-
-
-def _stage(told: Record) -> str:
-    """Return where it is: `3 of 4: speech, turn 12 of 40`, or what words the service has for it."""
-    at = told["progress"]
-    if at is None:
-        return str(told["stage"] or "")
-    stages, stage = at["stages"], at["stage"]
-    place = f"{stages.index(stage) + 1} of {len(stages)}: " if stage in stages else ""
-    return f"{place}{stage}{_counted(at)}"
-
-
-def _counted(at: Record) -> str:
-    """Return how much of a stage is done, if that makes sense and is not all or nothing."""
-    done, total = at["done"], at["total"]
-    if done is None or total is None or total < 2 or done > total:
-        return ""
-    unit = f"{_UNITS[at['stage']]} " if at["stage"] in _UNITS else ""
-    return f", {unit}{done:,} of {total:,}"
 
 
 def _stopped(seen: Progress) -> JobFailedError:

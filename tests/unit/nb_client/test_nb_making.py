@@ -10,8 +10,8 @@ import pytest
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, UnreachableError
 from labext.nb import making
 from labext.nb.dialects.contract import Contract
-from labext.nb.making import snapshot
 from labext.nb.silence import PATIENCE
+from labext.nb.snapshots import snapshot
 from labext.nb.wire import Wire
 from labext.progress import Outcome, Progress
 
