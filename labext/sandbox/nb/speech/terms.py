@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-SIGNS = "°µμΩ→←↑↓©®™"
+SIGNS = "^°µμΩ→←↑↓©®™"
 """Signs that are said, though they are no letters."""
 
 _PREFIXES = {
@@ -71,7 +71,7 @@ _UNITS = {
     **{unit: name for unit, name in _BASE_UNITS.items() if unit not in ("m",)},
 }
 _NO_PLURAL = ("molar", "kelvin", "hertz", "Celsius", "Fahrenheit", "minute.", "gravity", "units")
-_NUMBER = r"(?<![\w.])[−-]?\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"(?<![\w.])[−-]?\d[\d,]{0,30}(?:\.\d+)?"
 _UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS), key=len, reverse=True))
 _QUANTITY = re.compile(rf"({_NUMBER})(\s?)({_UNIT})(?:\s?/\s?({_UNIT}))?(?![\w°])")
 _PER = re.compile(rf"(?<![\w/])({_UNIT})/({_UNIT})(?![\w°/])")
@@ -217,7 +217,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Said], ...] = (
     (re.compile(r"\s[–—]\s|—"), ", "),
     (re.compile(r"(?<=\w)/(?=\w)"), " or "),
     (_SIGN, lambda found: f" {_GREEK.get(found[0]) or _WORDS.get(found[0], '')} "),
-    (re.compile(r"\s+(?=[,.;:!?])"), ""),
+    (re.compile(r"(?<!\s)\s+(?=[,.;:!?])"), ""),
 )
 
 

@@ -19,7 +19,7 @@ _UNSPOKEN = {"Cc", "Cf", "Cs", "Co", "Cn", "So", "Sk"}
 
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)(?:www\.)?([\w.-]+)\S*", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\s]{1,2000}\)")
-_CITATION = re.compile(r"\s*\[\d{1,4}(?:\s*[,–-]\s*\d{1,4}){0,20}\]")
+_CITATION = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,4}(?:\s*[,–-]\s*\d{1,4}){0,20}\]")
 _MARKUP = re.compile(r"(?m)^\s{0,3}(?:#{1,6}\s+|>\s?|[-*+]\s+|```.*$)|\*{1,3}|_{2,3}|`+|~~")
 _BASES = re.compile(
     r"(?<![\w-])(?:[53]['′’]\s?-?\s?)?(?:[ACGTUN]{9,}|[acgtun]{12,}"
@@ -75,7 +75,7 @@ def _bases(found: re.Match[str]) -> str:
 
 def _shortened(found: re.Match[str]) -> str:
     """Of what is written without a blank and too long to be a word, its beginning."""
-    words = re.findall(r"[^\W_]{2,20}", found[0])[:4]
+    words = re.findall(r"[^\W_]{2,12}", found[0])[:3]
     return " ".join(words)
 
 

@@ -1,0 +1,142 @@
+"""What is read out of a text: units, genes and numbers in words, and nothing that nobody says."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.podcasts.script import Turn
+from labext.sandbox.nb.speech import recording, wording
+
+PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("2 mM arabinose", "2 millimolar arabinose"),
+        ("5 µM and 5 μM", "5 micromolar and 5 micromolar"),
+        ("1 µl, 2 uL, 3 ml", "1 microliter, 2 microliters, 3 milliliters"),
+        ("50 µg/ml", "50 micrograms per milliliter"),
+        ("37 °C for 6 h", "37 degrees Celsius for 6 hours"),
+        ("37°C", "37 degrees Celsius"),
+        ("4–10 °C", "4 to 10 degrees Celsius"),
+        ("-80 °C", "minus 80 degrees Celsius"),
+        ("20%", "20 percent"),
+        ("1 h", "1 hour"),
+        ("720 bp", "720 base pairs"),
+        ("27 kDa", "27 kilodaltons"),
+        ("12,000 x g", "12000 times gravity"),
+        ("1,000,000 cells", "1000000 cells"),
+        ("10⁻³ M", "ten to the minus 3 molar"),
+        ("10^6 cells", "ten to the 6 cells"),
+        ("5 × 10⁵ cells", "5 times ten to the 5 cells"),
+        ("an E-value of 3e-20", "an E-value of 3 times ten to the minus 20"),
+        ("OD600 of 0.6", "O D 600 of 0.6"),
+        ("pH 7.4", "p H 7.4"),
+        ("± 2", "plus or minus 2"),
+        ("E. coli grew.", "E coli grew."),
+        ("araBAD and lacZ", "ara B A D and lac Z"),
+        ("pBAD drives GFP", "p BAD drives GFP"),
+        ("α-helix", "alpha -helix"),
+        ("e.g. glucose, i.e. a sugar", "for example glucose, that is a sugar"),
+        ("Smith et al. found", "Smith and others found"),
+        ("**bold**, `code` and [a page](https://x.org/y?z=1)", "bold, code and a page"),
+        ("# Heading", "Heading"),
+        ("as said [1], [2, 3]", "as said,"),
+        ("see https://www.example.org/a/b?c=d#e", "see the page at example.org"),
+        (f"the primer 5'-{PRIMER}-3'", "the primer a sequence of 27 bases"),
+        (f"the primer {PRIMER.lower()} binds", "the primer a sequence of 27 bases binds"),
+        ("ATGC ATGC ATGC ATGC ATGC", "a sequence of 20 bases"),
+        ("MSKGEELFTGVVPILVELDGDVNG", "a sequence of 24 residues"),
+        ("TATAAT is a box", "TATAAT is a box"),
+        ("salt & pepper < 5", "salt and pepper less than 5"),
+        ("a🧬b\x07\u200b", "a b"),
+        ("", ""),
+    ],
+)
+def test_it_is_read_out_as_people_say_it(written, said):
+    assert wording.spoken(written) == said
+
+
+def test_in_another_language_no_english_is_put_in():
+    assert wording.spoken("Bei 37 °C wächst E. coli.", "de") == "Bei 37 °C wächst E. coli."
+    assert wording.spoken("**5 %** & mehr", "German") == "5 % & mehr"
+
+
+def test_what_is_too_long_to_be_a_word_is_not_spelled():
+    said = wording.spoken(f"the key {'ab1c' * 100} is long")
+    assert len(said) < 60
+    genome = "ACGT" * 25_000
+    assert wording.spoken(f"It is {genome}.") == "It is a sequence of 100000 bases."
+
+
+def test_sentences_stay_whole_where_they_can():
+    text = " ".join(f"This is sentence number {number} of a long turn." for number in range(100))
+    pieces = list(wording.pieces(text))
+    assert " ".join(pieces) == text
+    assert all(piece.endswith(".") and len(piece) <= wording.LONGEST for piece in pieces)
+
+
+ODD = st.one_of(
+    st.text(max_size=300),
+    st.text(alphabet="<>&[]()*_`#/\\^{}|~.,:;!?-–—'\"0123456789 eEµ°×⁻ACGTN\n", max_size=300),
+    st.lists(st.sampled_from(["a.", "5 mM ", "🧬", "\x00", "\ud800", "<break/>", "E. coli "])).map(
+        "".join
+    ),
+)
+
+
+@given(ODD)
+@example("𝟙𝟚 ①②")
+@example("<speak>&amp;<break time='9s'/></speak>")
+def test_whatever_it_is_the_pieces_are_short_and_can_be_said(text):
+    for piece in wording.pieces(text):
+        assert 0 < len(piece) <= wording.LONGEST
+        assert piece == " ".join(piece.split())
+        assert any(letter.isalnum() for letter in piece)
+        assert not any(unicodedata.category(letter) in ("Cc", "Cs", "Co") for letter in piece)
+        piece.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 100_000,
+        "a " * 50_000,
+        "word. " * 16_667,
+        "1" * 100_000,
+        "1," * 50_000,
+        "[" * 100_000,
+        "(" * 50_000 + ")" * 50_000,
+        "*_`#" * 25_000,
+        "ACG " * 25_000,
+        "5'-" * 33_000,
+        " " * 100_000,
+        "\n\n> " * 25_000,
+        "a–" * 50_000,
+        "10^" * 33_000,
+        "http://" * 14_000,
+    ],
+)
+def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
+    began = time.process_time()
+    for piece in wording.pieces(text):
+        assert len(piece) <= wording.LONGEST
+    assert time.process_time() - began < 20  # minutes, were it not linear
+
+
+@pytest.mark.parametrize(
+    "text", ["<speak>Five & six</speak>", "a\x00b", "𝟙 ½ ③", "日本語のテスト", "ЁЖ"]
+)
+def test_odd_texts_are_spoken(text, tmp_path, espeak, site):
+    target = tmp_path / "episode.mp3"
+    (turn,) = recording.record(
+        site, [Turn("Ada", text)], {"Ada": (espeak, None)}, target, lambda *_stage: None
+    )
+    assert turn.dialogue == text
+    assert 0.1 < turn.end - turn.start < 10
