@@ -86,6 +86,16 @@ an AI note without a title   gets one when it is made, of at most 80 characters;
                              the title away leaves it without
 searching notes              found by their words with the answer that made or changed them; vectors
                              are made by the first search that needs them
+transformations              by their names; two may have one name; the title is the name if none is
+                             given, and the `insight_type` of what it makes; null takes its model
+                             away; what it has made stays when it is deleted
+whose model runs it          the request's, the transformation's, that of the slot `transformation`;
+                             else 422. A text too long for a model's server goes in parts, of which
+                             one answer is made (`model_characters`, `model_parts`); then 413
+the default prompt           `transformation_instructions`: a model's server has it as the system's
+                             message; the built-in model picks by it where the prompt says nothing
+`apply_default`              run on every new source in its own process; one that fails leaves the
+                             source completed, its status' `message` says so, and it may be retried
 profiles                     at `/episode-profiles` and `/speaker-profiles`, by name or identifier;
                              a name is its own among its kind (else 400) and has no `/`; a copy is
                              called `… - Copy`; null takes a model, a language or a bound on tokens
@@ -110,6 +120,39 @@ an episode's audio           `audio/mpeg` with Range, If-Range, ETag and HEAD; u
                              completed a 404 that says why
 episodes of a notebook       stay when it is deleted, with `notebook_id` null; what waits for its
                              turn then fails
+models                       the last added first; two may have one name, but not one name, type,
+                             provider and credential (400); the built-in ones stay (400)
+a model's credential         where it names none: its provider's oldest, or else what the
+                             environment of the service says
+testing a model              a real call of its type; a failure is `success: false` under 200,
+                             also a 429; `details` has `seconds` and what was measured
+default slots                PUT is partial and all or nothing; null takes a slot's model away;
+                             404 for an unknown model, 422 for one of another type; unknown slots
+                             are ignored; another embedding model makes its vectors in the
+                             background
+deleting a model             400 while a slot has it, which names the slots; so is its
+                             credential's
+providers                    openai, mistral, xai, deepseek, groq, openrouter, openai_compatible,
+                             ollama and built-in, else 400; `available` are those that can be
+                             asked
+types of discovered models   guessed from the words of their names (`models.guessing`); null for
+                             what the service has no use for, which a sync doesn't add; a type
+                             that was given stays
+syncing                      by every credential of a provider, or the environment; of all: who
+                             fails has `{"error"}` in `results` and keeps no other back
+auto-assign                  to empty slots, of providers that can be asked: first by the order of
+                             the providers above, then what is no fallback (lsa, espeak-ng are),
+                             then the age, then the name (`models.ranking`)
+a credential's key           encrypted by a secret of the sandbox, in no answer; PUT with null
+                             takes it away; `decryption_error` and a 422 of every use where the
+                             secret changed
+a credential's `base_url`    http or https, without user, query and fragment, null for the
+                             provider's own; link-local addresses are refused (400) and never
+                             connected to
+a credential's provider      stays (400); the name need not be its own
+the environment              `OPENAI_API_KEY`, `OPENAI_BASE_URL` and so on as the service was
+                             started with; used, also by tasks, where a provider has no credential
+`status`, `env-status`       what asking a provider takes is known; nobody is asked
 `/api/config`                `version`, `latestVersion` and `hasUpdate` (never: it asks nobody),
                              `dbStatus` `online` or `offline`
 ===========================  =====================================================================
