@@ -174,7 +174,7 @@ def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None
     served.default("chat", None)
     for path in ("search/ask", "search/ask/simple"):
         said = api.refused(422, "POST", path, {"question": WHY})
-        assert "models default chat NAME" in said
+        assert "`%nb models defaults --set chat=NAME`" in said
     assert api.simple(WHY, model_override="model:extractive")["citations"]
 
 

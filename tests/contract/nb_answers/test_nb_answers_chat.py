@@ -180,7 +180,7 @@ def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None
     session = api.chat()
     served.default("chat", None)
     body = {"session_id": session, "message": WHY}
-    assert "models default chat NAME" in api.refused(422, "POST", "chat/execute", body)
+    assert "`%nb models defaults --set chat=NAME`" in api.refused(422, "POST", "chat/execute", body)
 
 
 @pytest.mark.parametrize(
