@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
-from labext.errors import ConflictError, InputError, ServiceError
+from labext.errors import ConflictError, InputError
 from labext_magics import (
     kinds,
     nb_credential_models,
@@ -15,6 +14,7 @@ from labext_magics import (
     nb_model_slots,
     nb_providers,
     nb_scope,
+    nb_trying,
     output,
     secrets,
 )
@@ -134,18 +134,14 @@ def test(call: Call, *, credential: str) -> None:
         ServiceError: the provider is not reached, or does not accept the key.
     """
     record = call.nb.credentials.get(credential)
-    begun = time.monotonic()
-    with nb_scope.reply_awaited("Run this line again."):
-        told = call.nb.credentials.test(record["id"])
-    took = time.monotonic() - begun
-    if told["success"]:
-        output.say(f"{_called(record)} works ({took:.2f} s). {told['message'] or ''}")
-        return
-    reason = (told["message"] or "the service does not say why").rstrip(".")
     name = quote(str(record["name"]))
-    raise ServiceError(
-        f"{_called(record)} does not work: {reason}.",
-        f"`%nb credentials edit {name} --base-url URL` changes its address, `--new-key` its key.",
+    nb_trying.tried(
+        _called(record),
+        lambda: call.nb.credentials.test(record["id"]),
+        lambda: (
+            f"`%nb credentials edit {name}` changes its address (`--base-url URL`) and its key "
+            "(`--new-key`)."
+        ),
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext import wording
-from labext.errors import ServiceError
-from labext_magics import kinds, nb_model_slots, nb_providers, nb_scope, output
+from labext_magics import kinds, nb_model_slots, nb_providers, nb_trying, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
@@ -68,17 +66,8 @@ def test(call: Call, *, model: str) -> None:
         ServiceError: it can't.
     """
     record = _record(call, model)
-    begun = time.monotonic()
-    with nb_scope.reply_awaited("Run this line again."):
-        told = call.nb.models.test(record["id"])
-    took = time.monotonic() - begun
-    if told["success"]:
-        output.say(
-            f"{wording.sentence(_called(record))} works ({took:.2f} s). {told['message'] or ''}"
-        )
-        return
-    raise ServiceError(
-        f"{wording.sentence(_called(record))} does not work: {_reason(told)}", _step(call, record)
+    nb_trying.tried(
+        _called(record), lambda: call.nb.models.test(record["id"]), lambda: _step(call, record)
     )
 
 
@@ -103,11 +92,6 @@ def _called(record: Record) -> str:
     if provider == "built-in":
         return f"the built-in model {name}"
     return f"the model {name} of {provider}" if provider else f"the model {name}"
-
-
-def _reason(told: dict[str, Any]) -> str:
-    """Return why a test failed, as the end of a sentence."""
-    return f"{(told['message'] or 'the service does not say why').rstrip('.')}."
 
 
 def _step(call: Call, record: Record) -> str:

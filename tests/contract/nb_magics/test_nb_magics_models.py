@@ -111,7 +111,7 @@ def test_a_model_is_made_once_and_deleted_when_no_slot_has_it(
 
 
 def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
-    said: Said, refused: Refused, lab: OpenAI
+    run: Run, said: Said, refused: Refused, lab: OpenAI
 ) -> None:
     told = said("%nb models test helper")
     assert "The model helper of openai_compatible works (" in told
@@ -121,7 +121,9 @@ def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
     error = refused("%nb models test helper")
     assert isinstance(error, ServiceError)
     assert "does not work" in error.what
-    assert "`%nb credentials test lab`" in error.next_step
+    assert "`%nb credentials edit lab --new-key`" in error.next_step
+    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
+    assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
 
 
 def test_what_a_provider_offers_is_taken_over(run: Run, said: Said, lab: OpenAI) -> None:
