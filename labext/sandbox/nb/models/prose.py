@@ -34,11 +34,14 @@ _FINDS = re.compile(
 ABOUT_ITSELF = re.compile(
     r"(?i)\b(?:this (?:paper|primer|text|page|article|document|protocol|chapter|section)|"
     r"the (?:table|figure|following)|copyright|all rights reserved|click|cookies?|written for|"
-    r"see (?:fig|tab|also|the)|notes? of)\b"
+    r"see (?:fig\w*|tab\w*|also|the)|notes? of)\b"
 )
 _LISTED = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _MARKED = re.compile(r"^#{1,6}[ \t]+")
-_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
+_ENDS = re.compile(r"[.!?…。！？](?:[\"'”’)\]]|\[\d{1,3}\])*$")
+_CITED = re.compile(r"([.!?](?:\[\d{1,3}\])+) (?=[A-Z])")
+"""An end of a sentence that is not seen for the citation behind it."""
+
 _SMALL_NAME = re.compile(r"(?<=[\w)\]%][.!?])\s+(?=[a-z]{1,3}[A-Z0-9]\w*)")
 """A sentence may begin with pBAD30 or mRNA."""
 
@@ -94,18 +97,15 @@ def telling(
     terms = {each: frozenset(words.terms(each.text)) for each in found}
     counts = Counter(term for each in terms.values() for term in each)
     weights = {term: math.log(1 + count) for term, count in counts.items()}
-    rest = [each for each in candidates(found) if terms[each]]
+    rest = {each: _factor(each, terms[each], about) for each in candidates(found) if terms[each]}
     chosen: list[Statement] = []
     while rest and len(chosen) < most:
         best = max(
             rest,
-            key=lambda each: (
-                _worth(each, terms[each], weights) * (2 if about & terms[each] else 1),
-                -each.place,
-            ),
+            key=lambda each: (rest[each] * sum(weights[t] for t in terms[each]), -each.place),
         )
         chosen.append(best)
-        rest.remove(best)
+        del rest[best]
         for term in terms[best]:
             weights[term] /= 2
     return sorted(chosen, key=lambda each: each.place)
@@ -119,14 +119,14 @@ def candidates(found: Sequence[Statement]) -> list[Statement]:
     return full or whole or [each for each in once if each.kind == ITEM] or once
 
 
-def _worth(each: Statement, terms: frozenset[str], weights: dict[str, float]) -> float:
-    """The mean weight of its words, as if a short one had some more that say nothing."""
-    worth = sum(weights[term] for term in terms) / max(len(terms), _USUAL_TERMS)
-    worth *= 1.25 if _FINDS.search(each.text) else 1.0
-    worth *= 0.5 if POINTS_BACK.match(each.text) else 1.0
-    worth *= 0.4 if ABOUT_ITSELF.search(each.text) else 1.0
-    worth *= 0.5 if each.text.endswith("?") else 1.0
-    return worth * (0.6 if len(each.text.split()) > _LONGEST else 1.0)
+def _factor(each: Statement, terms: frozenset[str], about: frozenset[str]) -> float:
+    """By what its words' weights count: a short one as if it had more that say nothing."""
+    factor = (2.0 if about & terms else 1.0) / max(len(terms), _USUAL_TERMS)
+    factor *= 1.25 if _FINDS.search(each.text) else 1.0
+    factor *= 0.5 if POINTS_BACK.match(each.text) else 1.0
+    factor *= 0.4 if ABOUT_ITSELF.search(each.text) else 1.0
+    factor *= 0.5 if each.text.endswith("?") else 1.0
+    return factor * (0.6 if len(each.text.split()) > _LONGEST else 1.0)
 
 
 def _pieces(block: str) -> Iterator[tuple[str, str]]:
@@ -139,7 +139,8 @@ def _pieces(block: str) -> Iterator[tuple[str, str]]:
     else:
         listed = _LISTED.match(block) is not None
         for sentence in words.sentences(_LISTED.sub("", block)):
-            for piece in _SMALL_NAME.split(" ".join(sentence.split())):
+            line = _CITED.sub(r"\1\n", " ".join(sentence.split()))
+            for piece in (each for part in line.split("\n") for each in _SMALL_NAME.split(part)):
                 whole = _ENDS.search(piece) is not None
                 yield (SENTENCE if whole else ITEM if listed else _unended(piece)), piece
 

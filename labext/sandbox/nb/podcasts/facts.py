@@ -14,7 +14,7 @@ from labext.sandbox.nb.models.prose import Statement
 from labext.sandbox.nb.podcasts.script import Material
 from labext.sandbox.nb.podcasts.speakable import speakable, title
 
-LOOKED_AT = 1_000_000
+LOOKED_AT = 400_000
 """Characters of a text."""
 
 _SAME = 0.6
@@ -22,6 +22,9 @@ _SAME = 0.6
 
 _FEWEST, _MOST = 4, 45
 """Words of a sentence that can be said."""
+
+_LONGEST = 800
+"""Characters of a sentence that is looked at."""
 
 _BEHIND = re.compile(
     r"(?i)^(?:\d+\.?\s*)?(?:references|bibliography|literature(?: cited)?|works cited|footnotes|"
@@ -34,8 +37,8 @@ _UNSAYABLE = re.compile(
     r"[=_@\\{}<>|]|\bet al\b|\bpp?\. ?\d|\bISSN\b|\bISBN\b|[ACGTUN]{9,}|:$|^.{0,40} in it "
 )
 
-_FOR_THE_EYE = re.compile(r"[\^$\\`]|://|\bwww\.|\]\(")
-"""Formulas, code and addresses: without them a sentence has a hole."""
+_FOR_THE_EYE = re.compile(r"[\^$\\`→⇒⇌]|->| \+ .* \+ |://|\bwww\.|\]\(")
+"""Formulas, code and addresses: a sentence is not heard with them, and has a hole without."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,11 @@ def told(found: Sequence[Fact], most: int, about: frozenset[str]) -> list[Fact]:
 
 
 def _of(number: int, text: str) -> Iterator[Fact]:
-    there = [s for s in prose.statements(text) if not _BEHIND.match(s.under.strip(" :"))]
+    there = [
+        each
+        for each in prose.statements(text)
+        if len(each.text) <= _LONGEST and not _BEHIND.match(each.under[:_LONGEST].strip(" :"))
+    ]
     whole = [s for s in there if s.kind == prose.SENTENCE and _spoken(s)]
     if not whole:  # notes in a few words are all there is
         whole = [s for s in there if s.kind in (prose.ITEM, prose.SENTENCE) and speakable(s.text)]

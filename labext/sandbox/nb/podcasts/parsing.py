@@ -20,6 +20,7 @@ LONGEST = 400_000
 
 _TRIES = 2000
 _LONGEST_NAME = 200
+_LONGEST_TEXT = 5000
 _NAMES = ("name", "title", "heading", "segment", "topic")
 _DESCRIPTIONS = ("description", "summary", "content", "details", "text")
 _SPEAKERS = ("speaker", "name", "role", "character", "who")
@@ -43,7 +44,7 @@ def turns(reply: str, speakers: Sequence[Speaker]) -> list[Turn]:
     said = [(_text(each, _SPEAKERS), _text(each, _DIALOGUES)) for each in _objects(reply)]
     if not any(who and text for who, text in said) and "{" not in reply:
         lines = (_SPOKEN.match(line) for line in reply[:LONGEST].splitlines())
-        said = [(line.group(1), line.group(2)) for line in lines if line]
+        said = [(line.group(1), line.group(2)[:_LONGEST_TEXT]) for line in lines if line]
     found: list[Turn] = []
     for who, text in said:
         speaker = _known(who, speakers)
@@ -103,7 +104,7 @@ def _listed(line: str) -> Segment | None:
         return None
     name, _, description = re.sub(r"[*_`]", "", found.group(1)).partition(": ")
     name = title(name.strip(" :-–—"))
-    return Segment(name[:_LONGEST_NAME], speakable(description)) if name else None
+    return Segment(name[:_LONGEST_NAME], speakable(description[:_LONGEST_TEXT])) if name else None
 
 
 def _text(found: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -111,7 +112,7 @@ def _text(found: Mapping[str, Any], names: Sequence[str]) -> str:
     known = {str(name).lower(): value for name, value in found.items()}
     texts = (known.get(name) for name in names)
     said = next((each for each in texts if isinstance(each, str) and each.strip()), "")
-    return words.encodable(said)
+    return words.encodable(said[:_LONGEST_TEXT])
 
 
 def _known(name: str, speakers: Sequence[Speaker]) -> Speaker | None:

@@ -25,7 +25,7 @@ _KINDS = {
     r"store|transfer|elute|prepare|dissolve|plate|inoculate|dilute|collect|run|use|keep|set|"
     r"remove|discard|resuspend|shake|warm|count|record|repeat|take|split|check|lower|vary)\b",
     CATCH: r"^(?:however|although|but|despite|yet|unfortunately)\b|\bnot perfect\b|\bcannot\b|"
-    r"\bonly\b|\bdo(?:es)? not\b|\bnever\b|\bless likely\b",
+    r"\bdo not\b|\bnever\b|\bless likely\b|\bavoid\b|\bcareful",
     REASON: r"\b(?:because|since|due to|for this reason)\b",
     NUMBER: r"(?<![\w-])\d[\d.,]*(?![\w-])",
     CONDITION: r"^(?:when|if|without|at|under|between|once|unless)\b",
@@ -130,10 +130,9 @@ LED = {
         "One more number to note.",
     ),
     CATCH: (
-        "But take care.",
-        "There is a catch.",
+        "A word of caution.",
+        "Listen to this one with care.",
         "Here is something that is easily missed.",
-        "It has its limits, too.",
         "One thing deserves attention.",
     ),
     CONDITION: (

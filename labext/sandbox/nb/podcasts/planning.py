@@ -19,6 +19,9 @@ SIZES = {"short": 3, "medium": 6, "long": 10}
 MOST = 20
 """Segments of an episode (episode profiles, `num_segments`)."""
 
+_FEWEST = 4
+"""Facts of a segment; where there are fewer, there are fewer segments."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -31,6 +34,7 @@ class Part:
 def parts(material: Material, found: Sequence[Sequence[Fact]], count: int) -> list[Part]:
     """At most `count` parts: every text has some if there are enough, and else they share them."""
     texts = [each for each in found if each]
+    count = max(1, min(count, sum(map(len, texts)) // _FEWEST))
     if not texts:
         return []
     if len(texts) > count:
@@ -44,7 +48,9 @@ def parts(material: Material, found: Sequence[Sequence[Fact]], count: int) -> li
         ]
     made: list[Part] = []
     for group in groups:
-        made.append(Part(_segment(material, group, {each.segment.name for each in made}), group))
+        made.append(
+            Part(_segment(material, group, {each.segment.name.lower() for each in made}), group)
+        )
     return made
 
 
@@ -106,9 +112,10 @@ def _segment(material: Material, group: Sequence[Fact], taken: set[str]) -> Segm
     source = title(material.texts[group[0].source].title)
     about = Names([fact.text for fact in group]).most()
     headings = Counter(fact.under for fact in group if fact.under not in ("", source))
-    names = [*(name for name, _ in headings.most_common()), source, *about, "More"]
-    names = [each for each in names if each]
-    name = next((each for each in names if each not in taken), f"{names[0]} {len(taken) + 1}")
+    names = [*(name for name, _ in headings.most_common()), source or "Notes"]
+    names += sorted(about, key=lambda each: " " not in each)  # of several words they say more
+    free = (each for each in names if each and each.lower() not in taken)
+    name = next(free, f"{names[0]}, part {len(taken) + 1}")
     told = ", ".join(about[:3])
     sources = dict.fromkeys(title(material.texts[fact.source].title) for fact in group)
     of = " and ".join([each for each in sources if each][:2])

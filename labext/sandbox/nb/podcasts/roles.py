@@ -10,7 +10,7 @@ from labext.sandbox.nb.podcasts.script import Speaker
 
 _ASKS = re.compile(
     r"(?i)\b(?:host|moderat\w*|interview\w*|presenter|student|learn\w*|curious|novice|beginner|"
-    r"asks?|asking|newcomer|layperson|question\w*)\b"
+    r"asks?|asking|eager|begins|newcomer|layperson|question\w*)\b"
 )
 _TELLS = re.compile(
     r"(?i)\b(?:guest|expert|professor|scientist|specialist|researcher|teacher|explain\w*|lecturer)"

@@ -47,6 +47,7 @@ _DROPS = [re.compile(each) for each in _DROPPED]
 _UNWRAPS = [(re.compile(pattern), with_what) for pattern, with_what in _UNWRAPPED]
 _NO_SOUND = {"So", "Sk", "Cs", "Co", "Cn", "Cf", "Cc"}
 _KEPT = "°\n\t"
+_LONGEST_TITLE = 500
 _ENDED = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 
 
@@ -68,6 +69,7 @@ def speakable(text: str) -> str:
 
 def title(text: str) -> str:
     """A title as it is said: of a file's name without its ending."""
+    text = text[:_LONGEST_TITLE]
     name = re.sub(
         r"(?i)\.(?:pdf|docx?|html?|txt|md|csv|mp3|wav|mp4|pptx?|xlsx?)$", "", text.strip()
     )

@@ -28,7 +28,7 @@ _NO_NAME = re.compile(
     r"(?:ed|ly|ing|ous|ful|ive|able|ible|less)$|^(?:first|second|third|last|next|same|other|own|"
     r"few|several|large|small|high|low|higher|lower|long|short|good|better|best|new|old|usual|"
     r"whole|half|one|two|three|four|five|ten|different|full|certain|main|each|once|time|times|way|"
-    r"thing|things|kind|part|parts|number|numbers|order|case|fact|absence|presence|result|results|need|needs|take|takes|use|"
+    r"thing|things|kind|part|parts|number|numbers|order|case|fact|reason|reasons|today|details?|measure|example|absence|presence|result|results|need|needs|take|takes|use|"
     r"right|left|add|make|makes|keep|hour|hours|day|days|minutes|steps?)$"
 )
 _MOST_WORDS = 3
