@@ -92,7 +92,12 @@ def test_a_key_is_asked_for_unseen(
     said: Said, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(asking, "unseen", lambda prompt: asked.append(prompt) or provider.key)
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return str(provider.key)
+
+    monkeypatch.setattr(asking, "unseen", ask)
     said(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
     assert asked == ["Key of openai: "]
     assert "works" in said("%nb credentials test typed")
