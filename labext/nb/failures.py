@@ -25,6 +25,9 @@ LAST_WORDS = frozenset({502})
 Nothing is gained by asking again at once, and nothing is left unknown.
 """
 
+_KEY = re.compile(r"(?i)\b(?:api key|credential|provider)")
+"""What a 401 is about that a model's provider has given."""
+
 _SETUP = re.compile(
     r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)"
 )
@@ -36,6 +39,15 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
     def explain(failure: Failure) -> LabextError | None:
         asked = f"The notebook service refused to {failure.op.name}"
         match failure.status:
+            case 401 if not failure.challenged and _KEY.search(failure.words):
+                # Not the service's own, which would say how one signs in to it.
+                return SetupError(
+                    *_advised(
+                        failure,
+                        "A model's provider does not accept its key",
+                        "Give it another: `%nb credentials edit NAME --new-key`.",
+                    )
+                )
             case 401:
                 return _unknown(failure, has_password=has_password)
             case 400:

@@ -40,6 +40,7 @@ class Failure:
         words: the service's own words, masked, in one line.
         op: what was asked.
         spoken: the service itself says so, in JSON; what stands in between sends pages and words.
+        challenged: it says how one signs in to it, as a 401 of its own does (RFC 9110, 11.6.1).
     """
 
     status: int
@@ -48,6 +49,7 @@ class Failure:
     words: str
     op: Operation
     spoken: bool = False
+    challenged: bool = False
 
 
 Explain = Callable[[Failure], LabextError | None]

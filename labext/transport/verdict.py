@@ -66,7 +66,8 @@ def after_refusal(
     with response:
         words = server_words(beginning(response), kind)
     spoken = "json" in kind.lower()
-    failure = Failure(status, call.op.method, call.path, words, call.op, spoken)
+    challenged = "WWW-Authenticate" in response.headers
+    failure = Failure(status, call.op.method, call.path, words, call.op, spoken, challenged)
     error = error_of(failure, service, explain)
     if spoken and status in last_words:
         return error
