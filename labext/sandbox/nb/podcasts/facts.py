@@ -20,6 +20,9 @@ LOOKED_AT = 400_000
 _SAME = 0.6
 """Two sentences that have so many of their words in common say the same."""
 
+_COMMON = 100
+"""Sentences that have a word, from which on it tells nothing about what they say."""
+
 _FEWEST, _MOST = 4, 45
 """Words of a sentence that can be said."""
 
@@ -132,7 +135,8 @@ def _spoken(each: Statement) -> bool:
 def _is_new(fact: Fact, seen: dict[str, list[frozenset[str]]]) -> bool:
     """Whether nothing said so far is the same; what has no word in common is not compared."""
     terms = fact.terms
-    alike = {id(each): each for term in terms for each in seen.get(term, ())}
+    rare = (term for term in terms if len(seen.get(term, ())) < _COMMON)
+    alike = {id(each): each for term in rare for each in seen.get(term, ())}
     if any(len(terms & each) > _SAME * len(terms | each) for each in alike.values()):
         return False
     for term in terms:
