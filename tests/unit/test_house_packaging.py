@@ -126,6 +126,22 @@ def test_packages_under_the_gpl_are_imported_by_their_own_tools_alone() -> None:
         assert package not in modules(node for node in tree.body if not is_function(node))
 
 
+def test_the_library_under_the_gpl_is_loaded_by_the_voice_alone_and_when_it_speaks() -> None:
+    voice = ROOT / "labext" / "sandbox" / "nb" / "speech" / "espeak.py"
+    importing = [
+        path
+        for folder in ("labext", "magics", "widgets")
+        for path in (ROOT / folder).rglob("*.py")
+        if "espeakng_loader" in imported(path)
+    ]
+    assert importing == [voice]
+    tree = ast.parse(voice.read_text(encoding="utf-8"))
+    assert "espeakng_loader" not in modules(node for node in tree.body if not is_function(node))
+    extras = PROJECT["optional-dependencies"]
+    having = [name for name in extras if "espeakng-loader" in map(canonical, extras[name])]
+    assert having == ["speech"]
+
+
 def is_function(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef)
 

@@ -41,32 +41,36 @@ def decoded(path: Path) -> Iterator[Decoded]:
     Raises:
         Unreadable: the extra or ffmpeg is missing, it is broken, or there is no sound in it.
     """
-    soundfile = module("soundfile")
+    package = soundfile()
     try:
-        with soundfile.SoundFile(path) as sound:
+        with package.SoundFile(path) as sound:
             yield Decoded(_samples(sound), sound.frames / sound.samplerate)
             return
-    except soundfile.LibsndfileError:
+    except package.LibsndfileError:
         pass
     with closing(_by_ffmpeg(path)) as blocks:
         yield Decoded(blocks)
 
 
-def module(name: str) -> Any:
-    """A module of the extra.
+def soundfile() -> Any:
+    """The package that reads and writes files of sound.
 
     Raises:
         Unreadable: it isn't installed.
     """
-    from importlib import import_module
-
     try:
-        return import_module(name)
+        import soundfile  # type: ignore[import-untyped]
     except (ImportError, OSError):  # OSError: without its library
-        raise Unreadable(
-            "Sound is read with packages that are not installed here: "
-            f"run `{install_line('speech')}`, then retry it."
-        ) from None
+        raise missing() from None
+    return soundfile
+
+
+def missing() -> Unreadable:
+    """What hears is not installed."""
+    return Unreadable(
+        "Sound is read with packages that are not installed here: "
+        f"run `{install_line('speech')}`, then retry it."
+    )
 
 
 def _samples(sound: Any) -> Iterator[bytes]:

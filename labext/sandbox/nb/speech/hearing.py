@@ -29,8 +29,8 @@ def by_slot(site: Site, path: Path, tell: Tell) -> str:
         model = registry.default(session, SLOT)
     if model is None:
         # Without the extra there is nothing that the slot could be set to.
-        decoding.module("soundfile")
-        decoding.module(recognition.NAME)
+        decoding.soundfile()
+        recognition.pocketsphinx()
         raise Unreadable(
             f"No model hears what is said in it. Set the default slot {SLOT}: "
             f"`labext sandbox nb models default {SLOT} NAME`, then retry it."
@@ -69,7 +69,7 @@ def here(path: Path, tell: Tell) -> str:
     Raises:
         Unreadable: as `transcript`.
     """
-    decoding.module(recognition.NAME)
+    recognition.pocketsphinx()
     with decoding.decoded(path) as sound:
         return recognition.heard(sound, tell)
 
@@ -78,9 +78,8 @@ def _small(sound: Decoded, target: Path, tell: Tell) -> None:
     """The sound as a small MP3, since servers take but 25 MB: that is over an hour of it."""
     import numpy as np
 
-    soundfile = decoding.module("soundfile")
     tell("taking the sound out")
-    with soundfile.SoundFile(
+    with decoding.soundfile().SoundFile(
         target,
         "w",
         samplerate=decoding.RATE,

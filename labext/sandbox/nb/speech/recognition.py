@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from labext.sandbox.nb.speech.decoding import RATE, Decoded, module
-
-NAME = "pocketsphinx"
+from labext.sandbox.nb.speech.decoding import RATE, Decoded, missing
 
 _LONGEST_SECONDS = 60
 """What is said without a pause is cut after so long."""
+
+
+def pocketsphinx() -> Any:
+    """The package.
+
+    Raises:
+        Unreadable: it isn't installed.
+    """
+    try:
+        import pocketsphinx  # type: ignore[import-untyped]
+    except (ImportError, OSError):
+        raise missing() from None
+    return pocketsphinx
 
 
 def heard(sound: Decoded, tell: Callable[[str], None]) -> str:
@@ -34,7 +45,7 @@ def heard(sound: Decoded, tell: Callable[[str], None]) -> str:
 
 def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Pieces as long as the detector of speech wants them; the last one may be shorter."""
-    length = module(NAME).Endpointer(sample_rate=RATE).frame_bytes
+    length = pocketsphinx().Endpointer(sample_rate=RATE).frame_bytes
     rest = b""
     for block in blocks:
         rest += block
@@ -48,9 +59,9 @@ def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
     """What is said between pauses, with the second where it ends; None while it is said."""
-    pocketsphinx = module(NAME)
-    speech = pocketsphinx.Endpointer(sample_rate=RATE)
-    decoder = pocketsphinx.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
+    package = pocketsphinx()
+    speech = package.Endpointer(sample_rate=RATE)
+    decoder = package.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
     begun: float | None = None
     second = 0.0
     for frame in frames:
