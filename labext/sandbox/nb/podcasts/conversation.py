@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from labext.sandbox.nb.podcasts import phrases
 from labext.sandbox.nb.podcasts.facts import Fact
@@ -37,6 +38,7 @@ class Conversation:
         self._named: list[str] = []
         self._told = 0
         self._noticed = False
+        self._opens = False
 
     def open(self, speakers: Sequence[Speaker]) -> None:
         """Say what it is about, and who is there."""
@@ -54,7 +56,8 @@ class Conversation:
             self._say(each, greeting)
 
     def segment(self, part: Part) -> None:
-        """Talk about a segment."""
+        """Talk about a segment; whoever begins it begins a turn."""
+        self._opens = True
         first = part.facts[0]
         name = title(part.segment.name)
         source = title(self._material.texts[first.source].title)
@@ -182,12 +185,13 @@ class Conversation:
         text = " ".join(filter(None, said))
         if not text:
             return
-        if self.turns and self.turns[-1].speaker == speaker.name:
+        if self.turns and self.turns[-1].speaker == speaker.name and not self._opens:
             before = self.turns[-1].dialogue
             if len(before.split()) < _LONGEST or self._cast.askers:
-                self.turns[-1] = Turn(speaker.name, f"{before} {text}")
+                self.turns[-1] = replace(self.turns[-1], dialogue=f"{before} {text}")
                 return
-        self.turns.append(Turn(speaker.name, text))
+        self.turns.append(Turn(speaker.name, text, opens=self._opens))
+        self._opens = False
 
 
 def _joined(names: Sequence[str]) -> str:

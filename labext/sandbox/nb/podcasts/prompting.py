@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -72,12 +73,13 @@ class Prompted:
             missing = [each for each in speakers if last and each.name not in heard]
             told = excerpts.about(self._site, material, segment)
             names = ", ".join(each.name for each in speakers)
-            said += self._asked(
+            turns = self._asked(
                 system,
                 prompts.dialogue(told, segments, number, said[-_REMEMBERED:], names),
                 partial(_complete, speakers, missing),
                 f"no dialogue of {names}",
             )
+            said += [replace(turns[0], opens=True), *turns[1:]]
         tell(len(segments), len(segments))
         return said
 
