@@ -87,9 +87,9 @@ def test_a_dialogue_goes_segment_after_segment(
     provider.replies = lambda _body: next(replies)
     told: list[tuple[int, int]] = []
     assert written(site, talker, told) == [
-        Turn("Alex", "Welcome."),
+        Turn("Alex", "Welcome.", opens=True),
         Turn("Robin Hood", "It is 0.2 %."),
-        Turn("Alex", "And the dose?"),
+        Turn("Alex", "And the dose?", opens=True),
         Turn("Robin Hood", "Twice as much."),
     ]
     assert told == [(0, 2), (1, 2), (2, 2)]
