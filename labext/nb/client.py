@@ -111,6 +111,7 @@ class NotebookClient(Knowledge):
         """Return where the service is, its version, whether it asks for a password and accepts it.
 
         Keys: `address`, `dialect`, `version`, `database` (in the service's word),
-        `password_needed`, `signed_in`, `notebooks` (how many; None if not signed in).
+        `password_needed`, `signed_in` (None where the database is away, which leaves that open),
+        `notebooks` (how many; None if that can't be seen).
         """
         return standing(self._wire, self._dialect)

@@ -46,6 +46,7 @@ class SignIn:
         keep: bool,
         ca_bundle: Path | None,
         method: str | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> None:
         """Use a service for this session, once it has accepted what signs in.
 
@@ -55,6 +56,7 @@ class SignIn:
             keep: keep what signs in in the keyring.
             ca_bundle: certificates to trust.
             method: the way to sign in.
+            options: of the profile, as in `config.OPTIONS`; they hold in place of its own.
         """
         if save is not None:
             config.check_profile_name(save)
@@ -67,6 +69,7 @@ class SignIn:
                     f"`--save` and `--ca-bundle` go with an address, and {where} is a profile.",
                     f"Use the profile as it is: `%{self.service} connect {where}`.",
                 )
+        target = replace(target, options={**target.options, **(options or {})})
         self._sign_in(_by_method(target, method), keep=keep, save=save)
 
     def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from labext import wording
 from labext.config import Connection
+from labext_magics import kinds
 from labext_magics.connecting import SignIn
 from labext_magics.dispatch import Call
-from labext_magics.grammar import Command
+from labext_magics.grammar import Command, Parameter
 from labext_magics.methods import Method
 from labext_magics.options import CA_BUNDLE, KEEP, OUT, SAVE, WHERE, YES_KEYRING
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.nb.records import Record
 
 
 def connect(
@@ -24,9 +27,11 @@ def connect(
     save: str | None,
     keep: bool,
     ca_bundle: Path | None,
+    dialect: str | None,
 ) -> None:
     """Use a service for this session, once it has accepted the password, or asks for none."""
-    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle)
+    options = {} if dialect is None else {"dialect": dialect}
+    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
 
 
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
@@ -41,23 +46,37 @@ def logout(call: Call, *, yes: bool) -> None:
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return where the service is, what it has and which notebook is in use: never a secret."""
+    """Return which service it is, what it has and which notebook is in use: never a secret."""
     from labext.views import facts
 
     found, nb = call.session.connected("nb")
     chosen = call.session.notebook
     said = nb.status()
-    asks = "no"
-    if said["password_needed"]:
-        asks = "yes, and it is accepted" if said["signed_in"] else "yes: `%nb login`"
     rows = {
         "profile": found.profile or "none (environment, or connected by address)",
         "address": found.base_url,
-        "password needed": asks,
-        "notebooks": f"{said['notebooks']:,}" if said["signed_in"] else "unknown",
+        "kind of server": said["dialect"],
+        "version": said["version"] or "unknown",
+        "database": _database(said),
+        "password needed": _password(said),
+        "notebooks": "unknown" if said["notebooks"] is None else f"{said['notebooks']:,}",
         "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
     }
     return facts(rows, "nb")
+
+
+def _database(said: Record) -> str:
+    """Return the database's state, and what it means where it isn't the good one."""
+    if said["database"] in (None, "online"):
+        return said["database"] or "unknown"
+    return f"{said['database']}: nothing can be read now; ask whoever runs the service"
+
+
+def _password(said: Record) -> str:
+    if not said["password_needed"]:
+        return "no"
+    told = {True: ", and it is accepted", False: ": `%nb login`", None: ""}
+    return f"yes{told[said['signed_in']]}"
 
 
 def _accepts(target: Connection) -> str:
@@ -76,10 +95,21 @@ COMMANDS = (
         "Use a notebook service: by its address, a profile's name, or the sandbox.",
         connect,
         [WHERE],
-        [SAVE, KEEP, CA_BUNDLE],
+        [
+            SAVE,
+            KEEP,
+            CA_BUNDLE,
+            Parameter(
+                "dialect",
+                kinds.choice("contract", "open-notebook"),
+                "what kind of server it is; without it, it is found out",
+            ),
+        ],
         guarded=True,
         details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for, if "
-        "the service wants one: on a line it has no place.",
+        "the service wants one: on a line it has no place. Open Notebook is found out by what it "
+        "tells of itself; `--dialect` says so where something in between hides that, and "
+        "`--save` keeps it.",
         examples=["%nb connect http://localhost:5055/api --save work --keep"],
     ),
     Command(
@@ -90,5 +120,10 @@ COMMANDS = (
         guarded=True,
     ),
     Command("logout", "Forget the password, for this session.", logout, options=[YES_KEYRING]),
-    Command("status", "Show which service and which notebook are in use.", status, options=[OUT]),
+    Command(
+        "status",
+        "Show which service and which notebook are in use, and what kind of server it is.",
+        status,
+        options=[OUT],
+    ),
 )
