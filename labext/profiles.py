@@ -78,6 +78,16 @@ def write(known: Mapping[str, Profile]) -> None:
         ) from None
 
 
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses that `clean_url` took are of one server: scheme, host and port."""
+    return _server(one) == _server(other)
+
+
+def _server(base_url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(base_url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
 def clean_url(base_url: str, *, secure: bool = False) -> str:
     """Return an address as it is kept.
 

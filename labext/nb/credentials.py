@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from labext.errors import InputError
 from labext.nb.group import Group, changes, given, names_of
 from labext.nb.records import Record
+from labext.profiles import clean_url, same_server
 from labext.redaction import keep_secret
 
 if TYPE_CHECKING:
@@ -87,15 +88,20 @@ class Credentials(Group):
         """Change a credential; what is None stays. Return its record.
 
         An empty `api_key` takes the key away, an empty `base_url` is the provider's usual address
-        again.
+        again. A key is for the server that it was given for: with the address of another one it
+        is given again, or taken away.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: nothing is to be changed, or the stored key would go to another server.
         """
         key = _checked(api_key) if api_key else api_key
         wanted = {"name": name, "api_key": key, "base_url": base_url}
         changed = changes("credential", wanted, {"api_key", "base_url"})
-        return self._wire.run(self._dialect.change_credential(self.find(credential), changed))
+        identifier = self.find(credential)
+        if base_url is not None and key is None:
+            # Not every service looks at this by itself.
+            _check_server(self._wire.run(self._dialect.credential(identifier)), base_url)
+        return self._wire.run(self._dialect.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
         """Delete a credential with the models that it opens; return how many: `deleted_models`.
@@ -150,6 +156,28 @@ class Credentials(Group):
     def env_status(self) -> dict[str, bool]:
         """Return for each provider whether the service's own environment has a key for it."""
         return self._wire.run(self._dialect.environment_status())
+
+
+def _check_server(there: Record, base_url: str) -> None:
+    """See that a stored key is not sent to another server than it was given for.
+
+    Where no address is given it is the provider's usual one, which only the service knows.
+
+    Raises:
+        InputError: it would be.
+    """
+    before = there["base_url"] or ""
+    after = clean_url(base_url) if base_url else ""
+    if there["has_api_key"] is False or before == after:
+        return
+    if before and after and same_server(before, after):
+        return
+    raise InputError(
+        f"The key of {there['name']} was given for another server, and "
+        f"{after or 'the usual one'} does not get it.",
+        "Give it along with the address: `%nb credentials edit NAME --base-url URL --new-key`; "
+        "`--no-key` in its place takes it away.",
+    )
 
 
 def _checked(api_key: str) -> str:

@@ -80,7 +80,11 @@ def edit(
     new_key: bool,
     no_key: bool,
 ) -> pd.DataFrame:
-    """Change a credential's name or address, or give it another key or none."""
+    """Change a credential's name or address, or give it another key or none.
+
+    Raises:
+        InputError: nothing is to be changed, or its key would go to another server.
+    """
     for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
         if both:
             raise InputError(
@@ -239,7 +243,9 @@ COMMANDS = (
             OUT,
         ],
         guarded=True,
-        details=_DETAILS,
+        details=f"{_DETAILS} Another server's address takes `--new-key` or `--no-key` with it: a "
+        "stored key goes to no server but the one that it was given for.",
+        examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
     ),
     Command(
         "credentials delete",

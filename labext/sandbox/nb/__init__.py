@@ -148,7 +148,8 @@ a credential's key           encrypted by a secret of the sandbox, in no answer;
                              secret changed
 a credential's `base_url`    http or https, without user, query and fragment, null for the
                              provider's own; link-local addresses are refused (400) and never
-                             connected to
+                             connected to; another server (scheme, host, port) than a stored key was
+                             given for needs `api_key` with it, a key or null (400)
 a credential's provider      stays (400); the name need not be its own
 the environment              `OPENAI_API_KEY`, `OPENAI_BASE_URL` and so on as the service was
                              started with; used, also by tasks, where a provider has no credential

@@ -136,7 +136,10 @@ def test_a_server_that_is_not_reached_and_a_wrong_key_are_told(
     monkeypatch.setenv(VARIABLE, lab.key)
     assert f"is changed, with the key of {VARIABLE}" in said("%nb credentials edit lab --new-key")
     assert "works" in said("%nb credentials test lab")
-    said("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
+    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
+    assert isinstance(error, InputError)
+    assert "--new-key" in error.next_step
+    said("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
     error = refused("%nb credentials test lab")
     assert isinstance(error, ServiceError)
     assert "127.0.0.1:1" in error.what

@@ -219,10 +219,42 @@ def test_a_credentials_provider_stays(nb: Any) -> None:
     assert "`%nb credentials new groq --name NAME`" in said
 
 
+def test_a_stored_key_goes_to_no_server_that_it_was_not_given_for(nb: Any, provider: Any) -> None:
+    made = nb.credential(name="lab")
+    path, other = f"credentials/{made['id']}", "http://models.example:8000/v1"
+    here = provider.base_url
+    for base_url in (
+        other,
+        here.replace("http:", "https:"),
+        here.replace("127.0.0.1", "localhost"),
+    ):
+        said = nb.refused(400, "PUT", path, {"base_url": base_url, "name": "x"})
+        assert "another server" in said
+        assert "`%nb credentials edit lab --base-url URL --new-key`" in said
+    assert nb.told("GET", path) == made
+    assert nb.told("PUT", path, {"base_url": f"{here}/"})["base_url"] == here
+    assert nb.told("PUT", path, {"base_url": f"{here}/more"})["has_api_key"] is True
+    given = nb.told("PUT", path, {"base_url": other, "api_key": "another-key-1234"})
+    assert (given["base_url"], given["has_api_key"]) == (other, True)
+    without = nb.told("PUT", path, {"base_url": here, "api_key": None})
+    assert (without["base_url"], without["has_api_key"]) == (here, False)
+    assert nb.told("PUT", path, {"base_url": other})["base_url"] == other
+
+
+def test_a_key_for_the_providers_own_server_stays_with_it(nb: Any) -> None:
+    made = nb.credential(provider="groq", base_url=None)
+    path = f"credentials/{made['id']}"
+    nb.refused(400, "PUT", path, {"base_url": "http://127.0.0.1:1/v1"})
+    own = "https://API.groq.com:443/openai/v1"
+    assert nb.told("PUT", path, {"base_url": own})["base_url"] == own
+    assert nb.told("PUT", path, {"base_url": None})["base_url"] is None
+
+
 def test_an_address_of_its_own_may_be_taken_away_where_the_provider_has_one(nb: Any) -> None:
     made = nb.credential(provider="groq")
     path = f"credentials/{made['id']}"
-    assert nb.told("PUT", path, {"base_url": None})["base_url"] is None
+    nb.refused(400, "PUT", path, {"base_url": None})
+    assert nb.told("PUT", path, {"base_url": None, "api_key": None})["base_url"] is None
     path = f"credentials/{nb.credential()['id']}"
     assert "needs an address" in nb.refused(400, "PUT", path, {"base_url": None})
 

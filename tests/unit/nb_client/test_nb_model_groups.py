@@ -22,7 +22,7 @@ class Echo:
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
-        self.listed: dict[str, list[dict[str, Any]]] = {}
+        self.listed: dict[str, Any] = {}
         self.failure: str | None = None
 
     def send(self, request: Any, on_bytes: Any = None) -> Any:
@@ -85,6 +85,32 @@ class TestKeys:
         assert echo.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
         with pytest.raises(InputError, match="Nothing of the credential"):
             nb.credentials.update("credential:1")
+
+    @pytest.mark.parametrize("before", ["https://models.example/v1", None])
+    def test_a_stored_key_goes_to_no_other_server(
+        self, echo: Echo, nb: NotebookClient, before: str | None
+    ) -> None:
+        there = {"id": "credential:1", "name": "lab", "provider": "openai", "has_api_key": True}
+        echo.listed["credentials/{credential}"] = there | {"base_url": before}
+        for other in (
+            "https://other.example/v1",
+            "http://models.example/v1",
+            "https://models.example:8/",
+        ):
+            with pytest.raises(InputError, match="another server") as caught:
+                nb.credentials.update("credential:1", base_url=other)
+            assert "--new-key" in caught.value.next_step
+        assert echo.sent == []
+        nb.credentials.update("credential:1", base_url=other, api_key=KEY)
+        nb.credentials.update("credential:1", base_url=other, api_key="")
+        nb.credentials.update("credential:1", base_url=before and f"{before}/more", name="home")
+        assert len(echo.sent) == 3
+
+    def test_a_credential_without_a_key_may_move(self, echo: Echo, nb: NotebookClient) -> None:
+        there = {"id": "credential:1", "name": "lab", "provider": "ollama", "has_api_key": False}
+        echo.listed["credentials/{credential}"] = there
+        nb.credentials.update("credential:1", base_url="http://localhost:1/v1")
+        assert echo.sent == [{"base_url": "http://localhost:1/v1"}]
 
 
 class TestSlots:

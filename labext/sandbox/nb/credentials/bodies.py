@@ -33,6 +33,9 @@ class NewCredential(Body):
 class ChangedCredential(Body):
     """What is to change; null takes the key away, or the address.
 
+    A key is for the server that it was given for (scheme, host and port): with the address of
+    another one `api_key` has to be sent too, the key of that server or null.
+
     The provider stays as it is: its models are of it.
     """
 

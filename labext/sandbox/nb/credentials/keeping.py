@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from labext.profiles import same_server
 from labext.sandbox.database import counted
 from labext.sandbox.nb import faults, identifiers
 from labext.sandbox.nb.calls import moment
@@ -77,7 +78,8 @@ def change(session: Session, site: Site, identifier: str, given: dict[str, Any])
             away.
 
     Raises:
-        HTTPException: 404; 400 and 422 as `make`, or it is for another provider.
+        HTTPException: 404; 400 and 422 as `make`, or it is for another provider, or its key would
+            go to another server than it was given for.
     """
     credential = found(session, identifier)
     provider = given.get("provider")
@@ -87,12 +89,16 @@ def change(session: Session, site: Site, identifier: str, given: dict[str, Any])
             "models.",
             f"Add another one: {steps.new_credential(known(str(provider)).name)}.",
         )
-    if given.get("name") is not None:
-        credential.name = given["name"]
+    if "base_url" in given:
+        of = known(credential.provider)
+        base_url = _address(of, given["base_url"])
+        if "api_key" not in given:
+            _check_server(credential, of, base_url)
+        credential.base_url = base_url
     if "api_key" in given:
         credential.key = _stored(site, given["api_key"])
-    if "base_url" in given:
-        credential.base_url = _address(known(credential.provider), given["base_url"])
+    if given.get("name") is not None:
+        credential.name = given["name"]
     if session.is_modified(credential):
         credential.updated = time.time()
     session.flush()
@@ -136,6 +142,21 @@ def _models(session: Session, credential: Credential) -> Sequence[Model]:
 
 def _stored(site: Site, key: str | None) -> bytes | None:
     return None if key is None else encryption.encrypted(site, encryption.checked(key))
+
+
+def _check_server(credential: Credential, of: Known, base_url: str | None) -> None:
+    """See that a key that nobody gave again stays with the server that it was given for.
+
+    Else whoever may change an address could have the key sent to a server of his own.
+    """
+    before, after = credential.base_url or of.base_url or "", base_url or of.base_url or ""
+    if credential.key is None or same_server(before, after):
+        return
+    raise faults.invalid(
+        f"The key of {credential.name} was given for another server, and {after} does not get it.",
+        f"Give it along with the address: {steps.new_address(credential.name)}; `--no-key` in its "
+        "place takes it away.",
+    )
 
 
 def _address(of: Known, base_url: str | None) -> str | None:

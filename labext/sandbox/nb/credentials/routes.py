@@ -78,7 +78,7 @@ def get_credential(site: SiteOf, credential_id: Identifier) -> Response:
 
 @api.put("/credentials/{credential_id}", response_model=CredentialRecord)
 def put_credential(site: SiteOf, credential_id: Identifier, body: ChangedCredential) -> Response:
-    """Change a credential's name, key or address."""
+    """Change a credential's name, key or address. Another server needs the key again."""
     with site.database.write() as session:
         given = body.model_dump(exclude_unset=True)
         changed = keeping.change(session, site, credential_id, given)

@@ -25,3 +25,8 @@ def new_credential(provider: str) -> str:
 def new_key(credential: str) -> str:
     """The line that gives a credential another key."""
     return f"`%nb credentials edit {word(credential)} --new-key`"
+
+
+def new_address(credential: str) -> str:
+    """The line that gives a credential the address of another server, and the key for it."""
+    return f"`%nb credentials edit {word(credential)} --base-url URL --new-key`"
