@@ -101,8 +101,10 @@ class Podcasts(Group):
         return names_of(self.iter())
 
     def find(self, episode: str) -> str:
-        """Return an episode's identifier."""
-        return self._titles.find("episode", episode)
+        """Return an episode's identifier, for its name or for the job that has made it."""
+        job = making.job_id(episode)
+        made = job and (self.job(job)["result"] or {}).get("episode_id")
+        return str(made or self._titles.find("episode", episode))
 
     def episode(self, episode: str) -> Record:
         """Return one episode's record, with its outline and transcript: `records.WHOLE_EPISODE`."""

@@ -26,7 +26,10 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     from labext.nb.podcastviews import episodes
 
     about = nb_scope.found(call, notebook).id
-    return episodes(each for each in call.nb.podcasts.iter() if each["notebook_id"] == about)
+    every = list(call.nb.podcasts.iter())
+    if untold := sum(each["notebook_id"] is None for each in every):
+        output.say(f"Of {wording.count(untold, 'episode')} the service tells no notebook.")
+    return episodes(each for each in every if each["notebook_id"] == about)
 
 
 def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
@@ -50,7 +53,7 @@ def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
     """Have a failed episode made again, watch that, and return its row."""
     before = call.nb.podcasts.episode(episode)
     sent = call.nb.podcasts.retry(before["id"])
-    return nb_following.follow(call, sent["episode_id"], _name(before), background=background)
+    return nb_following.follow(call, nb_following.begun(sent), _name(before), background=background)
 
 
 def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:

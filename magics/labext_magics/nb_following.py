@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext.errors import JobFailedError
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 
-def follow(call: Call, episode: str, name: str, *, background: bool = False) -> pd.DataFrame | None:
+def follow(call: Call, what: str, name: str, *, background: bool = False) -> pd.DataFrame | None:
     """Draw an episode until it ends, and return its row; in the background return nothing.
 
     Args:
         call: what the line has to work with.
-        episode: its identifier, since two may have one name.
+        what: its identifier, since two may have one name; or its job's, where that is all that is
+            known of it.
         name: what the user calls it.
         background: return at once, and keep the bar moving.
 
@@ -31,33 +33,60 @@ def follow(call: Call, episode: str, name: str, *, background: bool = False) -> 
         WatchInterrupted: the kernel was interrupted; the service goes on.
     """
     import labext_widgets
+    from labext.nb.making import job_id
 
     podcasts = call.nb.podcasts
 
+    def watched() -> Iterator[Progress]:
+        for seen in podcasts.watch(what):  # a job knows no name
+            yield replace(seen, subject=name)
+
     def retry() -> Iterator[Progress]:
-        return podcasts.watch(str(podcasts.retry(episode)["episode_id"]))
+        nonlocal what
+        # Of a job that failed the service may tell no episode; there is one by its name.
+        what = begun(podcasts.retry(name if job_id(what) else what))
+        return watched()
 
     last = labext_widgets.follow_podcast(
-        podcasts.watch(episode),
+        watched(),
         again=f"%nb episodes wait {quote(name)}",
         retry=retry,
-        made=lambda: (podcasts.episode(episode), lambda: podcasts.sound(episode)),
+        made=lambda: (podcasts.episode(what), lambda: podcasts.sound(what)),
         background=background,
     )
     if last is None or last.outcome is None:
         return None
-    if last.outcome is not Outcome.COMPLETE:
+    if last.outcome is Outcome.COMPLETE:
+        return row(podcasts.episode(what))
+    if name in podcasts.names():
         raise failed(name, last.reason)
-    return row(podcasts.episode(episode))
+    raise _without_a_trace(name, last.reason)
+
+
+def begun(sent: Record) -> str:
+    """Return what is watched of an episode that was asked for: itself, else its job."""
+    return str(sent["episode_id"] or sent["job_id"])
 
 
 def failed(name: str, reason: str | None) -> JobFailedError:
     """Return the error of an episode that failed, with its reason and how it is tried again."""
-    because = f": {reason.rstrip('.')}" if reason else ""
     return JobFailedError(
-        f"The episode {name} has failed{because}.",
+        _why(name, reason),
         f"Mend the cause, then `%nb episodes retry {quote(name)}` makes it again.",
     )
+
+
+def _without_a_trace(name: str, reason: str | None) -> JobFailedError:
+    """Return the error of an episode that failed, or was deleted, and can't be tried again."""
+    return JobFailedError(
+        _why(name, reason),
+        "No episode is there to try again: mend the cause, then run `%nb podcast` again.",
+    )
+
+
+def _why(name: str, reason: str | None) -> str:
+    because = f": {reason.rstrip('.')}" if reason else ""
+    return f"The episode {name} has failed{because}."
 
 
 def row(record: Record) -> pd.DataFrame:

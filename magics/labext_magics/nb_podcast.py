@@ -50,7 +50,7 @@ def podcast(
     sent = call.nb.podcasts.generate(
         about.id, made_by, spoken_by if speakers else None, name, briefing
     )
-    return nb_following.follow(call, str(sent["episode_id"]), name, background=background)
+    return nb_following.follow(call, nb_following.begun(sent), name, background=background)
 
 
 def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
