@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 from labext.config import Connection, clean_url
+from labext.nb.beyond.commands import Commands
+from labext.nb.beyond.embeddings import Embeddings
+from labext.nb.beyond.insights import Insights
+from labext.nb.beyond.settings import Settings
+from labext.nb.beyond.source_chats import SourceChats
 from labext.nb.chat import Chat
 from labext.nb.credentials import Credentials
 from labext.nb.dialects.choosing import Spoken
@@ -36,6 +41,8 @@ class NotebookClient(Knowledge):
     Attributes:
         notebooks, sources, notes, chat, transformations, models, credentials, podcasts,
             episode_profiles, speaker_profiles: the methods about each kind of thing.
+        insights, source_chats, embeddings, commands, settings: likewise, of what is beyond the
+            contract; what the service has not is an InputError that says what to do in its place.
 
     Args:
         base_url: the service's address, ending in `/api`.
@@ -78,6 +85,11 @@ class NotebookClient(Knowledge):
         self.podcasts = Podcasts(*parts)
         self.episode_profiles = EpisodeProfiles(*parts)
         self.speaker_profiles = SpeakerProfiles(*parts)
+        self.insights = Insights(*parts)
+        self.source_chats = SourceChats(*parts)
+        self.embeddings = Embeddings(*parts)
+        self.commands = Commands(*parts)
+        self.settings = Settings(*parts)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:

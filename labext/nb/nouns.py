@@ -34,6 +34,8 @@ NOUNS: Mapping[str, Noun] = {
     "source": Noun("source", "sources", lambda w, d, of: [*all_sources(w, d, notebook=of)]),
     "note": Noun("note", "notes", lambda w, d, of: w.run(d.notes(of))),
     "session": Noun("chat_session", "sessions", lambda w, d, of: w.run(d.sessions(of))),
+    "insight": Noun("(?:source_)?insight", "insights", lambda *_: []),
+    "source chat": Noun("chat_session", "source-chats", lambda *_: []),
     "transformation": Noun(
         "transformation", "transformations", lambda w, d, _: w.run(d.transformations())
     ),

@@ -54,8 +54,12 @@ class Wire:
         reply = self.transport.send(request.op, **arguments(request, on_bytes))
         return reply.json() if reply.content else None
 
-    def events(self, request: Request, idle: float) -> Generator[Any, None, None]:
+    def events(
+        self, request: Request, idle: float | None, *, plain: bool = False
+    ) -> Generator[Any, None, None]:
         """Give the JSON of each event of a streamed answer as it comes.
+
+        `plain`: the stream may call itself plain text. `idle` None: silence has no limit.
 
         Raises:
             UnreachableError: the stream is cut, or is silent for `idle` seconds.
@@ -63,7 +67,7 @@ class Wire:
         """
         given = arguments(request) | {"timeout": (CONNECT, idle)}
         with self.transport.stream(request.op, **given) as response:
-            for event in events(response):
+            for event in events(response, plain=plain):
                 yield event.json()
 
     def download(

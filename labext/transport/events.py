@@ -108,14 +108,16 @@ class EventReader:
         return Event(name or "message", "\n".join(data), self._id) if data else None
 
 
-def events(response: requests.Response) -> Iterator[Event]:
+def events(response: requests.Response, *, plain: bool = False) -> Iterator[Event]:
     """Give the events of a streamed answer, each as soon as it is there.
+
+    `plain`: it may call itself plain text, as some servers' streams do.
 
     Raises:
         ServiceError: the answer is no event stream.
     """
-    kind = response.headers.get("Content-Type", "")
-    if "text/event-stream" not in kind.lower():
+    kind = response.headers.get("Content-Type", "").lower()
+    if "text/event-stream" not in kind and not (plain and "text/plain" in kind):
         start = first_words(response.raw.read(4096, decode_content=True).decode("utf-8", "replace"))
         raise ServiceError(
             f"The service answered “{start}” in place of an event stream.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from labext.nb import records
 from labext.nb.dialects import Request, Steps
+from labext.nb.dialects.contract_beyond import BeyondCalls
 from labext.nb.dialects.contract_chat import ChatCalls
 from labext.nb.dialects.contract_credentials import CredentialCalls
 from labext.nb.dialects.contract_models import ModelCalls
@@ -24,6 +25,7 @@ AUTH = Operation("ask how to sign in", "GET", "auth/status", Repeat.ALWAYS, answ
 
 
 class Contract(
+    BeyondCalls,
     NotebookCalls,
     SourceCalls,
     NoteCalls,

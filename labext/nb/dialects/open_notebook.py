@@ -7,6 +7,7 @@ would be answered 200 there and do something else; the rest is said as to a serv
 from __future__ import annotations
 
 from labext.nb.dialects.contract import Contract
+from labext.nb.dialects.open_notebook_beyond import BeyondCalls
 from labext.nb.dialects.open_notebook_credentials import CredentialCalls
 from labext.nb.dialects.open_notebook_models import ModelCalls
 from labext.nb.dialects.open_notebook_notebooks import NotebookCalls
@@ -26,6 +27,7 @@ class OpenNotebook(
     ModelCalls,
     CredentialCalls,
     PodcastCalls,
+    BeyondCalls,
     Contract,
 ):
     """What is said to Open Notebook; a method for each thing that is wanted of it."""
