@@ -160,6 +160,21 @@ def test_too_much_material_is_summarised_by_the_slots_model(
     assert "0.2 % arabinose" in last.text
 
 
+def test_of_very_many_notes_none_is_summarised_by_a_model(
+    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
+):
+    summariser = add_model("summariser")
+    with site.database.write() as session:
+        session.merge(Default(slot="summary", model_id=summariser.id))
+        LIMITS.change(session, "model_characters", 1000)
+    notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
+    provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
+    writing.outline(site, talker, Material("Many", notes), "", 1, CAST)
+    (asked,) = provider.asked
+    assert asked.body["model"] == "talker"
+    assert all(f"Plate {n} grew" in asked.text for n in range(10))
+
+
 def test_a_segment_of_much_material_is_given_what_belongs_to_it(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
 
 from labext.sandbox.nb.models import words
 
@@ -97,15 +98,23 @@ def telling(
     terms = {each: frozenset(words.terms(each.text)) for each in found}
     counts = Counter(term for each in terms.values() for term in each)
     weights = {term: math.log(1 + count) for term, count in counts.items()}
-    rest = {each: _factor(each, terms[each], about) for each in candidates(found) if terms[each]}
+    factors = {each: _factor(each, terms[each], about) for each in candidates(found) if terms[each]}
+
+    def worth(each: Statement) -> float:
+        return factors[each] * math.fsum(weights[term] for term in terms[each])
+
+    # Worth only falls: whatever is still worth as much as when it was put in is the best of all.
+    rest = [(-worth(each), each.place, each) for each in factors]
+    heapify(rest)
     chosen: list[Statement] = []
     while rest and len(chosen) < most:
-        best = max(
-            rest,
-            key=lambda each: (rest[each] * sum(weights[t] for t in terms[each]), -each.place),
-        )
+        was, place, best = rest[0]
+        now = -worth(best)
+        if now > was:
+            heapreplace(rest, (now, place, best))
+            continue
+        heappop(rest)
         chosen.append(best)
-        del rest[best]
         for term in terms[best]:
             weights[term] /= 2
     return sorted(chosen, key=lambda each: each.place)

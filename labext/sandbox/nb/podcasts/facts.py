@@ -89,11 +89,12 @@ def _of(number: int, text: str) -> Iterator[Fact]:
         for each in prose.statements(text)
         if len(each.text) <= _LONGEST and not _BEHIND.match(each.under[:_LONGEST].strip(" :"))
     ]
-    whole = [s for s in there if s.kind == prose.SENTENCE and _spoken(s)]
+    said = {each.place: speakable(each.text) for each in there if each.kind != prose.ROW}
+    whole = [s for s in there if s.kind == prose.SENTENCE and _is_heard(s.text, said[s.place])]
     if not whole:  # notes in a few words are all there is
-        whole = [s for s in there if s.kind in (prose.ITEM, prose.SENTENCE) and speakable(s.text)]
-        whole = whole or [s for s in there if s.kind == prose.HEADING and speakable(s.text)]
-        yield from (_fact(number, s) for s in whole)
+        whole = [s for s in there if s.kind in (prose.ITEM, prose.SENTENCE) and said[s.place]]
+        whole = whole or [s for s in there if s.kind == prose.HEADING and said[s.place]]
+        yield from (_fact(number, s, said[s.place]) for s in whole)
         return
     known = {each.place: each for each in whole}
     used: set[int] = set()
@@ -105,22 +106,20 @@ def _of(number: int, text: str) -> Iterator[Fact]:
             continue  # what it points to is not said
         if after is not None and prose.POINTS_BACK.match(after.text) and after.under == each.under:
             used.add(after.place)
-            yield _fact(number, each, after)
+            yield _fact(number, each, said[each.place], said[after.place])
         else:
-            yield _fact(number, each)
+            yield _fact(number, each, said[each.place])
 
 
-def _fact(number: int, first: Statement, second: Statement | None = None) -> Fact:
-    said = [speakable(each.text) for each in (first, second) if each is not None]
+def _fact(number: int, first: Statement, *said: str) -> Fact:
     return Fact(number, title(first.under), first.place, " ".join(said))
 
 
-def _spoken(each: Statement) -> bool:
+def _is_heard(written: str, said: str) -> bool:
     """Whether a sentence makes sense to somebody who only hears it."""
-    said = speakable(each.text)
     parts = said.split()
     if (
-        _FOR_THE_EYE.search(each.text)
+        _FOR_THE_EYE.search(written)
         or not _FEWEST <= len(parts) <= _MOST
         or prose.ABOUT_ITSELF.search(said)
     ):

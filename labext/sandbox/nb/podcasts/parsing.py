@@ -76,14 +76,14 @@ def _objects(reply: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _within(value: Any) -> Iterator[Mapping[str, Any]]:
-    waiting = [value]
+    waiting = [value]  # the next one last
     while waiting:
-        each = waiting.pop(0)
+        each = waiting.pop()
         if isinstance(each, dict):
             yield each
-            waiting = [*each.values(), *waiting]
+            waiting.extend(reversed(each.values()))
         elif isinstance(each, list):
-            waiting = [*each, *waiting]
+            waiting.extend(reversed(each))
 
 
 def _segment(found: Mapping[str, Any]) -> Segment | None:

@@ -62,16 +62,15 @@ def matching(
         own = parts(material, found, count)
         if [each.segment for each in own] == list(segments):
             return own
+        if len(own) > len(segments):
+            break
     every = [fact for text in found for fact in text]
     about = [frozenset(words.terms(f"{each.name} {each.description}")) for each in segments]
     kept: list[list[Fact]] = [[] for _ in segments]
     for place, fact in enumerate(every):
-        by_order = place * len(segments) // len(every)
-        best = max(
-            range(len(segments)),
-            key=lambda n: (len(about[n] & fact.terms), n == by_order),
-        )
-        kept[best].append(fact)
+        by_order, terms = place * len(segments) // len(every), fact.terms
+        shared = [(len(each & terms), number == by_order) for number, each in enumerate(about)]
+        kept[shared.index(max(shared))].append(fact)
     return [Part(each, inside) for each, inside in zip(segments, kept, strict=True)]
 
 

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from labext.redaction import mask
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import chatting
-from labext.sandbox.nb.podcasts import excerpts, parsing, prompts
+from labext.sandbox.nb.podcasts import parsing, prompts
+from labext.sandbox.nb.podcasts.excerpts import Excerpts
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
@@ -47,7 +48,7 @@ class Prompted:
         self, material: Material, briefing: str, count: int, speakers: Sequence[Speaker]
     ) -> list[Segment]:
         """The segments that the model plans; raises as `writing.outline`."""
-        told = excerpts.whole(self._site, material)
+        told = Excerpts(self._site, material).whole()
         return self._asked(
             prompts.system(briefing, speakers, self._language, self._max_tokens),
             prompts.outline(material.notebook, told, count),
@@ -65,17 +66,19 @@ class Prompted:
     ) -> list[Turn]:
         """What the model has the speakers say; raises as `writing.dialogue`."""
         system = prompts.system(briefing, speakers, self._language, self._max_tokens)
+        excerpts = Excerpts(self._site, material)
+        names = ", ".join(each.name for each in speakers)
         said: list[Turn] = []
         for number, segment in enumerate(segments):
             tell(number, len(segments))
             last = number == len(segments) - 1
             heard = {each.speaker for each in said}
             missing = [each for each in speakers if last and each.name not in heard]
-            told = excerpts.about(self._site, material, segment)
-            names = ", ".join(each.name for each in speakers)
             turns = self._asked(
                 system,
-                prompts.dialogue(told, segments, number, said[-_REMEMBERED:], names),
+                prompts.dialogue(
+                    excerpts.about(segment), segments, number, said[-_REMEMBERED:], names
+                ),
                 partial(_complete, speakers, missing),
                 f"no dialogue of {names}",
             )

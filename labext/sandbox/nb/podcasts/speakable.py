@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from functools import lru_cache
 
 _DROPPED = (
     r"(?s)```.*?(?:```|\Z)",
@@ -67,6 +68,7 @@ def speakable(text: str) -> str:
     return text if _ENDED.search(text) else f"{text}."
 
 
+@lru_cache(maxsize=1000)
 def title(text: str) -> str:
     """A title as it is said: of a file's name without its ending."""
     text = text[:_LONGEST_TITLE]

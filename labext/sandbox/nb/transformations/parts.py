@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from labext.sandbox.nb import faults
+from sqlalchemy.orm import Session
+
+from labext.sandbox.nb import faults, limits
 
 Ask = Callable[[str, str], str]
 """Takes a prompt and a text, and returns what a model makes of it."""
@@ -24,6 +26,11 @@ class Terms:
 
     characters: int
     parts: int
+
+
+def terms(session: Session) -> Terms:
+    """What the limits of the service say."""
+    return Terms(limits.limit(session, "model_characters"), limits.limit(session, "model_parts"))
 
 
 def joined(ask: Ask, prompt: str, text: str, terms: Terms) -> str:

@@ -47,7 +47,7 @@ def made(site: Site, model: Model, prompt: str, text: str, line: Line | None = N
         HungUp: nobody waits any more.
     """
     with site.database.read() as session:
-        before = instructions(session).strip()
+        before, terms = instructions(session).strip(), parts.terms(session)
     if registry.is_built_in(model):
         return picking.picked(prompt, text, before)
 
@@ -56,8 +56,4 @@ def made(site: Site, model: Model, prompt: str, text: str, line: Line | None = N
         asked = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
         return chatting.reply(site, model, [*system, asked], line)
 
-    with site.database.read() as session:
-        terms = parts.Terms(
-            limits.limit(session, "model_characters"), limits.limit(session, "model_parts")
-        )
     return parts.joined(ask, prompt, text, terms)
