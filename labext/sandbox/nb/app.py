@@ -51,7 +51,7 @@ class NotebookService:
 
     def kinds(self, site: Site) -> Sequence[Kind]:
         """Processing a source, making vectors of passages, and making an episode."""
-        return [*tasks.kinds(site), renewal.kind(site), podcast_tasks.kind(site)]
+        return [tasks.kind(site), renewal.kind(site), podcast_tasks.kind(site)]
 
     def seed(self, site: Site) -> None:
         """The password and the models; and what a kill has left behind is cleared away."""

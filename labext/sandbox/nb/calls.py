@@ -1,4 +1,4 @@
-"""What every route asks for, and how it answers: the site, the index, times, JSON."""
+"""What routes ask for, and how they answer: the site, the index, threads, a line, times, JSON."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import orjson
 from fastapi import Depends, Request
 from fastapi.responses import Response
 
+from labext.sandbox.nb.models.leaving import Threads
+from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.search.index import Index
 from labext.sandbox.service import Site
 
@@ -29,6 +31,23 @@ async def _index(request: Request) -> Index:
 
 
 IndexOf = Annotated[Index, Depends(_index)]
+
+
+async def _threads(request: Request) -> Threads:
+    threads: Threads = request.app.state.threads
+    return threads
+
+
+ThreadsOf = Annotated[Threads, Depends(_threads)]
+"""Those in which a model is waited for."""
+
+
+async def _line() -> Line:
+    return Line()
+
+
+LineOf = Annotated[Line, Depends(_line)]
+"""One for the request, which may be hung up."""
 
 
 def moment(seconds: float | None) -> str | None:

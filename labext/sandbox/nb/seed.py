@@ -10,7 +10,7 @@ from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.passwords import hashed
 from labext.sandbox.nb.podcasts import seed as podcasts
 from labext.sandbox.nb.store import Seeded
-from labext.sandbox.nb.transformations import seeding as transformations
+from labext.sandbox.nb.transformations import seed as transformations
 from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
 

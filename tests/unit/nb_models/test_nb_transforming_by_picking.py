@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import prose
+from labext.sandbox.nb.models import prose, words
 from labext.sandbox.nb.transformations.instructions import SEEDED
 from labext.sandbox.nb.transformations.picking import NOTHING, picked
-from labext.sandbox.nb.transformations.seeding import SEEDS
+from labext.sandbox.nb.transformations.seed import SEEDS
 
 TEXT = """\
 Induction of pBAD30
@@ -30,6 +32,19 @@ Limits
 It is not known whether the strain takes up the sugar at a constant rate. Do not vortex the
 lysate, because genomic DNA would shear. Does the plasmid copy number matter?
 """
+
+NOUNS = (
+    "operon",
+    "ligase",
+    "primer",
+    "plate",
+    "colony",
+    "medium",
+    "buffer",
+    "strain",
+    "vector",
+    "sugar",
+)
 
 
 def lines(output: str) -> list[str]:
@@ -123,3 +138,23 @@ def test_whatever_comes_every_line_stands_in_the_text(text: str, prompt: str):
         for each in sorted(kept, key=len, reverse=True):
             said = said.replace(each, "")
         assert not said.strip()
+
+
+@given(
+    st.lists(st.sets(st.sampled_from(NOUNS), min_size=4, max_size=9), min_size=1, max_size=12),
+    st.integers(1, 12),
+)
+def test_each_sentence_that_is_picked_says_most_after_those_before_it(
+    said: list[set[str]], most: int
+):
+    texts = dict.fromkeys(" ".join(sorted(each)).capitalize() + "." for each in said)
+    there = [prose.Statement(each, prose.SENTENCE, "", place) for place, each in enumerate(texts)]
+    counts = Counter(term for each in there for term in set(words.terms(each.text)))
+    weights = {term: math.log(1 + count) for term, count in counts.items()}
+    left, best = list(there), []
+    while left and len(best) < most:
+        worth = [math.fsum(weights[t] for t in set(words.terms(each.text))) for each in left]
+        best.append(left.pop(worth.index(max(worth))))
+        for term in set(words.terms(best[-1].text)):
+            weights[term] /= 2
+    assert prose.telling(there, most) == sorted(best, key=lambda each: each.place)

@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 from labext.redaction import logger
 from labext.sandbox.nb.answers.asking import Asking, Event, asking
 from labext.sandbox.nb.answers.bodies import Answered, Question
-from labext.sandbox.nb.answers.calls import LineOf, ThreadsOf
-from labext.sandbox.nb.calls import IndexOf, SiteOf, json_answer
+from labext.sandbox.nb.calls import IndexOf, LineOf, SiteOf, ThreadsOf, json_answer
 from labext.sandbox.nb.models.leaving import while_there
 from labext.sandbox.nb.models.line import HungUp
 

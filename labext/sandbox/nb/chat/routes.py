@@ -7,9 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from labext.sandbox.nb.answers.calls import LineOf, ThreadsOf
 from labext.sandbox.nb.bodies import Done, Identifier
-from labext.sandbox.nb.calls import IndexOf, SiteOf, json_answer
+from labext.sandbox.nb.calls import IndexOf, LineOf, SiteOf, ThreadsOf, json_answer
 from labext.sandbox.nb.chat import sessions
 from labext.sandbox.nb.chat.bodies import (
     ChangedSession,

@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from labext.sandbox.nb.answers.calls import ThreadsOf
 from labext.sandbox.nb.bodies import Identifier
-from labext.sandbox.nb.calls import SiteOf, json_answer
+from labext.sandbox.nb.calls import SiteOf, ThreadsOf, json_answer
 from labext.sandbox.nb.credentials import asking, keeping
 from labext.sandbox.nb.credentials.bodies import (
     ChangedCredential,

@@ -30,19 +30,17 @@ _FIRST = 1
 """Somebody waits for a source; a batch of jobs can wait for it."""
 
 
-def kinds(site: Site) -> list[Kind]:
+def kind(site: Site) -> Kind:
     """Processing a source."""
-    return [
-        Kind(
-            name=PROCESS,
-            entry="labext.sandbox.nb.ingestion.execution:run",
-            on_start=_started,
-            on_end=partial(_ended, site),
-            on_requeue=_requeued,
-            on_tick=partial(_looked, site),
-            work=partial(_work, site),
-        )
-    ]
+    return Kind(
+        name=PROCESS,
+        entry="labext.sandbox.nb.ingestion.execution:run",
+        on_start=_started,
+        on_end=partial(_ended, site),
+        on_requeue=_requeued,
+        on_tick=partial(_looked, site),
+        work=partial(_work, site),
+    )
 
 
 def key(identifier: str) -> str:

@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from labext.sandbox.nb.answers.calls import LineOf, ThreadsOf
 from labext.sandbox.nb.bodies import Done, Identifier
-from labext.sandbox.nb.calls import SiteOf, json_answer
+from labext.sandbox.nb.calls import LineOf, SiteOf, ThreadsOf, json_answer
 from labext.sandbox.nb.models import discovery, keeping, ranking, registry, trial
 from labext.sandbox.nb.models.bodies import (
     AllSynced,

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.answers.calls import LineOf, ThreadsOf
 from labext.sandbox.nb.bodies import Done, Identifier
-from labext.sandbox.nb.calls import SiteOf, json_answer
+from labext.sandbox.nb.calls import LineOf, SiteOf, ThreadsOf, json_answer
 from labext.sandbox.nb.models.leaving import while_there
 from labext.sandbox.nb.transformations import instructions, keeping, running
 from labext.sandbox.nb.transformations.bodies import (
