@@ -8,12 +8,16 @@ is tested, no time is.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "support"))
 
 _FIGURES = pytest.StashKey[list[str]]()
 
@@ -57,3 +61,32 @@ def serving() -> Iterator[Callable[..., str]]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def notebook_page(benchmark: Any, tmp_path: Path) -> Iterator[Any]:
+    """A notebook that is still to be written, with a JupyterLab and a Chromium of its own."""
+    if not benchmark.enabled:
+        pytest.skip("measured with --benchmark-only; that it works is tested in tests/browser")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
+    from notebook_page import Lab, NotebookPage
+    from own_server import jupyter_server
+    from playwright.sync_api import sync_playwright
+
+    with (
+        jupyter_server(tmp_path) as server,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        ) as browser,
+    ):
+
+        def lab(name: str) -> Lab:
+            return Lab(server, browser, name)
+
+        page = NotebookPage(server, browser, lab, server.folder / "measured.ipynb")
+        yield page
+        page.close()
+        server.stop_kernels()

@@ -5,7 +5,6 @@ A service on loopback stamps what it sends; JupyterLab in Chromium stamps what h
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import time
@@ -13,42 +12,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "support"))
 
 from notebook_page import NotebookPage
-from own_server import jupyter_server, until
+from own_server import until
 from streaming import ASK, WORDS, Streaming, streaming
 
 ANSWERS, WORDS_EACH, PAUSE = 4, 10, 0.25
 
 
 def test_words_on_screen(
-    benchmark: Any, figure: Callable[[str, str], None], tmp_path: Path
+    benchmark: Any, figure: Callable[[str, str], None], notebook_page: NotebookPage
 ) -> None:
-    if not benchmark.enabled:
-        pytest.skip("measured with --benchmark-only; that it works is tested in tests/browser")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with (
-        streaming() as service,
-        jupyter_server(tmp_path) as server,
-        sync_playwright() as playwright,
-        playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        ) as browser,
-    ):
-        nb = NotebookPage(server, browser, "answer").write(ASK.format(url=service.url)).open()
+    with streaming() as service:
+        nb = notebook_page.write(ASK.format(url=service.url)).open()
         nb.page.evaluate(WORDS)
         delays = benchmark.pedantic(
             lambda: [measured(nb, service, n) for n in range(ANSWERS)], rounds=1, iterations=1
         )
-        nb.close()
-        server.stop_kernels()
     very_first, *firsts = [each[0] for each in delays]
     others = [delay for each in delays for delay in each[1:]]
     benchmark.extra_info["first_ms"] = firsts

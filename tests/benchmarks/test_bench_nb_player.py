@@ -1,24 +1,20 @@
 """The podcast player: its first frame, 300 ms after a plain button's is the aim, and a seek, 50 ms.
 
-Each is run in one page of JupyterLab in Chromium: in a kernel that has just started, with all that
+Each is run in one page of Notebook 7 in Chromium: in a kernel that has just started, with all that
 is imported and sent once, and again in one that has shown it.
 """
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "support"))
 
 from notebook_page import PANEL, NotebookPage
-from own_server import jupyter_server
 
 FRESH, WARM, SEEKS = 3, 7, 20
 MINUTES, TURN = 10, 5
@@ -66,26 +62,11 @@ SEEK = """async (turn) => {
 }"""
 
 
-def test_player(benchmark: Any, figure: Callable[[str, str], None], tmp_path: Path) -> None:
-    if not benchmark.enabled:
-        pytest.skip("measured with --benchmark-only; that it works is tested in tests/browser")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("Chromium is not on the PATH: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with (
-        jupyter_server(tmp_path) as server,
-        sync_playwright() as playwright,
-        playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        ) as browser,
-    ):
-        made = NotebookPage(server, browser, "player", tmp_path / "notebooks" / "player.ipynb")
-        nb = made.write(EPISODE, BUTTON, PLAYER).open("notebook")
-        first, again, seeks = benchmark.pedantic(lambda: measured(nb), rounds=1, iterations=1)
-        nb.close()
-        server.stop_kernels()
+def test_player(
+    benchmark: Any, figure: Callable[[str, str], None], notebook_page: NotebookPage
+) -> None:
+    nb = notebook_page.write(EPISODE, BUTTON, PLAYER).open("notebook")
+    first, again, seeks = benchmark.pedantic(lambda: measured(nb), rounds=1, iterations=1)
     benchmark.extra_info.update(first_ms=first, again_ms=again, seeks_ms=seeks)
     figure("the player's first frame in a new kernel, of 300 ms after a button's", told(first))
     figure("the player's first frame in a kernel that has shown one", told(again))

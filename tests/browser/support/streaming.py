@@ -66,6 +66,13 @@ def streaming() -> Iterator[Streaming]:
     service = Streaming()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # What kind of server it is: one of the contract, since it says nothing else.
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self.send_response(200)
@@ -84,8 +91,10 @@ def streaming() -> Iterator[Streaming]:
     service.url = f"http://127.0.0.1:{server.server_address[1]}/api"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield service
-    service.hang_up()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield service
+    finally:
+        service.hang_up()
+        server.shutdown()
+        server.server_close()
+        thread.join()
