@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from labext import progress
 from labext.errors import JobFailedError, NotFoundError, NotReadyError
-from labext.nb import episodes
+from labext.nb import episodes, stillness
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
 from labext.nb.silence import FAILURES, Silence
@@ -113,9 +113,13 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Progress]:
-    """Look at an episode (or the job that makes it), by identifier, until it has ended."""
+    """Look at an episode (or the job that makes it), by identifier, until it has ended.
+
+    Of one that stands still, `reason` says what that usually means.
+    """
     making = Making(wire, dialect, what, clock)
-    return progress.watch(making.look, stop=stop, clock=clock, sleep=sleep)
+    for seen in progress.watch(making.look, stop=stop, clock=clock, sleep=sleep):
+        yield seen if seen.outcome else replace(seen, reason=seen.reason or _remark(seen))
 
 
 def wait(
@@ -150,6 +154,10 @@ def job_id(given: str) -> str | None:
     """Return what was given if it is the identifier of a job; None for an episode."""
     name = given.strip() if isinstance(given, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
+
+
+def _remark(seen: Progress) -> str:
+    return stillness.of_episode(seen.phase, seen.unchanged)
 
 
 def _stopped(seen: Progress) -> JobFailedError:

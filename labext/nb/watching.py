@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from labext.errors import NotFoundError
+from labext.nb import stillness
 from labext.nb.dialects.contract import Contract
 from labext.nb.listing import all_sources
 from labext.nb.records import Record
@@ -42,7 +43,8 @@ class SourceRow:
         status: the service's own word, also one nobody foresaw: `new`, `running`, `completed`,
             `failed`.
         stage: what is being done with it, in the service's own words, while it runs.
-        reason: why it failed, in the service's own words; or that there is no answer now.
+        reason: why it failed, in the service's own words; or that there is no answer now, or what
+            it usually means that nothing has moved for long.
         unchanged: seconds since anything of it changed, as far as this watch saw.
     """
 
@@ -124,12 +126,12 @@ class Watched:
     def seen(self, began: float) -> Ingestion:
         """Return what the last look saw, as it stands now."""
         now = self._clock()
+        still = now - max(self._changed.values())
         rows = tuple(
             replace(
                 self._rows[each],
                 unchanged=now - self._changed[each],
-                reason=self._rows[each].reason
-                or ("" if self._is_over(each) else self._silence.words),
+                reason=self._rows[each].reason or self._remark(each, still),
             )
             for each in self._sources
         )
@@ -138,6 +140,12 @@ class Watched:
         if None not in ends:
             outcome = Outcome.COMPLETE if ends <= {Outcome.COMPLETE} else Outcome.FAILED
         return Ingestion(rows, now - began, outcome)
+
+    def _remark(self, source: str, still: float) -> str:
+        """Return what there is to say of a source that goes on while nothing of any changes."""
+        if self._is_over(source):
+            return ""
+        return self._silence.words or stillness.of_source(self._rows[source].status, still)
 
     def _is_over(self, source: str) -> bool:
         row = self._rows.get(source)

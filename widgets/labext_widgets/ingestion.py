@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,12 +65,15 @@ def progress(seen: Ingestion) -> Progress:
     if len(parts) == 1:
         (one,) = parts
         return common(one.name, phase=one.state, reason=one.reason, stage=one.stage)
+    remarks = {row.reason for row in seen.rows if row.outcome is None}
+    remark = remarks.pop() if len(remarks) == 1 else ""  # of all that go on: said once
     return common(
         "Sources",
         phase=_phase(seen, counted),
         states=counted,
         total=len(parts),
-        parts=parts,
+        reason=remark,
+        parts=tuple(replace(each, reason="") if each.reason == remark else each for each in parts),
     )
 
 

@@ -40,16 +40,20 @@ class Surface(Protocol):
 
 
 class FirstAndLast:
-    """Two plain displays; for notebooks that a program executes, which can't be updated."""
+    """Plain displays; for notebooks that a program executes, which can't be updated.
+
+    The first snapshot and the last, and in between one that has something new to say.
+    """
 
     def __init__(self) -> None:
-        self._shown = False
+        self._said: set[str] = set()
 
     def show(self, progress: Progress) -> None:
-        """Display the first snapshot and no other, unless it is the last one too."""
-        if not self._shown and progress.outcome is None:
+        """Display the first snapshot, and each that says what none has before; not the last one."""
+        said = progress.reason
+        if progress.outcome is None and (not self._said or (said and said not in self._said)):
             self._display(progress, "")
-            self._shown = True
+            self._said |= {"", said}
 
     def finish(self, progress: Progress, note: str = "") -> None:
         """Display the last snapshot."""

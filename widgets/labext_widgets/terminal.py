@@ -1,4 +1,4 @@
-"""A watch in a terminal: one line that is drawn again, or where that can't be, first and last."""
+"""A watch in a terminal: one line that is drawn again, or where that can't be, a few lines."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ _CLEAR = "\x1b[K"
 
 
 class Line:
-    """Draws on one line of a terminal; elsewhere prints the first and the last line alone.
+    """Draws on one line of a terminal; elsewhere prints the first line, the last, and what is new.
+
+    New is a line with a reason that none before has had.
 
     Args:
         stream: where to; standard output when not given.
-        still: print first and last alone in a terminal too: while somebody types there.
+        still: print only those in a terminal too: while somebody types there.
 
     Attributes:
         redraws: whether the line can be drawn again.
@@ -41,6 +43,7 @@ class Line:
         self._stream = stream or sys.stdout
         self.redraws = not still and _is_terminal(self._stream)
         self._drawn: str | None = None
+        self._said: set[str] = set()
         self._clock = clock
         self._due = float("-inf")
 
@@ -50,7 +53,7 @@ class Line:
         if self.redraws:
             width = shutil.get_terminal_size().columns - 1
             self._draw(line if len(line) <= width else f"{line[: width - 1]}…")
-        elif self._drawn is None and progress.outcome is None:
+        elif progress.outcome is None and self._is_news(progress.reason):
             self._print(line)
 
     def finish(self, progress: Progress, note: str = "") -> None:
@@ -60,6 +63,13 @@ class Line:
     def give_way(self, text: str) -> None:
         """Print one line in the place of what was drawn."""
         self._leave(plain(text, LIMIT))
+
+    def _is_news(self, reason: str) -> bool:
+        """Whether nothing was printed yet, or nothing of this."""
+        if self._drawn is not None and (not reason or reason in self._said):
+            return False
+        self._said.add(reason)
+        return True
 
     def _leave(self, line: str) -> None:
         if self.redraws:

@@ -113,6 +113,22 @@ def test_an_episode_is_followed_to_its_sound(studio: Studio, watch: Any, what: s
     assert seen[-1].elapsed == pytest.approx(9, abs=1.5)
 
 
+@pytest.mark.parametrize(
+    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 900, "was killed")]
+)
+def test_what_stands_still_is_told_with_what_that_usually_means(
+    studio: Studio, watch: Any, status: str, after: int, meaning: str
+) -> None:
+    studio.episode |= {"job_status": status, "progress": None}
+    studio.at(after + 40, job_status="failed", error_message="It was killed off.")
+    *going, last = watch()
+    said = [each for each in going if each.reason]
+    assert said[0].unchanged == pytest.approx(after, abs=1.5)
+    assert {meaning in each.reason for each in said} == {True}
+    assert said[-1].outcome is None
+    assert last.reason == "It was killed off."
+
+
 def test_a_service_that_tells_nothing_is_told_of_truly(studio: Studio, watch: Any) -> None:
     studio.episode |= {"job_status": "running", "progress": None}
     studio.at(100, job_status="failed", error_message="")

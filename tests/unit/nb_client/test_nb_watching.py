@@ -108,6 +108,32 @@ def test_how_long_nothing_has_changed_is_counted(watch: Any, shelf: Any, clock: 
     assert len(seen) > 200
 
 
+@pytest.mark.parametrize(
+    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 300, "was killed")]
+)
+def test_what_stands_still_is_told_with_what_that_usually_means(
+    watch: Any, shelf: Any, clock: Clock, status: str, after: int, meaning: str
+) -> None:
+    paper = shelf.source("paper.pdf", status=status)
+    clock.at(after + 20, told(shelf, paper, status="completed"))
+    rows = [each.rows[0] for each in watch(paper)]
+    said = [row for row in rows if row.reason]
+    assert {row.status for row in said} == {status}
+    assert said[0].unchanged == pytest.approx(after, abs=1.5)
+    assert {meaning in row.reason for row in said} == {True}
+    assert "Interrupting ends the watching only" in said[0].reason
+    assert not rows[-1].reason
+
+
+def test_a_queue_that_moves_is_not_said_to_stand_still(
+    watch: Any, shelf: Any, clock: Clock
+) -> None:
+    files = [shelf.source(f"paper {n}", status="new") for n in range(4)]
+    for n, each in enumerate(files):
+        clock.at(40 * (n + 1), told(shelf, each, status="completed"))
+    assert not {row.reason for each in watch(*files) for row in each.rows} - {""}
+
+
 def test_an_unknown_state_is_shown_and_ends_nothing(watch: Any, shelf: Any, clock: Clock) -> None:
     paper = shelf.source("paper.pdf", status="levitating")
     clock.at(5, told(shelf, paper, status="completed"))
