@@ -123,6 +123,10 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     nb.shot("podcast-playing", nb.output())
     live.locator(".labext-said").nth(3).click()
     until(lambda: spoken(nb) == 3, "the turn that was clicked")
+    play = live.locator(".labext-play")
+    for state in ("Play", "Pause"):
+        nb.page.keyboard.press("k")  # of the notebook's keys it is the one for the cell above
+        until(lambda state=state: play.get_attribute("aria-label") == state, state)
     nb.run(1)
     nb.says("asked 1", cell=1)
 

@@ -115,11 +115,12 @@ export class Transcript {
   }
 
   #clicked(event) {
-    const chosen = event.target.closest("li");
-    const start = this.#turns[[...this.#box.children].indexOf(chosen)]?.[3] ?? null;
+    const index = [...this.#box.children].indexOf(event.target.closest("li"));
+    const start = this.#turns[index]?.[3] ?? null;
     const selects = !document.getSelection().isCollapsed && !event.target.closest("button");
     if (start === null || selects) return;
     this.#follow();
+    this.#tab(index, true); // so that the next key is the player's, not the notebook's
     this.#jump(start);
   }
 

@@ -353,11 +353,12 @@ var Transcript = class {
     if (focus) time?.focus({ preventScroll: true });
   }
   #clicked(event) {
-    const chosen = event.target.closest("li");
-    const start = this.#turns[[...this.#box.children].indexOf(chosen)]?.[3] ?? null;
+    const index = [...this.#box.children].indexOf(event.target.closest("li"));
+    const start = this.#turns[index]?.[3] ?? null;
     const selects = !document.getSelection().isCollapsed && !event.target.closest("button");
     if (start === null || selects) return;
     this.#follow();
+    this.#tab(index, true);
     this.#jump(start);
   }
   #follow() {
