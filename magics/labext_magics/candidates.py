@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from labext_magics import kinds, session
+from labext_magics import kinds, nb_candidates, session
 from labext_magics.grammar import Parameter
 from labext_magics.scope import own_names
 
@@ -73,6 +73,7 @@ class Candidates:
             "columns": lambda _: (self._columns(), "column"),
             "settings": self._settings,
             "mapping": self._mapping,
+            **nb_candidates.beyond(self._session, self._typed),
         }
 
     def of(self, parameter: Parameter, typed: str) -> Iterator[Found]:

@@ -82,14 +82,14 @@ def _session(
     if session is not None:
         chats[about.id] = call.nb.chat.find(session, about.id)
     elif new or title is not None or about.id not in chats:
-        begun = title or _free(message, call.nb.chat.names(about.id))
+        begun = title or free(message, call.nb.chat.names(about.id))
         record = call.nb.chat.create(about.id, begun)
         chats[about.id] = str(record["id"])
         output.say(f"{called(record)} begins.")
     return chats[about.id]
 
 
-def _free(message: str, taken: Sequence[str]) -> str:
+def free(message: str, taken: Sequence[str]) -> str:
     """Return a title made of a message that no chat has yet."""
     first = " ".join(message.split())
     begun = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"

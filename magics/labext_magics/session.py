@@ -31,7 +31,7 @@ class Session:
     Attributes:
         names: what completion knows.
         notebook: the notebook in use.
-        chats: which chat goes on in a notebook, by the notebook's identifier.
+        chats: which chat goes on about a notebook or a source, by its identifier.
     """
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from labext.errors import InputError
 from labext_magics import grammar, help, nb
 from labext_magics.line import read
-from labext_magics.nb_chat import _free
+from labext_magics.nb_chat import free
 from labext_magics.nb_scope import ordered
 from labext_magics.scope import Scope
 
@@ -151,10 +151,10 @@ def test_orders_are_in_the_services_words() -> None:
 
 
 def test_a_chats_title_is_one_that_no_other_has() -> None:
-    assert _free("Why?", []) == "Why?"
-    assert _free("Why?", ["Why?", "Why? (2)"]) == "Why? (3)"
-    assert _free("several\n words", []) == "several words"
-    assert len(_free("word " * 40, [])) <= 60
+    assert free("Why?", []) == "Why?"
+    assert free("Why?", ["Why?", "Why? (2)"]) == "Why? (3)"
+    assert free("several\n words", []) == "several words"
+    assert len(free("word " * 40, [])) <= 60
 
 
 def test_reading_a_line_imports_nothing_heavy() -> None:

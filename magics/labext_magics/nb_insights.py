@@ -1,0 +1,151 @@
+"""`%nb insights`: what models have made of sources, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labext import wording
+from labext_magics import kinds, nb_commands, nb_options, nb_scope, output
+from labext_magics.dispatch import Call
+from labext_magics.grammar import Command, Parameter
+from labext_magics.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+    from labext_widgets.answers import Written
+
+
+def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) -> pd.DataFrame:
+    """Return a row for each insight of the notebook in use, another, all, or of some sources."""
+    if sources:
+        near = None if notebook is None else nb_scope.found(call, notebook).id
+        named = [
+            nb_scope.one(call, "source", each) if near is None else call.nb.sources.find(each, near)
+            for each in sources
+        ]
+        return call.nb.insights.list(sources=named)
+    within = nb_scope.notebook_or_all(call, notebook, every)
+    return call.nb.insights.list(None if within is None else within.id)
+
+
+def show(call: Call, *, insight: str, source: str | None) -> Written:
+    """Return one insight, its text drawn."""
+    from labext_widgets.answers import Written
+
+    record = _record(call, insight, source)
+    return Written(str(record["content"] or ""), _called(call, record))
+
+
+def new(call: Call, *, transformation: str, sources: list[str], model: str | None) -> pd.DataFrame:
+    """Have insights made of sources, draw how far they are, and return their rows."""
+    from labext.nb.rowviews import insights
+
+    found = [nb_scope.one(call, "source", each) for each in dict.fromkeys(sources)]
+    by = nb_scope.model(call, model)
+    chosen = call.nb.transformations.find(transformation)
+    made = []
+    for each in dict.fromkeys(found):
+        begun = call.nb.insights.start(each, chosen, by)
+        again = f"%nb commands wait {begun.job}"
+        nb_commands.follow(call.nb.insights.watch(begun), again)
+        made.append(call.nb.insights.made(begun))
+    return insights(made)
+
+
+def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:
+    """Copy an insight into a notebook as a note; the same again is kept."""
+    from labext.nb.rowviews import notes
+
+    into = nb_scope.notebook_of(call, notebook)
+    record = _record(call, insight, source)
+    for note in call.nb.notes.iter(into.id):
+        if (note["content"] or "").strip() == (record["content"] or "").strip():
+            output.say(f"{wording.shown(_title(note))} of {into.name} says that already.")
+            return notes([note])
+    note = call.nb.insights.save(record["id"], into.id)
+    output.say(f"The note {wording.shown(_title(note))} is written into {into.name}.")
+    return notes([note])
+
+
+def delete(
+    call: Call, *, insights: list[str], source: str | None, yes: bool, preview: bool
+) -> None:
+    """Delete insights, once all of them are known to be there."""
+    records = [_record(call, each, source) for each in dict.fromkeys(insights)]
+    called = {each["id"]: _called(call, each) for each in records}
+    would_go = [f"the insight {each}" for each in called.values()]
+    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+        return
+    for identifier, name in called.items():
+        call.nb.insights.delete(identifier)
+        output.say(f"The insight {name} is deleted.")
+
+
+def _record(call: Call, named: str, source: str | None) -> Record:
+    """Return an insight of a source, else of the notebook in use, by its type or its id."""
+    of = None if source is None else nb_scope.one(call, "source", source)
+    within = call.session.notebook
+    found = call.nb.insights.find(named, of, None if within is None else within.id)
+    return call.nb.insights.get(found)
+
+
+def _called(call: Call, record: Record) -> str:
+    return f"{record['insight_type']} of {_source(call, record)}"
+
+
+def _source(call: Call, record: Record) -> str:
+    return nb_scope.title(call.nb.sources.get(record["source_id"]))
+
+
+def _title(note: Record) -> str:
+    return str(note["title"] or note["id"])
+
+
+_INSIGHT = kinds.text("INSIGHT", "insights")
+_HELP = "an insight, by its type or its id"
+_ONE = Parameter("INSIGHT", _INSIGHT, _HELP, required=True)
+_SOME = Parameter("INSIGHT", _INSIGHT, _HELP, required=True, many=True, dest="insights")
+_OF = Parameter("source", kinds.SOURCE, "of this source")
+
+COMMANDS = (
+    Command(
+        "insights",
+        "List what models have made of sources.",
+        list_,
+        options=[nb_options.SOURCES, nb_options.IN_NOTEBOOK, nb_options.ALL, OUT],
+    ),
+    Command("insights show", "Show one insight.", show, [_ONE], [_OF, OUT]),
+    Command(
+        "insights new",
+        "Have a transformation make an insight of sources.",
+        new,
+        [
+            Parameter(
+                "NAME",
+                kinds.TRANSFORMATION,
+                "a transformation, by its name or its id",
+                required=True,
+                dest="transformation",
+            )
+        ],
+        [
+            Parameter(
+                "source", kinds.SOURCE, "of this source", required=True, many=True, dest="sources"
+            ),
+            Parameter("model", kinds.MODEL, "the model that makes it"),
+            OUT,
+        ],
+        details="It is waited for. `%nb transform` makes the same text and keeps no insight.",
+        examples=['%nb insights new "Key findings" --source "Bench notes"'],
+    ),
+    Command(
+        "insights save",
+        "Copy an insight into a notebook, as a note.",
+        save,
+        [_ONE],
+        [_OF, nb_options.INTO_NOTEBOOK, OUT],
+    ),
+    Command("insights delete", "Delete insights.", delete, [_SOME], [_OF, YES, PREVIEW]),
+)
