@@ -12,6 +12,7 @@ from labext.nb.dialects import contract_notebooks as contract
 from labext.nb.dialects import open_notebook_told as told
 from labext.nb.dialects.contract_chat import LIST as SESSIONS
 from labext.nb.dialects.contract_sources import ONE as SOURCE
+from labext.nb.dialects.open_notebook_alive import asked, or_down
 from labext.nb.records import DELETED, NOTEBOOK, PREVIEW, Record, made
 from labext.transport import Repeat
 
@@ -31,12 +32,12 @@ class NotebookCalls(contract.NotebookCalls):
     ) -> Steps[list[Record]]:
         """List notebooks; the order by its own names of the times."""
         params = {"archived": archived, "order_by": _order(order_by)}
-        answer = yield Request(contract.LIST, params=params)
+        answer = yield from or_down(asked(Request(contract.LIST, params=params)))
         return told.things(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Look at one."""
-        answer = yield Request(contract.ONE, {"notebook": notebook})
+        answer = yield from or_down(asked(Request(contract.ONE, {"notebook": notebook})))
         return told.thing(NOTEBOOK, answer, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:

@@ -10,6 +10,7 @@ from labext.nb import records
 from labext.nb.dialects import Request, Steps
 from labext.nb.dialects import contract_notes as contract
 from labext.nb.dialects import open_notebook_told as told
+from labext.nb.dialects.open_notebook_alive import alive, asked, or_down
 from labext.nb.records import NOTE, Record
 
 
@@ -18,19 +19,21 @@ class NoteCalls(contract.NoteCalls):
 
     def notes(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List notes; the list has no contents, so each is asked for by itself."""
-        answer = yield Request(contract.LIST, params={"notebook_id": notebook})
+        listed = asked(Request(contract.LIST, params={"notebook_id": notebook}))
+        answer = yield from or_down(listed)
         found = []
         for each in told.things(NOTE, answer, "notes"):
             try:
                 whole = yield Request(contract.ONE, {"note": each["id"]})
-            except NotFoundError:  # deleted meanwhile
-                continue
+            except NotFoundError:
+                yield from alive()
+                continue  # deleted meanwhile
             found.append(_note(whole, notebook))
         return found
 
     def note(self, note: str) -> Steps[Record]:
         """Look at one."""
-        answer = yield Request(contract.ONE, {"note": note})
+        answer = yield from or_down(asked(Request(contract.ONE, {"note": note})))
         return _note(answer)
 
     def new_note(
@@ -46,8 +49,13 @@ class NoteCalls(contract.NoteCalls):
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `title`, `content` or `note_type`."""
-        answer = yield Request(contract.CHANGE, {"note": note}, json=dict(changes))
+        request = Request(contract.CHANGE, {"note": note}, json=dict(changes))
+        answer = yield from or_down(asked(request))
         return _note(answer)
+
+    def delete_note(self, note: str) -> Steps[None]:
+        """Delete one."""
+        return or_down(super().delete_note(note))
 
 
 def _note(answer: Any, notebook: str | None = None) -> Record:

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from labext.errors import InputError, NotFoundError, OutcomeUnknownError, SetupError
+from labext import wording
+from labext.errors import (
+    InputError,
+    NotFoundError,
+    OutcomeUnknownError,
+    ServiceError,
+    SetupError,
+)
 from labext.nb import records
 from labext.nb.dialects import Request, Steps
 from labext.nb.dialects import contract_podcasts as contract
 from labext.nb.dialects.contract_notebooks import ONE as NOTEBOOK
+from labext.nb.dialects.open_notebook_alive import alive
 from labext.nb.dialects.open_notebook_profiles import ProfileCalls
 from labext.nb.dialects.open_notebook_told import dated
 from labext.nb.records import RETRIED, SUBMITTED, Record, made
+
+UNKNOWN_JOB = 500
+"""What it answers of a job that it does not know (real services, Traps)."""
 
 
 class PodcastCalls(contract.PodcastCalls, ProfileCalls):
@@ -53,9 +64,24 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
         return made(SUBMITTED, {**told, "episode_id": None})
 
     def podcast_job(self, job: str) -> Steps[Record]:
-        """Look at the job that makes an episode; a result that is empty is none."""
-        record = yield from contract.PodcastCalls.podcast_job(self, job)
-        return {**record, "result": record["result"] or None}
+        """Look at the job that makes an episode; a result or a reason that is empty is none.
+
+        Of a job that it does not know that server answers as of one that it can't look up.
+        """
+        try:
+            record = yield from contract.PodcastCalls.podcast_job(self, job)
+        except ServiceError as error:
+            if error.status != UNKNOWN_JOB:
+                raise
+            yield from alive()
+            raise NotFoundError(
+                f"There is no podcast job {wording.shown(job)}, or it can't be looked up.",
+                "See `%nb episodes`.",
+                status=error.status,
+                server=error.server,
+            ) from None
+        empty = {name: record[name] or None for name in ("result", "error_message")}
+        return {**record, **empty}
 
     def episodes(self) -> Steps[list[Record]]:
         """List them all, without what is said in them."""
@@ -120,4 +146,8 @@ def _name_for(notebook: str) -> Steps[str]:
 def _theirs(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return an episode by the names of the records."""
     speakers = told.get("speaker_profile")
-    return {**dated(told), "speaker_profiles": [speakers] if speakers else []}
+    return {
+        **dated(told),
+        "speaker_profiles": [speakers] if speakers else [],
+        "error_message": told.get("error_message") or None,
+    }

@@ -18,6 +18,9 @@ _ONE_PROFILE = (
     "An episode of Open Notebook has one speaker profile, with one to four speakers in it."
 )
 
+SEGMENTS = range(3, 21)
+"""How many parts an episode may have; for fewer it answers with a 500 and no reason."""
+
 
 class ProfileCalls(contract.ProfileCalls):
     """The operations on profiles, where that server's differ."""
@@ -68,6 +71,13 @@ class ProfileCalls(contract.ProfileCalls):
     def _episode_body(self, given: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Return the fields of an episode profile by that server's names."""
         body = dict(given)
+        segments = body.get("num_segments")
+        if segments is not None and segments not in SEGMENTS:
+            raise InputError(
+                f"An episode of Open Notebook has {SEGMENTS[0]} to {SEGMENTS[-1]} segments, not "
+                f"{segments}.",
+                "Give a number between them: `%nb profiles edit PROFILE --segments 5`.",
+            )
         speakers = body.pop("speaker_profile_ids", None) or []
         if len(speakers) != 1:
             raise InputError(_ONE_PROFILE, "Name one: `--speakers PROFILE`; see `%nb profiles`.")

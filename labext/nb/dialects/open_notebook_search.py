@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from labext.errors import InputError, LabextError, SetupError
+from labext.errors import InputError, LabextError, ServiceError, SetupError
 from labext.nb import records
-from labext.nb.answers import Answer
+from labext.nb.answers import Answer, AskEvent, Final
 from labext.nb.dialects import Request, Steps
 from labext.nb.dialects import contract_search as contract
 from labext.nb.dialects.contract_chat import DELETE as DELETE_SESSION
@@ -75,6 +75,19 @@ class SearchCalls(ChatCalls, contract.SearchCalls):
             return (yield from self._ask_about(question))
         body = yield from self._asked(question)
         return Request(contract.ASK_STREAM, json=body)
+
+    def heard(self, told: Any, question: str) -> AskEvent | None:
+        """Return what an event says; one without an answer at its end is a failure.
+
+        A model that names nothing to search for gets nothing to answer from.
+        """
+        event = contract.SearchCalls.heard(self, told, question)
+        if isinstance(event, Final) and not event.answer.text.strip():
+            raise ServiceError(
+                "The model has looked for nothing, so there is no answer.",
+                "Ask in other words, or by another model: `%nb models`.",
+            )
+        return event
 
     def _asked(self, question: Question) -> Steps[dict[str, Any]]:
         """Return a question with its three models, all of which that server wants named."""

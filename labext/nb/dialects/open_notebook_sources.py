@@ -56,7 +56,8 @@ class SourceCalls(contract.SourceCalls):
             "transformations": json.dumps(made_of["transformations"]),
         }
         answer = yield Request(contract.ADD, form=form, files={"file": path}, patient=True)
-        return (yield from self._topical(answer, topic))
+        made_from = {"kind": "upload", "file_name": path.name}
+        return (yield from self._topical(_from(answer, made_from), topic))
 
     def source_status(self, source: str) -> Steps[Record]:
         """See how far a source's processing is."""
@@ -109,7 +110,8 @@ class SourceCalls(contract.SourceCalls):
             **{name: value for name, value in named.items() if value is not None},
         }
         answer = yield Request(contract.ADD_JSON, json=body, patient=not process_async)
-        return (yield from self._topical(answer, topic))
+        made_from = {"kind": "link", "url": what["url"]} if "url" in what else {}
+        return (yield from self._topical(_from(answer, made_from), topic))
 
     def _making(self) -> Steps[dict[str, Any]]:
         """Say what is to be made of a new source, which that server does only if it is told.
@@ -124,14 +126,20 @@ class SourceCalls(contract.SourceCalls):
             "transformations": [str(each["id"]) for each in every if each.get("apply_default")],
         }
 
-    def _topical(self, answer: Any, topic: str | None) -> Steps[Record]:
+    def _topical(self, record: Record, topic: str | None) -> Steps[Record]:
         """Give a new source its topics, for which making it has no place."""
-        record = told.whole_source(answer)
         if not topic:
             return record
         path, body = {"source": record["id"]}, {"topics": _topics(topic)}
         answer = yield Request(contract.CHANGE, path, json=body)
         return {**record, "topic": told.whole_source(answer)["topic"]}
+
+
+def _from(answer: Any, made_from: Mapping[str, str]) -> Record:
+    """Return a new source's record; of what it is made that server tells only later."""
+    record = told.whole_source(answer)
+    known = record["file_name"] or record["url"]
+    return record if known else {**record, **made_from}
 
 
 def _topics(topic: str | None) -> list[str]:
