@@ -14,10 +14,8 @@ from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.podcasts.profile_bodies import MOST_SPEAKERS
 from labext.sandbox.nb.podcasts.script import Speaker
 from labext.sandbox.nb.podcasts.speaker_profiles import check_names
+from labext.sandbox.nb.speech.casting import Wanted
 from labext.sandbox.nb.store import Model
-
-Voices = Mapping[str, tuple[Model, str | None]]
-"""By the speaker's name: the model, and the voice; None: one that no other speaker has."""
 
 
 def speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
@@ -40,7 +38,7 @@ def speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
     return [Speaker(each["name"], each["backstory"], each["personality"]) for each in every]
 
 
-def voices(session: Session, profiles: Sequence[Mapping[str, Any]]) -> Voices:
+def voices(session: Session, profiles: Sequence[Mapping[str, Any]]) -> Wanted:
     """By which model and voice each speaks.
 
     Raises:

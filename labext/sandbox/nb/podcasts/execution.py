@@ -8,11 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.nb.podcasts import material, results
-from labext.sandbox.nb.podcasts.records import DIALOGUE, OUTLINE
-from labext.sandbox.nb.podcasts.script import Material, Speaker
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts import cast, material, results, writing
+from labext.sandbox.nb.podcasts.script import DIALOGUE, OUTLINE, Material, Speaker
 from labext.sandbox.nb.podcasts.store import Episode
 from labext.sandbox.nb.processes import opened
+from labext.sandbox.nb.speech import recording
+from labext.sandbox.nb.speech.casting import Wanted
 from labext.sandbox.nb.stages import Stages
 from labext.sandbox.nb.store import Model
 from labext.sandbox.runner import TaskError
@@ -31,7 +35,7 @@ class _Plan:
     language: str | None
     max_tokens: int | None
     speakers: list[Speaker]
-    voices: Mapping[str, tuple[Model, str | None]]
+    voices: Wanted
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,8 +48,6 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: it can't be made, or a model's server failed; with the reason.
     """
-    from starlette.exceptions import HTTPException
-
     with opened(work) as site:
         try:
             return _make(site, work, _plan(site, payload["episode"]))
@@ -54,9 +56,6 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(site: Site, identifier: str) -> _Plan:
-    from labext.sandbox.nb.models import registry
-    from labext.sandbox.nb.podcasts import cast
-
     with site.database.read() as session:
         episode = session.get(Episode, identifier)
         if episode is None:
@@ -78,9 +77,6 @@ def _plan(site: Site, identifier: str) -> _Plan:
 
 
 def _make(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
-    from labext.sandbox.nb.podcasts import writing
-    from labext.sandbox.nb.speech import recording
-
     stages = Stages(work)
     stages.count(OUTLINE, 0, 1)
     segments = writing.outline(

@@ -28,6 +28,7 @@ from labext.sandbox.nb.podcasts import (
 )
 from labext.sandbox.nb.podcasts.bodies import Order
 from labext.sandbox.nb.podcasts.store import Episode, EpisodeProfile, SpeakerProfile
+from labext.sandbox.nb.speech import casting
 from labext.sandbox.nb.store import FAILED, NEW
 from labext.sandbox.service import Site
 
@@ -143,8 +144,6 @@ def _check(
     speakers: Sequence[Mapping[str, Any]],
 ) -> None:
     """See that an episode can be made, as far as that can be known."""
-    from labext.sandbox.nb.speech import casting  # and with it requests, which takes its time
-
     with site.database.read() as session:
         material.check(session, notebook_id)
         cast.speakers(speakers)

@@ -10,12 +10,10 @@ from sqlalchemy.orm import Session, undefer
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.calls import moment
 from labext.sandbox.nb.podcasts import files
+from labext.sandbox.nb.podcasts.script import STAGES
 from labext.sandbox.nb.podcasts.store import Episode
 from labext.sandbox.nb.store import COMPLETED, RUNNING
 from labext.sandbox.service import Site
-
-STAGES = OUTLINE, DIALOGUE, SPEECH, ENCODING = "outline", "dialogue", "speech", "encoding"
-"""What is done for an episode, in this order."""
 
 _WHOLE = (undefer(Episode.outline), undefer(Episode.transcript))
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+STAGES = OUTLINE, DIALOGUE, SPEECH, ENCODING = "outline", "dialogue", "speech", "encoding"
+"""What is done for an episode, in this order."""
+
 
 @dataclass(frozen=True)
 class Text:

@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.database import after_commit
 from labext.sandbox.nb import limits, stages
-from labext.sandbox.nb.podcasts import files, records, results
+from labext.sandbox.nb.podcasts import files, results
 from labext.sandbox.nb.podcasts.results import Result
+from labext.sandbox.nb.podcasts.script import OUTLINE
 from labext.sandbox.nb.podcasts.store import Episode
 from labext.sandbox.nb.sources import folders
 from labext.sandbox.nb.store import COMPLETED, FAILED, NEW, RUNNING
@@ -70,7 +71,7 @@ def _of(session: Session, task: Task) -> Episode | None:
 def _started(session: Session, task: Task) -> None:
     episode = _of(session, task)
     if episode is not None:
-        _count(episode, records.OUTLINE, 0, 0)
+        _count(episode, OUTLINE, 0, 0)
         episode.status, episode.reason = RUNNING, None
         episode.started = episode.changed
 

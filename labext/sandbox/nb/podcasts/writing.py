@@ -63,7 +63,7 @@ def outline(
     """
     check(model, language)
     if registry.is_built_in(model):
-        from labext.sandbox.nb.podcasts import composing
+        from labext.sandbox.nb.podcasts import composing  # its patterns take their time
 
         return composing.outline(material, briefing, count)
     from labext.sandbox.nb.podcasts import prompting

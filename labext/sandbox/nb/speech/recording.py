@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models.line import Line
-from labext.sandbox.nb.podcasts.script import Spoken, Turn
+from labext.sandbox.nb.podcasts.script import ENCODING, SPEECH, Spoken, Turn
 from labext.sandbox.nb.speech import casting, encoding, engine, wording
 from labext.sandbox.nb.speech.casting import Cast
 from labext.sandbox.nb.speech.loudness import Level
@@ -20,8 +20,6 @@ from labext.sandbox.service import Site
 
 Tell = Callable[[str, int, int], None]
 """Takes the stage, how much of it is done, and of how much: turns, or seconds of sound."""
-
-SPEECH, ENCODING = "speech", "encoding"
 
 BEFORE, BETWEEN_PIECES, BETWEEN_TURNS, BETWEEN_SEGMENTS, AFTER = 0.3, 0.25, 0.45, 1.2, 0.6
 """Seconds of silence."""
