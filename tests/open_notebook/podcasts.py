@@ -262,8 +262,9 @@ def _step(state: State, identifier: str, found: Thing) -> None:
         name=found["name"],
         created=now(),
     )
-    made["episode_profile"] = {**made["episode_profile"], "name": found["profile"]["name"]}
-    made["speaker_profile"] = {**made["speaker_profile"], "name": found["speakers"]["name"]}
+    for name, profile in (("episode_profile", "profile"), ("speaker_profile", "speakers")):
+        now_told = found[profile]
+        made[name] = {key: now_told.get(key, told) for key, told in made[name].items()}
     if not failed:
         made["audio_url"] = f"/api/podcasts/episodes/{made['id']}/audio"
     state.episodes[made["id"]] = made

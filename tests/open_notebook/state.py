@@ -19,6 +19,7 @@ class State:
         links: notebook and source; a second link of the same is a second row, as on the server.
         of: the notebook of a note or a chat session.
         texts: what is in a source or a note.
+        wanted: of a source the transformations by which it gets insights.
         files: the bytes of an upload, or of an episode.
         messages: of a chat session.
         embedded: sources and notes that a vector search finds.
@@ -46,6 +47,7 @@ class State:
     links: list[tuple[str, str]] = field(default_factory=list)
     of: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    wanted: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     messages: dict[str, list[Thing]] = field(default_factory=dict)
     embedded: set[str] = field(default_factory=set)

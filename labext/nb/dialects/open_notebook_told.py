@@ -69,7 +69,9 @@ def status(answer: Any) -> Record:
     told = records.mapping(answer, "the source's status")
     info = _info(told)
     times = {name: moment(info.get(name)) for name in ("started_at", "completed_at")}
-    return made(STATUS, {**told, **times, "status": _status(told), "error": info.get("error")})
+    return made(
+        STATUS, {**told, **times, "status": _status(told), "error": info.get("error") or None}
+    )
 
 
 _TYPES = {
