@@ -64,7 +64,7 @@ def made(
 
 
 def sayings() -> list[str]:
-    pools = [*phrases.ASKED.values(), *phrases.LED.values()]
+    pools = [*phrases.ASKED.values(), *phrases.OPENED.values(), *phrases.LED.values()]
     pools += [phrases.HEARD, phrases.NOTICED, phrases.ANSWERED, phrases.HANDED, phrases.BEGUN]
     pools += [phrases.CHANGED, phrases.SOURCED, phrases.LAST, phrases.LAST_ALONE]
     return [re.escape(each).replace(r"\{topic\}", ".+?").replace(r"\{who\}", ".+?")
@@ -158,6 +158,30 @@ def test_an_outline_of_another_model_is_followed(site: Site):
     )
     told = " ".join(turn.dialogue for turn in turns)
     assert told.index("Sticky ends") < told.index("sticky and find") < told.index("“Arabinose”")
+
+
+def test_results_that_differ_in_a_name_and_a_figure_are_all_told(site: Site):
+    strains = {"BL21": "0.4", "DH5α": "0.9", "TOP10": "1.3", "araC": "0.7"}
+    grown = {
+        name: f"The strain {name} grew to an optical density of {density} overnight at 37 °C."
+        for name, density in strains.items()
+    }
+    notes = [Text(f"Note {name}", text) for name, text in grown.items()]
+    again = Text("The same again", f"{grown['BL21'].removesuffix('.')} in rich medium.")
+    turns = made(site, Material("Strains", [*notes, again]))
+    told = " ".join(turn.dialogue for turn in turns)
+    assert [told.count(text) for text in grown.values()] == [1, 1, 1, 1]
+    assert "rich medium" not in told
+    assert "grew?" not in told
+
+
+def test_nothing_is_asked_as_if_something_had_been_said(site: Site):
+    back = {each for pool in phrases.ASKED.values() for each in pool}
+    back -= {each for pool in phrases.OPENED.values() for each in pool}
+    for number in range(20):
+        turns = made(site, Material(f"Induction {number}", [SWITCH, ENZYMES]))
+        for turn in (turn for turn in turns if turn.opens):
+            assert not any(turn.dialogue.endswith(each) for each in back if "{" not in each)
 
 
 def test_the_briefing_chooses_among_many_facts(site: Site):

@@ -130,13 +130,15 @@ class Conversation:
     def _ask(self, fact: Fact, before: Fact | None) -> None:
         asker = self._asker()
         teller = self._teller()
-        heard = before is not None and self._between.chance(0.4)
+        told = self._speaker() in self._cast.tellers  # and not the name of another source
+        heard = before is not None and told and self._between.chance(0.4)
         handed = len(self._cast.tellers) > 1 and before is not None and self._speaker() != teller
         question = ""
         if handed and self._between.chance(0.5):
             question = self._between.one(phrases.HANDED, who=called(teller))
         if before is not None or self._told % 2 == 0:
-            question = question or self._phrase(phrases.ASKED, fact)
+            pool = phrases.ASKED if before is not None else phrases.OPENED
+            question = question or self._phrase(pool, fact)
         self._say(asker, self._between.one(phrases.HEARD) if heard else "", question)
         self._say(teller, fact.text)
 

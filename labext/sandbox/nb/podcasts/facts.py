@@ -20,6 +20,12 @@ LOOKED_AT = 400_000
 _SAME = 0.6
 """Two sentences that have so many of their words in common say the same."""
 
+_MARK = re.compile(r"\w*\d[\w.,]*\w|\d|\w+[A-Z]\w*|\b[B-HJ-Z]\b")
+"""A figure, or a name such as BL21 or araC: results of the same kind differ by them alone."""
+
+_Known = tuple[frozenset[str], frozenset[str]]
+"""The stems of a sentence's words, and its figures and names."""
+
 _COMMON = 100
 """Sentences that have a word, from which on it tells nothing about what they say."""
 
@@ -68,7 +74,7 @@ class Fact:
 
 def facts(material: Material) -> list[list[Fact]]:
     """What each text says that can be spoken, in its order; nothing that an earlier one says."""
-    seen: dict[str, list[frozenset[str]]] = {}
+    seen: dict[str, list[_Known]] = {}
     return [
         [fact for fact in _of(number, each.text[:LOOKED_AT]) if _is_new(fact, seen)]
         for number, each in enumerate(material.texts)
@@ -131,13 +137,20 @@ def _is_heard(written: str, said: str) -> bool:
     return letters >= 0.6 * sum(map(len, parts)) and named <= len(parts) / 2
 
 
-def _is_new(fact: Fact, seen: dict[str, list[frozenset[str]]]) -> bool:
+def _is_new(fact: Fact, seen: dict[str, list[_Known]]) -> bool:
     """Whether nothing said so far is the same; what has no word in common is not compared."""
-    terms = fact.terms
-    rare = (term for term in terms if len(seen.get(term, ())) < _COMMON)
+    known = fact.terms, frozenset(_MARK.findall(fact.text))
+    rare = (term for term in known[0] if len(seen.get(term, ())) < _COMMON)
     alike = {id(each): each for term in rare for each in seen.get(term, ())}
-    if any(len(terms & each) > _SAME * len(terms | each) for each in alike.values()):
+    if any(_says_the_same(known, each) for each in alike.values()):
         return False
-    for term in terms:
-        seen.setdefault(term, []).append(terms)
+    for term in known[0]:
+        seen.setdefault(term, []).append(known)
     return True
+
+
+def _says_the_same(one: _Known, other: _Known) -> bool:
+    """Whether two sentences have most of their words in common, and one the figures of both."""
+    (terms, marks), (known, known_marks) = one, other
+    alike = len(terms & known) > _SAME * len(terms | known)
+    return alike and (marks <= known_marks or known_marks <= marks)

@@ -104,7 +104,39 @@ ASKED = {
         "What did you find most useful?",
     ),
 }
-"""What is asked before a fact of a kind."""
+"""What is asked before a fact of a kind, after another one."""
+
+OPENED = {
+    STEP: (
+        "How is it done in practice?",
+        "What do you do at the bench?",
+        "What do the instructions say?",
+    ),
+    NUMBER: (
+        "Which figures should we know?",
+        "Are there numbers for {topic}?",
+        "What was measured?",
+    ),
+    DEFINITION: (
+        "Let's be clear about the words. What is meant by {topic}?",
+        "What are we dealing with?",
+        "Could you explain {topic} first?",
+    ),
+    PLAIN: (
+        "What is there to say on {topic}?",
+        "How does {topic} come into it?",
+        "What do we learn about {topic}?",
+        "What should I know about {topic}?",
+        "Tell me about {topic}.",
+        "What should our listeners know first?",
+        "Where shall we start?",
+        "What stands out to you?",
+        "What did you find there?",
+        "What is it about?",
+        "What do I have to know?",
+    ),
+}
+"""What is asked before the first fact of a segment, when there is nothing to point back to."""
 
 LED = {
     REASON: (

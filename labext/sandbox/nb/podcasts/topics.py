@@ -19,7 +19,8 @@ _LINKS = frozenset(
         "is are was were has have had can may must will does do needs takes makes binds shows "
         "gives keeps holds becomes remains stays and or but of in on at by with for from to that "
         "which who when where while because so as than if into between through without after "
-        "before during under over until"
+        "before during under over until grew rose fell gave bound kept lost made took ran "
+        "found became stood went came began broke"
     )
 )
 """What a name often stands before."""
