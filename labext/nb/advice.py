@@ -18,6 +18,9 @@ _STEP = re.compile(
 """Where a service that tells the next step itself begins to."""
 
 _LISTS = (
+    ("chats? about a source|chat message about a source", "source-chats"),
+    ("insight", "insights"),
+    ("command", "commands"),
     ("session", "sessions"),
     ("chat", "sessions"),
     ("note", "notes"),
@@ -30,7 +33,7 @@ _LISTS = (
     ("episode", "episodes"),
     ("podcast", "episodes"),
 )
-"""What an operation's name may be about, and the list of it."""
+"""What an operation's name may be about (a pattern), and the list of it."""
 
 
 class _Cause(NamedTuple):
@@ -112,7 +115,7 @@ def advised(words: str, doing: str, step: str) -> tuple[str, str]:
 def listing(doing: str) -> str | None:
     """Return the line that lists what an operation is about."""
     for noun, plural in _LISTS:
-        if re.search(rf"\b{noun}\b", doing):
+        if re.search(rf"\b(?:{noun})\b", doing):
             return f"See `%nb {plural}`."
     return None
 
