@@ -12,7 +12,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from open_notebook import answering, answers, facts, models, podcasts, sources, talking, things
+from open_notebook import (
+    answering,
+    answers,
+    beyond,
+    facts,
+    models,
+    podcasts,
+    sources,
+    talking,
+    things,
+)
 from open_notebook.answers import Refused, said
 from open_notebook.serving import Asked
 
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
 OPEN = ("/", "/health", "/docs", "/redoc", "/openapi.json", "/api/auth/status", "/api/config")
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-ROUTES = answering.routes(things, sources, talking, models, podcasts)
+ROUTES = answering.routes(things, sources, talking, models, podcasts, beyond)
 
 
 def application(replay: Replay) -> Starlette:

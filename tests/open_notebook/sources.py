@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
+from open_notebook.beyond import begun, moved
 from open_notebook.facts import like, recordings
 from open_notebook.state import State, Thing
 
@@ -60,6 +61,8 @@ def new_source(call: Call) -> Any:
     state.sources[made["id"]] = made
     made["asset"] = _asset(call, kind)
     state.texts[made["id"]] = _text(call, kind)
+    wanted = body.get("transformations") or []
+    state.wanted[made["id"]] = json.loads(wanted) if isinstance(wanted, str) else wanted
     if call.file is not None:
         state.files[made["id"]] = call.file[1]
     state.links += [(each, made["id"]) for each in within]
@@ -154,13 +157,7 @@ def new_insight(call: Call, identifier: str) -> Any:
     known(state.sources, identifier, "sources.get_missing")
     made = known(state.transformations, wanted, "transformations.get_missing")
     command = state.new("command")
-    insight = like(
-        "insights.get",
-        id=state.new("source_insight"),
-        source_id=identifier,
-        insight_type=made["title"],
-        content=f"Fake answer (fake-chat) to: '{state.texts[identifier][-80:]}'. ",
-    )
+    insight = _insight(state, identifier, made)
     state.jobs[command] = like("commands.job", job_id=command, status="new") | {"makes": insight}
     told = like("insights.create_202", source_id=identifier, transformation_id=wanted)
     return JSONResponse({**told, "command_id": command}, 202)
@@ -199,9 +196,12 @@ def save_insight(call: Call, identifier: str) -> Any:
 def command(call: Call, identifier: str) -> Any:
     """Each look moves it on."""
     state = call.state
+    of = next((e for e in state.sources.values() if e["command_id"] == identifier), None)
+    if of is not None:
+        _step(state, of)
+        return like("commands.job", job_id=identifier, status=of["status"], result=None)
     job = known(state.jobs, identifier, "commands.job_missing")
-    if state.works and state.moves:
-        job["status"] = {"new": "running", "running": "completed"}.get(job["status"], job["status"])
+    moved(state, job)
     if job["status"] == "completed" and (made := job.pop("makes", None)) is not None:
         state.insights[made["id"]] = made
     return {name: job[name] for name in recordings()["commands.job"].answer}
@@ -222,10 +222,11 @@ def cancel(_: Call, identifier: str) -> Any:
 @route("POST", "/api/embed")
 def embed(call: Call) -> Any:
     """From then on a vector search finds it."""
-    call.state.embedded.add(call.body["item_id"])
+    item, kind = call.body["item_id"], call.body["item_type"]
+    call.state.embedded.add(item)
+    job = begun(call.state, f"embed_{kind}", **{f"{kind}_id": item})
     name = "embed.note_async" if call.body.get("async_processing") else "embed.source_sync"
-    given = {"item_id": call.body["item_id"], "item_type": call.body["item_type"]}
-    return like(name, **given, command_id=call.state.new("command"))
+    return like(name, item_id=item, item_type=kind, command_id=job)
 
 
 def _notebooks(call: Call) -> list[str]:
@@ -303,6 +304,20 @@ def _finish(state: State, found: Thing) -> None:
         embedded_chunks=1 if found["id"] in state.embedded else 0,
         processing_info=info,
         updated=now(),
+    )
+    for each in state.wanted.pop(found["id"], []):
+        made = _insight(state, found["id"], state.transformations[each])
+        state.insights[made["id"]] = made
+
+
+def _insight(state: State, source: str, by: Thing) -> Thing:
+    """What a transformation makes of a source; nothing has it yet."""
+    return like(
+        "insights.get",
+        id=state.new("source_insight"),
+        source_id=source,
+        insight_type=by["title"],
+        content=f"Fake answer (fake-chat) to: '{state.texts[source][-80:]}'. ",
     )
 
 

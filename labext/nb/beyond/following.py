@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from labext import progress
-from labext.errors import JobFailedError, NotReadyError
+from labext.errors import JobFailedError, NotFoundError, NotReadyError
 from labext.nb.records import Record
 from labext.nb.silence import FAILURES, Silence
 from labext.nb.snapshots import phase
@@ -72,8 +72,9 @@ class Followed:
         """
         try:
             self._last = self._seen()
-        except FAILURES as error:
-            if self._last is None:
+        except (*FAILURES, NotFoundError) as error:
+            # A service may tell by one status that it can't look, and that there is none.
+            if self._last is None or error.status == 404:
                 raise
             self._silence.bear(error)
             return replace(self._last, reason=self._silence.words)

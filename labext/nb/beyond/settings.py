@@ -65,7 +65,7 @@ def _fitting(name: str, value: Any, now: Any) -> Any:
     if words and isinstance(value, bool):
         value = "yes" if value else "no"
     if not isinstance(value, str) or not value.strip() or (words and value not in words):
-        raise _unfit(name, value, wording.listed(words) if words else "a text")
+        raise _unfit(name, value, " or ".join(words) if words else "a text")
     return value
 
 

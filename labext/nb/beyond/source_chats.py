@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError, UnreachableError
@@ -109,7 +110,7 @@ class SourceChats(Group):
         request = self._dialect.source_message(found, self.find(found, chat), message, by)
         try:
             with closing(self._wire.events(request, None, plain=True)) as stream:
-                return self._dialect.source_reply(stream, message)
+                reply = self._dialect.source_reply(stream, message)
         except UnreachableError as error:
             raise UnreachableError(
                 f"The reply was cut off: {error.what}",
@@ -117,6 +118,11 @@ class SourceChats(Group):
                 method=error.method,
                 path=error.path,
             ) from None
+        if not reply.citations:
+            return reply
+        title = str(self._wire.run(self._dialect.source(found))["title"] or "")
+        cited = (replace(c, title=title) if c.id == found else c for c in reply.citations)
+        return replace(reply, citations=tuple(cited))
 
     def _of(self, source: str) -> Sequence[Record]:
         return self._wire.run(self._dialect.source_chats(self._source(source)))

@@ -49,7 +49,7 @@ class SettingRows(Rows):
 
     _none = "There are no settings."
     _always = ("setting", "value")
-    _whole = ("value",)
+    _whole = ("setting", "value")
 
 
 def commands(found: Iterable[Record]) -> pd.DataFrame:

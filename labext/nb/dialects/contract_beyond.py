@@ -18,22 +18,22 @@ from labext.nb.dialects.contract_sources import SourceCalls
 from labext.nb.records import Record
 
 _SETTINGS = (
-    "settings that can be read or set here",
+    "has no settings that can be read or set here",
     "Whoever runs it sets it up: `labext sandbox nb --help`; `%nb models defaults` sets models.",
 )
 _COMMANDS = (
-    "list of its background commands",
+    "tells of no background commands",
     "See how far sources are with `%nb sources`, and episodes with `%nb episodes`.",
 )
-_INSIGHTS = "way to {} one insight"
+_INSIGHTS = "can't {} one insight"
 _MAKE = "Keep what a model makes as a note: `%nb transform NAME --source SOURCE --save TITLE`."
 _LASTING = "Insights go with their source: `%nb sources delete SOURCE`."
 _CHATS = (
-    "chats about one source",
+    "has no chats about one source",
     "Talk about it in its notebook: `%%nb chat --source SOURCE --no-notes`.",
 )
 _VECTORS = (
-    "command to compute vectors",
+    "has no command to compute vectors",
     "It does so itself as sources and notes are added; after another embedding model is set, "
     "whoever runs it does it again.",
 )
@@ -153,4 +153,4 @@ class BeyondCalls(SourceCalls, NoteCalls):
 
 
 def _lacking(what: str, step: str) -> InputError:
-    return InputError(f"This notebook service has no {what}.", step)
+    return InputError(f"This notebook service {what}.", step)

@@ -1,0 +1,130 @@
+"""Commands, vectors and chats about a source: what is beyond the contract.
+
+Of commands that are begun, of rebuilding, and of chats about a source there is no recording: their
+answers have the fields of the server's schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from open_notebook.answering import Call, route
+from open_notebook.answers import known, now, refuse
+from open_notebook.facts import like, recordings
+from open_notebook.state import State, Thing
+from open_notebook.talking import FAILING
+
+
+@route("GET", "/api/commands/registry/debug")
+def registry(_: Call) -> Any:
+    """The commands that there are."""
+    return recordings()["meta.registry_debug"].answer
+
+
+@route("POST", "/api/commands/jobs")
+def run(call: Call) -> Any:
+    """In the background."""
+    job = begun(call.state, call.body["command"])
+    return {"job_id": job, "status": "submitted", "message": "Command submitted successfully"}
+
+
+@route("POST", "/api/embeddings/rebuild")
+def rebuild(call: Call) -> Any:
+    """By a command."""
+    state = call.state
+    total = sum(
+        len(things)
+        for name, things in (
+            ("sources", state.sources),
+            ("notes", state.notes),
+            ("insights", state.insights),
+        )
+        if call.body.get(f"include_{name}", True)
+    )
+    job = begun(state, "rebuild_embeddings")
+    state.jobs[job]["total"] = total
+    return {"command_id": job, "total_items": total, "message": f"Estimated {total} items"}
+
+
+@route("GET", "/api/embeddings/rebuild/{command_id}/status")
+def rebuild_status(call: Call, identifier: str) -> Any:
+    """It tells figures once it is through."""
+    job = call.state.jobs.get(identifier)
+    if job is None:
+        return JSONResponse({"detail": "Failed to get rebuild status"}, 500)
+    moved(call.state, job)
+    total, done = job["total"], job["status"] == "completed"
+    return {
+        "command_id": identifier,
+        "status": job["status"],
+        "progress": {"processed": total, "total": total, "percentage": 100.0} if done else None,
+        "stats": {"sources": total, "notes": 0, "insights": 0, "failed": 0} if done else None,
+        "started_at": now(),
+        "completed_at": now(),
+        "error_message": None,
+    }
+
+
+@route("PUT", "/api/sources/{source_id}/chat/sessions/{session_id}")
+def put_chat(call: Call, _source: str, identifier: str) -> Any:
+    """Its title and its model; what is null stays."""
+    found: Thing = known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return found
+
+
+@route("POST", "/api/sources/{source_id}/chat/sessions/{session_id}/messages")
+def message(call: Call, source: str, identifier: str) -> Response:
+    """Events in plain text: every reply so far, what the model was given, and the end."""
+    state = call.state
+    found = known(state.source_sessions, identifier, "chat.session_get_missing")
+    wanted = call.body.get("model_override") or found["model_override"]
+    model = state.models.get(wanted) if wanted else state.model_for("chat")
+    if model is None:
+        refuse("chat.execute_bad_model")
+    text = call.body["message"]
+    said: list[Thing] = [{"type": "user_message", "content": text, "timestamp": None}]
+    if model["name"] in FAILING:
+        words = recordings()[f"search.ask_sse.{model['name']}"].events[-1]["message"]
+        said.append({"type": "error", "message": words})
+    else:
+        human, ai = recordings()["chat.execute"].answer["messages"]
+        answer = f"Fake answer ({model['name']}) to: '{text}'. [{source}] [note:madeup]"
+        kept = state.messages[identifier]
+        kept += [{**human, "content": text}, {**ai, "content": answer}]
+        found["message_count"] = len(kept)
+        said += [
+            {"type": "ai_message", "content": each["content"], "timestamp": None}
+            for each in kept
+            if each["type"] == "ai"
+        ]
+        given = {"sources": [source], "insights": [], "notes": []}
+        said += [{"type": "context_indicators", "data": given}, {"type": "complete"}]
+
+    def lines() -> Iterator[str]:
+        for event in said:
+            yield f"data: {json.dumps(event)}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/plain")
+
+
+def begun(state: State, command: str, **result: Any) -> str:
+    """Have a command wait for the worker; return its identifier."""
+    job = state.new("command")
+    about = {"app_name": "open_notebook", "command_name": command, "started_at": now()}
+    told = {"execution_metadata": about, "success": True, **result}
+    state.jobs[job] = like("commands.job", job_id=job, status="new", result=None) | {"then": told}
+    return job
+
+
+def moved(state: State, job: Thing) -> None:
+    """Move a command on by one look, where a worker runs."""
+    if not (state.works and state.moves):
+        return
+    job["status"] = {"new": "running", "running": "completed"}.get(job["status"], job["status"])
+    if job["status"] == "completed" and "then" in job:
+        job["result"] = job.pop("then")
