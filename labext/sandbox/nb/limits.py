@@ -37,12 +37,14 @@ LIMITS = Limits(
 limit = LIMITS.value
 
 
-def check_text(session: Session, text: str) -> None:
-    """See that a text is within the limit `text_bytes`.
+def check_text(session: Session, *texts: str | None) -> None:
+    """See that each of some texts is within the limit `text_bytes`; None is none.
 
     Raises:
         HTTPException: 413.
     """
-    most, size = limit(session, "text_bytes"), len(text.encode())
-    if size > most:
-        raise faults.too_large(f"The text has {size:,} bytes; at most {most:,} are taken.")
+    most = limit(session, "text_bytes")
+    for text in texts:
+        size = len((text or "").encode())
+        if size > most:
+            raise faults.too_large(f"The text has {size:,} bytes; at most {most:,} are taken.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import faults, identifiers
+from labext.sandbox.nb import faults, limits
 from labext.sandbox.nb.calls import moment
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.podcasts import profiles
@@ -56,7 +56,7 @@ def new(session: Session, wanted: NewEpisodeProfile) -> EpisodeProfile:
     profiles.check_free(session, EpisodeProfile, wanted.name)
     now = time.time()
     made = EpisodeProfile(
-        id=identifiers.new("episode_profile"), name=wanted.name, created=now, updated=now
+        id=profiles.identifier(EpisodeProfile), name=wanted.name, created=now, updated=now
     )
     _take_over(session, made, wanted)
     session.add(made)
@@ -86,23 +86,7 @@ def duplicate(site: Site, named: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        profile = profiles.found(session, EpisodeProfile, named)
-        now = time.time()
-        made = EpisodeProfile(
-            id=identifiers.new("episode_profile"),
-            name=profiles.copied_name(session, EpisodeProfile, profile.name),
-            description=profile.description,
-            speaker_profile_ids=profile.speaker_profile_ids,
-            outline_llm=profile.outline_llm,
-            transcript_llm=profile.transcript_llm,
-            language=profile.language,
-            briefing=profile.briefing,
-            segments=profile.segments,
-            max_tokens=profile.max_tokens,
-            created=now,
-            updated=now,
-        )
-        session.add(made)
+        made = profiles.copied(session, EpisodeProfile, named)
     return record(made)
 
 
@@ -143,7 +127,7 @@ def _take_over(
     for model in (wanted.outline_llm, wanted.transcript_llm):
         if model is not None:
             registry.model(session, model, registry.LLM)
-    profiles.check_texts(session, wanted.description, wanted.default_briefing)
+    limits.check_text(session, wanted.description, wanted.default_briefing)
     given = wanted.model_dump()
     if isinstance(wanted, ChangedEpisodeProfile):
         taken = wanted.model_fields_set & _NULLABLE

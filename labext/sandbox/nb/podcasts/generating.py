@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import counted
-from labext.sandbox.nb import faults, identifiers
+from labext.sandbox.nb import faults, identifiers, limits
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.notebooks.finding import notebook
 from labext.sandbox.nb.podcasts import (
@@ -46,7 +46,7 @@ def generate(site: Site, order: Order) -> Record:
     with site.database.read() as session:
         profile, speakers = _profiles(session, order)
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], order.briefing_suffix)))
-        profiles.check_texts(session, briefing)
+        limits.check_text(session, briefing)
     _check(site, order.notebook_id, profile, speakers)
     now = time.time()
     with site.database.write() as session:

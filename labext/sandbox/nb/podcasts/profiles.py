@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import faults, limits
+from labext.sandbox.nb import faults, identifiers
 from labext.sandbox.nb.bodies import LONGEST_LINE
 from labext.sandbox.nb.podcasts.store import EpisodeProfile, SpeakerProfile
 
@@ -17,6 +18,11 @@ Profile = TypeVar("Profile", SpeakerProfile, EpisodeProfile)
 NOUNS: Mapping[type[SpeakerProfile | EpisodeProfile], str] = {
     SpeakerProfile: "speaker profile",
     EpisodeProfile: "episode profile",
+}
+
+_IDENTIFIERS: Mapping[type[SpeakerProfile | EpisodeProfile], str] = {
+    SpeakerProfile: "speaker",
+    EpisodeProfile: "episode_profile",
 }
 
 
@@ -47,7 +53,32 @@ def check_free(session: Session, table: type[Profile], name: str) -> None:
         raise faults.invalid(f"There is the {NOUNS[table]} {name} already. Choose another name.")
 
 
-def copied_name(session: Session, table: type[Profile], name: str) -> str:
+def identifier(table: type[Profile]) -> str:
+    """A new identifier of a kind: `speaker:…`, `episode_profile:…`."""
+    return identifiers.new(_IDENTIFIERS[table])
+
+
+def copied(session: Session, table: type[Profile], named: str) -> Profile:
+    """A copy of a profile, under a name of its own.
+
+    Raises:
+        HTTPException: 404.
+    """
+    profile = found(session, table, named)
+    now = time.time()
+    own = {
+        "id": identifier(table),
+        "name": _copied_name(session, table, profile.name),
+        "created": now,
+        "updated": now,
+    }
+    same = {column.key: getattr(profile, column.key) for column in inspect(table).columns}
+    made = table(**same | own)
+    session.add(made)
+    return made
+
+
+def _copied_name(session: Session, table: type[Profile], name: str) -> str:
     """A free name for a copy: `interview - Copy`, then `interview - Copy 2` and so on."""
     number = 1
     while True:
@@ -56,16 +87,6 @@ def copied_name(session: Session, table: type[Profile], name: str) -> str:
         if not _is_taken(session, table, wanted):
             return wanted
         number += 1
-
-
-def check_texts(session: Session, *texts: str | None) -> None:
-    """See that texts are within the limit `text_bytes`.
-
-    Raises:
-        HTTPException: 413.
-    """
-    for text in texts:
-        limits.check_text(session, text or "")
 
 
 def _is_taken(session: Session, table: type[Profile], name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import faults, identifiers
+from labext.sandbox.nb import faults, limits
 from labext.sandbox.nb.calls import moment
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.podcasts import profiles
@@ -57,7 +57,7 @@ def new(wanted: NewSpeakerProfile) -> SpeakerProfile:
     """The row of a new profile."""
     now = time.time()
     return SpeakerProfile(
-        id=identifiers.new("speaker"),
+        id=profiles.identifier(SpeakerProfile),
         name=wanted.name,
         description=wanted.description,
         voice_model=wanted.voice_model,
@@ -97,18 +97,7 @@ def duplicate(site: Site, named: str) -> dict[str, Any]:
         HTTPException: 404.
     """
     with site.database.write() as session:
-        profile = profiles.found(session, SpeakerProfile, named)
-        now = time.time()
-        made = SpeakerProfile(
-            id=identifiers.new("speaker"),
-            name=profiles.copied_name(session, SpeakerProfile, profile.name),
-            description=profile.description,
-            voice_model=profile.voice_model,
-            speakers=profile.speakers,
-            created=now,
-            updated=now,
-        )
-        session.add(made)
+        made = profiles.copied(session, SpeakerProfile, named)
     return record(made)
 
 
@@ -168,7 +157,7 @@ def _check(
         registry.model(session, model, registry.TTS)
     check_names([each.name for each in speakers])
     told = [text for each in speakers for text in (each.backstory, each.personality)]
-    profiles.check_texts(session, description, *told)
+    limits.check_text(session, description, *told)
 
 
 def _dumped(speakers: Sequence[NewSpeaker]) -> list[dict[str, Any]]:

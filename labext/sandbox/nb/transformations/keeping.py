@@ -105,8 +105,7 @@ def found(session: Session, identifier: str) -> Transformation:
 
 
 def _check(session: Session, wanted: Transformation) -> None:
-    for text in (wanted.description, wanted.prompt):
-        limits.check_text(session, text)
+    limits.check_text(session, wanted.description, wanted.prompt)
     if wanted.model_id is not None:
         registry.model(session, wanted.model_id, registry.LLM)
 
