@@ -1,7 +1,7 @@
 """The next step after a refusal: a line of `%nb`, where there is one that mends the cause.
 
-A service's own next step comes first if it is such a line; else what is known here of the cause;
-else the service's own words.
+A service's own next step comes first if it is such a line; else what is known here of the cause,
+where the service's words leave no doubt of it; else the service's own step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Cause(NamedTuple):
 
     Attributes:
         doing: a pattern of the operation's name.
-        words: a pattern of the service's words.
+        words: a pattern of the service's words, so narrow that no name among them fits it.
         step: what mends it; `{slot}` is the default slot that the words name.
     """
 
@@ -50,16 +50,17 @@ class _Cause(NamedTuple):
     step: str
 
 
-_GENERATE = "generate an episode"
+_GENERATE, _RUN = "generate an episode", "run a transformation"
+_NO_MODEL = r"^(?:there is |the profile has )?no (?:[\w-]+ ){0,2}model\b"
 _CAUSES = (
     _Cause(
         "delete a (model|credential)",
-        r"\bdefault|\bslot",
-        "Give the slot another model first: `%nb models defaults --set {slot}=NAME`.",
+        r"\bdefault\b|\bslot\b",
+        "`%nb models defaults` shows its slots: give them another model, `--set SLOT=NAME`.",
     ),
     _Cause(
         "",
-        r"encryption|decrypt|secret that encrypts",
+        r"\bkey\b.*\bdecrypt|\bdecrypt.*\bkey\b|\bencryption key (?:has|may have) changed",
         "Give the key again: `%nb credentials edit NAME --new-key`.",
     ),
     _Cause(
@@ -69,26 +70,26 @@ _CAUSES = (
     ),
     _Cause(
         _GENERATE,
-        r"\b(too many|more|fewer|at most) .*\b(speakers|voices)|\bspeakers\b.*\b(too many|at most)",
+        r"\bspeakers are too many|\btoo many speakers|\bmore speakers than",
         "Name fewer speakers: `%nb podcast … --speakers host,guest`.",
     ),
     _Cause(
         _GENERATE,
-        r"\b(empty|nothing|no (content|text|sources?|notes?))\b(?!-)",
+        r"^the notebook\b.* (?:is empty|has nothing|has no)\b|^(?:there is )?no content\b",
         "Add something to the notebook: `%nb add FILE`, then run it again.",
     ),
     _Cause(
         _GENERATE,
-        r"\bmodel",
+        _NO_MODEL,
         "Set one: `%nb models defaults --set {slot}=NAME`, or `%nb profiles edit`.",
     ),
     _Cause(
-        "run a transformation",
-        r"\bmodel\b(?!.s server)",  # what a server says of itself is mended there
+        _RUN,
+        _NO_MODEL,
         "Name one: `%nb transform … --model NAME`, or `%nb models defaults --set {slot}=NAME`.",
     ),
 )
-_SLOT_OF = {_GENERATE: "podcast", "run a transformation": "transformation"}
+_SLOT_OF = {_GENERATE: "podcast", _RUN: "transformation"}
 """The default slot that an operation needs, where the service's words name none."""
 
 

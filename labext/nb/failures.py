@@ -17,6 +17,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.nb.advice import advised, listing
+from labext.nb.plainly import plainly
 from labext.transport import Failure
 
 LAST_WORDS = frozenset({502})
@@ -31,6 +32,16 @@ _KEY = re.compile(r"(?i)\b(?:api key|credential|provider)")
 _SETUP = re.compile(
     r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)"
 )
+
+_MODEL = re.compile(r"(?i)^(?:there is )?no model\b|\bmodel\b.*\bnot found\b")
+"""What a 404 is about that a model is named by, among much else."""
+
+
+_FIELD = re.compile(r"(?:body|query|path)\.")
+"""What a refusal of the form of a request begins with: it is no word on the setup."""
+
+_NAMED = re.compile(r"(?:There is no |Object with id )?([A-Za-z_ ]+)(?=.*not found\b|:)")
+"""What was not found, in the service's words."""
 
 
 def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
@@ -51,7 +62,7 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
             case 401:
                 return _unknown(failure, has_password=has_password)
             case 400:
-                return InputError(*_advised(failure, asked, "Change what it objects to."))
+                return InputError(*_advised(failure, asked, _change(failure)))
             case 404:
                 return NotFoundError(*_advised(failure, "Not found", _see(failure)))
             case 409:
@@ -59,23 +70,37 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
             case 413:
                 return InputError(
                     _said(failure, "It is larger than the notebook service takes"),
-                    "Add a smaller file, or ask whoever runs the service for a larger limit.",
+                    "`%nb add` a smaller file, or ask whoever runs the service for a larger limit.",
                 )
             case 415:
                 return InputError(
                     _said(failure, "The notebook service can't read that kind of file"),
-                    "Add a PDF, DOCX, HTML page, Markdown or plain text.",
+                    "`%nb add` a PDF, DOCX, HTML page, Markdown or plain text.",
                 )
             case 422:
                 return _configuration(failure, asked)
             case 429:
-                return BusyError(_said(failure, "The notebook service is asked too often"))
+                return BusyError(
+                    *_advised(
+                        failure,
+                        "The notebook service, or a model that it uses, is asked too often",
+                        "Wait a little and try again; `%nb status` shows whether it answers.",
+                    )
+                )
             case 502 if failure.spoken:
                 return ServiceError(
                     *_advised(
                         failure,
                         "Something that the notebook service needs has failed",
                         "Look at the model or page that it names, then try again.",
+                    )
+                )
+            case status if status >= 500 and failure.spoken:
+                return ServiceError(
+                    *_advised(
+                        failure,
+                        f"The notebook service failed to {failure.op.name}",
+                        "Look at it, `%nb status`, then try again.",
                     )
                 )
             case _:
@@ -95,8 +120,8 @@ def _unknown(failure: Failure, *, has_password: bool) -> SignInError:
 
 
 def _configuration(failure: Failure, asked: str) -> LabextError:
-    if not _SETUP.search(failure.words):
-        return InputError(*_advised(failure, asked, "Change what it objects to."))
+    if _FIELD.match(failure.words) or not _SETUP.search(failure.words):
+        return InputError(*_advised(failure, asked, _change(failure)))
     return SetupError(
         *_advised(
             failure,
@@ -106,16 +131,25 @@ def _configuration(failure: Failure, asked: str) -> LabextError:
     )
 
 
+def _change(failure: Failure) -> str:
+    """Return the step after a refusal of what was given: where that is listed, or the help."""
+    seen = listing(failure.op.name)
+    return f"Change what it objects to. {seen or 'See `%nb --help`.'}"
+
+
 def _see(failure: Failure) -> str:
-    if re.search(r"(?i)\bmodel\b", failure.words):
-        return "Check the model's identifier."
-    return listing(failure.op.name) or "Check the names, and the service's address."
+    """Return the list of what was not found: what the words name, else what was asked about."""
+    found = _NAMED.match(failure.words)
+    named = listing(found[1].casefold()) if found else None
+    return named or listing(failure.op.name) or "Check the names, and the address: `%nb status`."
 
 
 def _advised(failure: Failure, otherwise: str, step: str) -> tuple[str, str]:
     """Return what a refusal means, and the next step."""
-    words, step = advised(failure.words, failure.op.name, step)
-    return _said(replace(failure, words=words), otherwise), step
+    words, known = plainly(failure.words)
+    if known is None:
+        words, known = advised(words, failure.op.name, step)
+    return _said(replace(failure, words=words), otherwise), known
 
 
 def _said(failure: Failure, otherwise: str) -> str:

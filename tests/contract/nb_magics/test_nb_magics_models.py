@@ -122,7 +122,7 @@ def test_a_test_says_how_long_it_took_and_raises_where_it_fails(
     assert isinstance(error, ServiceError)
     assert "does not work" in error.what
     assert "`%nb credentials edit lab --new-key`" in error.next_step
-    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
+    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
     assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
 
 

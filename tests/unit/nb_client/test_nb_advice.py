@@ -21,8 +21,9 @@ RUN = "run a transformation"
         ("There is no text-to-speech model.", GENERATE, "--set text_to_speech=NAME"),
         ("5 speakers are too many, at most 4.", GENERATE, "--speakers host,guest"),
         ("More speakers than the voices that there are.", GENERATE, "--speakers host,guest"),
-        ("Model gpt is the default for chat.", "delete a model", "--set chat=NAME"),
-        ("It is in the slot speech to text.", "delete a credential", "--set speech_to_text=NAME"),
+        ("Model deepseek-chat is in the slot podcast.", "delete a model", "%nb models defaults"),
+        ("It is the default for speech to text.", "delete a credential", "--set SLOT=NAME"),
+        ("No model configured for default for type=summary.", RUN, "--set summary=NAME"),
         ("There is no model.", RUN, "--set transformation=NAME"),
         ("Its server can't be reached.", "list a provider's models", "--base-url URL"),
         ("Its server can't be reached.", "test a credential", "--base-url URL"),
@@ -36,6 +37,22 @@ def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> N
     assert step in next_step
     assert "`%nb " in next_step
     assert next_step.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("words", "doing"),
+    [
+        ("The model espeak-ng has no voice left for Ada. Take fewer speakers.", GENERATE),
+        ("The sources of the notebook Model mice are being processed. Wait for them.", GENERATE),
+        ("The speaker profile Empty model has nobody. Give it a speaker.", GENERATE),
+        ("The model writes in English alone. Choose another model for the episode.", GENERATE),
+        ("The PDF can't be decrypted. Save it without a password.", "add a source"),
+        ("Keys can't be stored: no encryption is set up. Set its secret.", "store a credential"),
+    ],
+)
+def test_what_only_sounds_like_a_cause_keeps_the_services_own_step(words: str, doing: str) -> None:
+    what, own = words.split(". ")
+    assert advised(words, doing, "Else.") == (f"{what}.", own)
 
 
 def test_the_services_own_line_comes_first() -> None:
