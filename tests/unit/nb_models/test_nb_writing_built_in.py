@@ -201,7 +201,7 @@ def test_notes_in_a_few_words_are_enough(site: Site):
 def test_nothing_to_say_and_another_language_are_refused(site: Site):
     with pytest.raises(HTTPException, match="no sentence that can be spoken"):
         made(site, Material("Empty", [Text("x", "https://example.org/a")]))
-    for language in (None, "en", "English", "en-GB"):
+    for language in (None, "en", "English", "en-GB", " English (US) "):
         writing.check(EXTRACTIVE, language)
     with pytest.raises(HTTPException, match="in English alone"):
         writing.check(EXTRACTIVE, "German")

@@ -66,6 +66,7 @@ def test_it_is_read_out_as_people_say_it(written, said):
 def test_in_another_language_no_english_is_put_in():
     assert wording.spoken("Bei 37 °C wächst E. coli.", "de") == "Bei 37 °C wächst E. coli."
     assert wording.spoken("**5 %** & mehr", "German") == "5 % & mehr"
+    assert wording.spoken("5 %", "English (US)") == "5 percent"
 
 
 def test_what_is_too_long_to_be_a_word_is_not_spelled():

@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
+from labext.sandbox.nb.speech import languages
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
 Tell = Callable[[int, int], None]
 """Takes how many segments are written, and of how many."""
-
-_ENGLISH = ("english", "en")
 
 
 def check(model: Model, language: str | None) -> None:
@@ -26,8 +25,7 @@ def check(model: Model, language: str | None) -> None:
     Raises:
         HTTPException: 422, it is the built-in one, which links sentences in English alone.
     """
-    named = (language or "english").strip().lower().replace("_", "-").partition("-")[0]
-    if registry.is_built_in(model) and named not in _ENGLISH:
+    if registry.is_built_in(model) and not languages.is_english(language):
         raise faults.unconfigured(
             f"The model {model.name} writes in English alone, not in {language}. Choose another "
             "model for the episode, or take the language out of its profile."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.speech import engine, espeak, remote
+from labext.sandbox.nb.speech import engine, espeak, languages, remote
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
@@ -61,7 +61,7 @@ def _voices(site: Site, model: Model, language: str | None) -> list[str]:
     there = engine.voices(site, model)
     if not registry.is_built_in(model):
         return list(remote.VOICES)
-    code = (language or "en").strip().lower().replace("_", "-").partition("-")[0]
+    code = languages.base(language)
     if model.name == "espeak-ng" and len(code) > 3:
         code = espeak.code(code).partition("-")[0]
     of_it = [each for each in there if each.partition("+")[0].partition("-")[0] == code]

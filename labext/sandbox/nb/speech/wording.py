@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from labext.sandbox.nb.speech import terms
+from labext.sandbox.nb.speech import languages, terms
 
 LONGEST = 600
 """Characters that are spoken at once; a longer text is parted, between sentences if it can be."""
@@ -51,7 +51,7 @@ def spoken(text: str, language: str | None = None) -> str:
     text = _LINK.sub(r"\1", text)
     text = _CITATION.sub("", text)
     text = _MARKUP.sub(" ", text)
-    english = (language or "en").strip().lower()[:2] == "en"
+    english = languages.is_english(language)
     if english:
         text = _ADDRESS.sub(r"the page at \1", text)
         text = _BASES.sub(_bases, text)
