@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from labext.sandbox.nb.bodies import Identifier
+from labext.sandbox.nb.bodies import Identifier, Refusal
 from labext.sandbox.nb.calls import SiteOf, json_answer
 from labext.sandbox.nb.podcasts import audio, generating, records, removing
 from labext.sandbox.nb.podcasts.bodies import (
@@ -25,7 +25,7 @@ api = APIRouter()
 _SOUND: dict[int | str, dict[str, Any]] = {
     200: {"content": {"audio/mpeg": {}}, "description": "The sound."},
     206: {"content": {"audio/mpeg": {}}, "description": "A part of the sound."},
-    416: {"content": {"text/plain": {}}, "description": "There is no such part."},
+    416: {"model": Refusal, "description": "There is no such part."},
 }
 
 

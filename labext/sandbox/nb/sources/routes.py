@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from labext.sandbox.nb.bodies import Done, Identifier
+from labext.sandbox.nb.bodies import Done, Identifier, Refusal
 from labext.sandbox.nb.calls import SiteOf, json_answer
 from labext.sandbox.nb.sources import changing, creation, forms, originals, records, removing
 from labext.sandbox.nb.sources.bodies import (
@@ -29,7 +29,7 @@ _JSON = {
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/octet-stream": {}}, "description": "The file."},
     206: {"content": {"application/octet-stream": {}}, "description": "A part of the file."},
-    416: {"content": {"text/plain": {}}, "description": "There is no such part."},
+    416: {"model": Refusal, "description": "There is no such part."},
 }
 
 
