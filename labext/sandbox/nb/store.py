@@ -226,7 +226,7 @@ class Credential(Base):
 
 
 class Model(Base):
-    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; built in if it has no credential."""
+    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; it may name no credential."""
 
     __tablename__ = "nb_models"
 

@@ -58,7 +58,10 @@ def make(
             f"There is the model {name} of {provider} and type {kind} already.",
             "See `%nb models`.",
         )
-    return _add(session, name, kind, provider, credential_id)
+    made = _new(name, kind, provider, credential_id)
+    session.add(made)
+    session.flush()
+    return made
 
 
 def register(
@@ -75,12 +78,14 @@ def register(
     Returns:
         how many were made, and how many there were.
     """
-    created = 0
-    for name, kind in found:
-        if not _is_there(session, name, kind, provider, credential_id):
-            _add(session, name, kind, provider, credential_id)
-            created += 1
-    return created, len(found) - created
+    of = (Model.provider == provider, Model.credential_id == credential_id)
+    there = {
+        (name, kind) for name, kind in session.execute(select(Model.name, Model.kind).where(*of))
+    }
+    new = [each for each in dict.fromkeys(found) if each not in there]
+    session.add_all(_new(name, kind, provider, credential_id) for name, kind in new)
+    session.flush()
+    return len(new), len(found) - len(new)
 
 
 def delete(session: Session, identifier: str) -> Model:
@@ -107,9 +112,11 @@ def check_unused(session: Session, models: Sequence[Model]) -> None:
     Raises:
         HTTPException: 400, one has; it names them all.
     """
-    used = {model.name: slots for model in models if (slots := slots_of(session, model.id))}
-    if used:
-        slots = [slot for each in used.values() for slot in each]
+    names = {model.id: model.name for model in models}
+    defaults = session.scalars(select(Default).order_by(Default.slot))
+    if held := [each for each in defaults if each.model_id in names]:
+        used = dict.fromkeys(names[each.model_id] for each in held)
+        slots = [each.slot for each in held]
         raise faults.invalid(
             f"{wording.listed(used)} {'is' if len(used) == 1 else 'are'} the default for "
             f"{wording.listed(slots, len(slots))}.",
@@ -172,9 +179,9 @@ def _is_there(
     return counted(session, Model, *same, Model.credential_id == credential_id) > 0
 
 
-def _add(session: Session, name: str, kind: str, provider: str, credential_id: str | None) -> Model:
+def _new(name: str, kind: str, provider: str, credential_id: str | None) -> Model:
     now = time.time()
-    made = Model(
+    return Model(
         id=identifiers.new("model"),
         name=name,
         kind=kind,
@@ -183,6 +190,3 @@ def _add(session: Session, name: str, kind: str, provider: str, credential_id: s
         created=now,
         updated=now,
     )
-    session.add(made)
-    session.flush()
-    return made
