@@ -95,7 +95,7 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
                         "Look at the model or page that it names, then try again.",
                     )
                 )
-            case status if status >= 500 and failure.spoken:
+            case 500 if failure.spoken:
                 return ServiceError(
                     *_advised(
                         failure,

@@ -277,10 +277,10 @@ SOURCES = (
             holds={"status": status},
         )
         for name, source, status, untold in (
-            ("sources.status_poll_0", ASYNC, "running", "started_at"),
-            ("sources.status_poll_1", ASYNC, "completed", ""),
+            ("sources.status_poll_0", ASYNC, "running", "error started_at"),
+            ("sources.status_poll_1", ASYNC, "completed", "error"),
             ("sources.dead_status", "source:irqzbzl6wakpq9mh3qpq", "failed", "started_at"),
-            ("sources.broken_status", BROKEN, "running", "started_at"),
+            ("sources.broken_status", BROKEN, "running", "error started_at"),
         )
     ),
     proof(

@@ -22,17 +22,20 @@ class _Kind:
     def __init__(self, noun: str, path: str, fields: Fields) -> None:
         self.fields = fields
         self.noun = noun
+        article = "an" if noun[0] in "aeiou" else "a"
         see = "See `%nb profiles` before you {} it again: it may be there already."
         self.listed = Operation(f"list {noun}s", "GET", path, Repeat.ALWAYS, answer="json")
         self.new = Operation(
-            f"make a {noun}", "POST", path, Repeat.UNSENT, "json", see.format("make")
+            f"make {article} {noun}", "POST", path, Repeat.UNSENT, "json", see.format("make")
         )
         one = f"{path}/{{profile}}"
-        self.one = Operation(f"look at a {noun}", "GET", one, Repeat.ALWAYS, answer="json")
-        self.change = Operation(f"change a {noun}", "PUT", one, Repeat.ALWAYS, answer="json")
-        self.delete = Operation(f"delete a {noun}", "DELETE", one, Repeat.DELETE)
+        self.one = Operation(f"look at {article} {noun}", "GET", one, Repeat.ALWAYS, answer="json")
+        self.change = Operation(
+            f"change {article} {noun}", "PUT", one, Repeat.ALWAYS, answer="json"
+        )
+        self.delete = Operation(f"delete {article} {noun}", "DELETE", one, Repeat.DELETE)
         self.copy = Operation(
-            f"copy a {noun}",
+            f"copy {article} {noun}",
             "POST",
             f"{one}/duplicate",
             Repeat.UNSENT,

@@ -14,6 +14,7 @@ from labext.nb.advice import parted
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
 from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
+from labext.nb.plainly import plainly
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
@@ -82,7 +83,9 @@ class SearchCalls:
                 return Final(an_answer(told, told.get("final_answer"), question))
             case "error":
                 words = first_words(_text(told.get("message")), WORDS_LIMIT)
-                what, step = parted(words, "Look at the model that answers, then ask again.")
+                said, known = plainly(words)
+                what, step = parted(said, "Look at the model that answers, then ask again.")
+                step = known or step
                 raise ServiceError(
                     f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
                     step,

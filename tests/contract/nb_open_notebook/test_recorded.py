@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +12,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from open_notebook.facts import recordings
 from open_notebook.proof import Proof, check_made, check_sent
 from open_notebook.proved_knowledge import KNOWLEDGE
 from open_notebook.proved_making import MAKING
 from open_notebook.scripted import Script, scripted
+from open_notebook.unproved import BEYOND, NEVER_ASKED, UNRECORDED, UNUSED
 
 from labext.nb.dialects import Request
 from labext.nb.dialects.open_notebook import OpenNotebook
 from labext.nb.failures import LAST_WORDS, explainer
+from labext.nb.scope import Prepared
 from labext.nb.wire import Wire
 from labext.transport import Rate, Transport
 
@@ -70,3 +74,38 @@ def outcome(proof: Proof, wire: Wire, folder: Path) -> Any:
     if proof.recordings[-1].events:
         return [OpenNotebook().heard(each, "?") for each in wire.events(asked, 10)]
     return wire.download(asked, folder / "file").stat().st_size
+
+
+def test_no_recording_is_unaccounted_for() -> None:
+    used = {name for proof in PROOFS for name in proof.names}
+    refusals = {told.name for told in recordings().values() if told.status >= 400}
+    streams = {name for name in recordings() if name.startswith("search.ask_sse")}
+    unused = {*UNUSED, *BEYOND}
+    assert used | refusals | streams | unused == set(recordings())
+    assert not unused & (used | streams)
+    assert set(NEVER_ASKED) <= refusals
+
+
+def test_every_method_is_proved_or_said_to_be_unrecorded() -> None:
+    proved = {proof.method for proof in PROOFS}
+    methods = {
+        name
+        for name, method in inspect.getmembers(OpenNotebook, inspect.isfunction)
+        if not name.startswith("_") and "beyond" not in method.__module__
+    }
+    assert proved | set(UNRECORDED) == methods
+    assert not proved & set(UNRECORDED)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_the_cited_marks_are_those_that_were_given(given: bool) -> None:
+    """A reply marks what it was given; a model makes up identifiers too."""
+    told = recordings()["chat.execute"]
+    context = told.json["context"] if given else {}
+    steps = OpenNotebook().execute("chat_session:x", "?", Prepared(context), None)
+    next(steps)
+    with pytest.raises(StopIteration) as ended:
+        steps.send(told.answer)
+    cited = [each.id for each in ended.value.value.citations]
+    marked = ["note:rh4bk8rexnua5a5c6tt3", "source:iv8t6jwqw9lo4amjyr0f"]
+    assert cited == ([*marked, "source:tyu15omdv02ep90uauvu"] if context else [])

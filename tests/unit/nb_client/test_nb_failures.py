@@ -88,7 +88,13 @@ def test_a_model_that_is_not_there_is_no_session() -> None:
     assert "model" in error.next_step
 
 
-@pytest.mark.parametrize("status", [403, 500, 503, 504])
+def test_a_fault_of_the_service_itself_leads_to_its_status() -> None:
+    error = explained(failed(500, "Failed to do it."))
+    assert "Failed to do it." in error.what
+    assert "`%nb status`" in error.next_step
+
+
+@pytest.mark.parametrize("status", [403, 503, 504])
 def test_others_are_left_to_the_general_reading(status: int) -> None:
     assert explainer(has_password=True)(failed(status)) is None
 
