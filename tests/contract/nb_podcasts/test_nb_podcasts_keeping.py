@@ -11,6 +11,7 @@ from labext.sandbox.nb import limits
 from labext.sandbox.nb.podcasts import files, generating, material, results, tasks
 from labext.sandbox.nb.podcasts.script import Segment, Spoken
 from labext.sandbox.nb.podcasts.store import Episode
+from labext.sandbox.nb.speech.recording import AFTER
 from labext.sandbox.nb.store import COMPLETED, FAILED, NEW, RUNNING, Link, Note, Notebook, Source
 from labext.sandbox.queue import Ending, Task
 
@@ -70,7 +71,7 @@ def test_an_episode_is_completed_with_its_sound(site, work):
     folder, task, running = work
     end(site, task, Ending("done"))
     made = episode(site, running)
-    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5, 5)
+    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5 + AFTER, 5)
     assert files.sound(site, running).read_bytes() == b"sound"
     assert not folder.exists()
 

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from labext.sandbox.nb.podcasts.script import Segment, Spoken
+from labext.sandbox.nb.speech.recording import AFTER
 
 _FILE = "result.json"
 _SOUND = "sound.mp3"
@@ -42,7 +43,7 @@ def write(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoken]) -> 
     made = Result(
         [asdict(each) for each in segments],
         [asdict(each) for each in spoken],
-        spoken[-1].end,
+        round(spoken[-1].end + AFTER, 3),
         size,
     )
     (work / _FILE).write_bytes(orjson.dumps(asdict(made)))
