@@ -91,6 +91,11 @@ def _paths(typed: str) -> list[Path]:
     """Return the files that a path or a pattern names."""
     import glob
 
+    if _is_prose(typed):
+        raise InputError(
+            "What the line names is a text, and no file.",
+            "Write it below the line, in a cell that begins with `%%nb source --title TITLE`.",
+        )
     path = Path(typed).expanduser()
     if path.exists() or not glob.has_magic(typed):
         return [path]
@@ -101,6 +106,12 @@ def _paths(typed: str) -> list[Path]:
             f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."
         )
     return files
+
+
+def _is_prose(typed: str) -> bool:
+    """Whether it is a sentence that somebody wrote where a path belongs."""
+    several = len(typed.split()) > 3
+    return several and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
 
 
 def _check(text: str, items: Sequence[Path | str], title: str | None) -> None:

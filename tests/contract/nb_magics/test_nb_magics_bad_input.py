@@ -60,6 +60,11 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb add data/papr.pdf data/page.html", InputError, 'did you mean "paper.pdf"'),
     ("%nb add data/*.xyz", InputError, "No file fits data/*.xyz"),
     ("%nb add data", InputError, "is a folder"),
+    (
+        f"%nb source '{'The rate doubled. ' * 30}' --title Rate",
+        InputError,
+        "is a text, and no file",
+    ),
     ("%nb add empty.pdf data/page.html", InputError, "empty.pdf is empty"),
     ("%nb add data/paper.pdf data/page.html --title Both", InputError, "these are 2 sources"),
     ("%nb add data/paper.pdf --sync --async", InputError, "Keep one of the two"),
