@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.models import chatting, extractive, registry, titles, words
+from labext.sandbox.nb.models import chatting, extractive, prose, registry, titles, words
 from labext.sandbox.nb.store import Default, Model
 from labext.sandbox.service import Site
 
@@ -90,10 +90,10 @@ def test_words_that_say_nothing_are_no_terms() -> None:
 
 @given(st.text(max_size=300), st.integers(0, 5))
 def test_a_summary_is_of_the_texts_own_sentences(text: str, most: int) -> None:
-    salient = extractive.salient(text, most)
-    assert len(salient) <= most
-    assert all(sentence in text for sentence in salient)
-    assert extractive.summary(text, most) == " ".join(" ".join(s.split()) for s in salient)
+    told = [each.text for each in prose.telling(prose.statements(text), most)]
+    assert len(told) <= most
+    assert all(sentence in " ".join(text.split()) for sentence in told)
+    assert extractive.summary(text, most) == " ".join(told)
 
 
 def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
@@ -102,9 +102,10 @@ def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
         "Monday afternoon. Glucose represses the araBAD promoter in these cells. Arabinose induces "
         "the araBAD promoter in the absence of glucose."
     )
-    first, second = extractive.salient(text, 2)
-    assert first == "Glucose represses the araBAD promoter in these cells."
-    assert second.startswith("Arabinose induces")
+    assert extractive.summary(text, 2) == (
+        "Glucose represses the araBAD promoter in these cells. Arabinose induces the araBAD "
+        "promoter in the absence of glucose."
+    )
 
 
 def test_a_title_is_the_texts_own_heading(site: Site) -> None:
