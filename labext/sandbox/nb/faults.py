@@ -33,6 +33,11 @@ def absent(noun: str, identifier: str) -> HTTPException:
     return Refusal(404, f"There is no {noun} {identifier[:100]}.")
 
 
+def missing(sentence: str) -> HTTPException:
+    """404: the thing is there, and what is asked of it is not."""
+    return Refusal(404, sentence)
+
+
 def too_large(sentence: str) -> HTTPException:
     """413: what was sent is over a limit of the service."""
     return HTTPException(413, sentence)

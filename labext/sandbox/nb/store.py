@@ -15,7 +15,7 @@ from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, Uniqu
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
-"""A source's processing status (real services, section nb)."""
+"""How far a source or an episode is (real services, section nb)."""
 
 
 class Base(DeclarativeBase):
@@ -279,7 +279,8 @@ class Default(Base):
 class Setting(Base):
     """What whoever runs the service has set.
 
-    The password's hash, and whether pages of this machine and its network may be fetched.
+    The password's hash, whether pages of this machine and its network may be fetched, and the
+    default prompt of transformations.
     """
 
     __tablename__ = "nb_settings"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from labext.sandbox.nb import faults
 from labext.sandbox.nb.downloads import Download
 from labext.sandbox.nb.podcasts import files, records
 from labext.sandbox.nb.podcasts.store import Episode
@@ -21,8 +21,8 @@ def audio(site: Site, identifier: str) -> Response:
     with site.database.read() as session:
         episode = records.found(session, identifier)
     if episode.status != COMPLETED:
-        raise HTTPException(404, _why(episode))
-    gone = HTTPException(404, f"The sound of the episode {episode.name} is no longer there.")
+        raise faults.missing(_why(episode))
+    gone = faults.missing(f"The sound of the episode {episode.name} is no longer there.")
     return Download(files.sound(site, identifier), "audio/mpeg", gone)
 
 

@@ -14,7 +14,7 @@ from labext.sandbox.nb.podcasts.conversation import Conversation
 from labext.sandbox.nb.podcasts.facts import Fact, facts, told
 from labext.sandbox.nb.podcasts.phrases import Phrases
 from labext.sandbox.nb.podcasts.planning import SIZES, Part, matching, parts
-from labext.sandbox.nb.podcasts.roles import cast
+from labext.sandbox.nb.podcasts.roles import roles
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
 from labext.sandbox.nb.podcasts.topics import Names
 from labext.sandbox.nb.transformations.asks import topics
@@ -52,7 +52,7 @@ def dialogue(
     ]
     chosen, last = _kept(chosen, about)
     names = Names([fact.text for text in found for fact in text])
-    talk = Conversation(material, cast(speakers), Phrases(_seed(material)), names)
+    talk = Conversation(material, roles(speakers), Phrases(_seed(material)), names)
     talk.open(speakers)
     for number, part in enumerate(chosen):
         tell(number, len(chosen))

@@ -9,7 +9,7 @@ from labext.sandbox.nb.podcasts import phrases
 from labext.sandbox.nb.podcasts.facts import Fact
 from labext.sandbox.nb.podcasts.phrases import Phrases
 from labext.sandbox.nb.podcasts.planning import Part
-from labext.sandbox.nb.podcasts.roles import Cast, called, is_role
+from labext.sandbox.nb.podcasts.roles import Roles, called, is_role
 from labext.sandbox.nb.podcasts.script import Material, Speaker, Turn
 from labext.sandbox.nb.podcasts.speakable import title
 from labext.sandbox.nb.podcasts.topics import Names
@@ -26,14 +26,14 @@ class Conversation:
 
     Args:
         material: what it is about.
-        cast: who speaks.
+        roles: who asks, and who tells.
         between: what is said between facts.
         names: what the facts name.
     """
 
-    def __init__(self, material: Material, cast: Cast, between: Phrases, names: Names) -> None:
+    def __init__(self, material: Material, roles: Roles, between: Phrases, names: Names) -> None:
         self.turns: list[Turn] = []
-        self._material, self._cast, self._between, self._names = material, cast, between, names
+        self._material, self._roles, self._between, self._names = material, roles, between, names
         self._source: int | None = None
         self._named: list[str] = []
         self._told = 0
@@ -42,7 +42,7 @@ class Conversation:
 
     def open(self, speakers: Sequence[Speaker]) -> None:
         """Say what it is about, and who is there."""
-        lead = self._cast.lead
+        lead = self._roles.lead
         subject = title(self._material.notebook) or "what the sources say"
         self._say(lead, f"Welcome. Today we talk about {subject}.", self._sources())
         others = [each for each in speakers if each != lead]
@@ -63,10 +63,10 @@ class Conversation:
         source = title(self._material.texts[first.source].title)
         starts: Sequence[str] = phrases.BEGUN if self._told == 0 else phrases.CHANGED
         if self._source not in (None, first.source) and source:
-            self._say(self._cast.lead, self._between.one(phrases.SOURCED, source))
+            self._say(self._roles.lead, self._between.one(phrases.SOURCED, source))
             starts = phrases.BEGUN if name != source else ()
         if name and starts:
-            self._say(self._cast.lead, self._between.one(starts, name))
+            self._say(self._roles.lead, self._between.one(starts, name))
         self._source = first.source
         before: Fact | None = None
         self._noticed = False
@@ -78,16 +78,16 @@ class Conversation:
 
     def close(self, last: Fact | None) -> None:
         """Say what to keep in mind, and goodbye."""
-        lead = self._cast.lead
+        lead = self._roles.lead
         if last is not None:
             teller = self._teller()
             pool = phrases.LAST if teller != lead else phrases.LAST_ALONE
             self._say(lead, self._between.one(pool))
             self._say(teller, last.text)
         thanks = "Thank you for listening."
-        if self._cast.askers:
-            thanks = f"Thank you, {called(self._cast.tellers[0])}, and thank you for listening."
-        if len(self._cast.askers) + len(self._cast.tellers) > 2:
+        if self._roles.askers:
+            thanks = f"Thank you, {called(self._roles.tellers[0])}, and thank you for listening."
+        if len(self._roles.askers) + len(self._roles.tellers) > 2:
             thanks = "My thanks to all of you here, and to everyone who listened."
         self._say(lead, thanks)
 
@@ -105,11 +105,11 @@ class Conversation:
     def _source_of(self, fact: Fact) -> None:
         source = title(self._material.texts[fact.source].title)
         if fact.source != self._source and source:
-            self._say(self._cast.lead, self._between.one(phrases.SOURCED, source))
+            self._say(self._roles.lead, self._between.one(phrases.SOURCED, source))
         self._source = fact.source
 
     def _fact(self, fact: Fact, before: Fact | None) -> None:
-        if not self._cast.askers:
+        if not self._roles.askers:
             self._lead_to(fact, before)
         elif self._noticed and before is not None:
             self._noticed = False
@@ -125,14 +125,14 @@ class Conversation:
         """By one who speaks alone; of facts that stand side by side mostly nothing is needed."""
         beside = before is not None and fact.place == before.place + 1
         said = "" if beside and self._between.chance(0.6) else self._phrase(phrases.LED, fact)
-        self._say(self._cast.lead, said if before is not None else "", fact.text)
+        self._say(self._roles.lead, said if before is not None else "", fact.text)
 
     def _ask(self, fact: Fact, before: Fact | None) -> None:
         asker = self._asker()
         teller = self._teller()
-        told = self._speaker() in self._cast.tellers  # and not the name of another source
+        told = self._speaker() in self._roles.tellers  # and not the name of another source
         heard = before is not None and told and self._between.chance(0.4)
-        handed = len(self._cast.tellers) > 1 and before is not None and self._speaker() != teller
+        handed = len(self._roles.tellers) > 1 and before is not None and self._speaker() != teller
         question = ""
         if handed and self._between.chance(0.5):
             question = self._between.one(phrases.HANDED, who=called(teller))
@@ -150,7 +150,7 @@ class Conversation:
     def _goes_on(self) -> bool:
         """Whether who speaks may say one thing more."""
         last = self.turns[-1]
-        asks = any(last.speaker == each.name for each in self._cast.askers)
+        asks = any(last.speaker == each.name for each in self._roles.askers)
         return not asks and len(last.dialogue.split()) < _LONGEST and self._between.chance(0.5)
 
     def _phrase(self, of: dict[str, tuple[str, ...]], fact: Fact) -> str:
@@ -165,14 +165,14 @@ class Conversation:
 
     def _speaker(self) -> Speaker:
         name = self.turns[-1].speaker
-        every = (*self._cast.tellers, *self._cast.askers)
+        every = (*self._roles.tellers, *self._roles.askers)
         return next(each for each in every if each.name == name)
 
     def _asker(self) -> Speaker:
-        return self._least(self._cast.askers)
+        return self._least(self._roles.askers)
 
     def _teller(self) -> Speaker:
-        return self._least(self._cast.tellers)
+        return self._least(self._roles.tellers)
 
     def _least(self, among: Sequence[Speaker]) -> Speaker:
         """Who of them has said least so far."""
@@ -189,7 +189,7 @@ class Conversation:
             return
         if self.turns and self.turns[-1].speaker == speaker.name and not self._opens:
             before = self.turns[-1].dialogue
-            if len(before.split()) < _LONGEST or self._cast.askers:
+            if len(before.split()) < _LONGEST or self._roles.askers:
                 self.turns[-1] = replace(self.turns[-1], dialogue=f"{before} {text}")
                 return
         self.turns.append(Turn(speaker.name, text, opens=self._opens))

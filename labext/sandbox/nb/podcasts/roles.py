@@ -15,13 +15,13 @@ _ASKS = re.compile(
 _TELLS = re.compile(
     r"(?i)\b(?:guest|expert|professor|scientist|specialist|researcher|teacher|explain\w*|lecturer)"
 )
-_ROLES = frozenset(
+_CALLED = frozenset(
     ("host", "guest", "expert", "student", "moderator", "speaker", "narrator", "presenter")
 )
 
 
 @dataclass(frozen=True)
-class Cast:
+class Roles:
     """Who asks, and who tells; one who speaks alone does the telling, and the others share it.
 
     Attributes:
@@ -38,15 +38,15 @@ class Cast:
         return (*self.askers, *self.tellers)[0]
 
 
-def cast(speakers: Sequence[Speaker]) -> Cast:
+def roles(speakers: Sequence[Speaker]) -> Roles:
     """The parts of one to four speakers."""
     if len(speakers) == 1:
-        return Cast((), speakers)
+        return Roles((), speakers)
     asking = [each for each in speakers if _leaning(each) > 0] or [speakers[0]]
     telling = [each for each in speakers if each not in asking]
     if not telling:
         asking, telling = asking[:1], asking[1:]
-    return Cast(asking, telling)
+    return Roles(asking, telling)
 
 
 def called(speaker: Speaker) -> str:
@@ -57,7 +57,7 @@ def called(speaker: Speaker) -> str:
 
 def is_role(speaker: Speaker) -> bool:
     """Whether a speaker is called by what he does there, and by no name of his own."""
-    return speaker.name.strip().lower() in _ROLES
+    return speaker.name.strip().lower() in _CALLED
 
 
 def _leaning(speaker: Speaker) -> int:
