@@ -22,6 +22,9 @@ MOST = 20
 _FEWEST = 4
 """Facts of a segment; where there are fewer, there are fewer segments."""
 
+_LONGEST_NAME = 40
+"""Characters of a segment's name that is made of several headings."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -107,11 +110,21 @@ def _grouped(sections: Sequence[list[Fact]], count: int) -> list[list[Fact]]:
     return list(groups.values())
 
 
+def _together(headings: Sequence[str]) -> list[str]:
+    """The name of a segment that begins under one heading and goes on under others; or none."""
+    if len(headings) < 2:
+        return []
+    rest = f" and {headings[1]}" if len(headings) == 2 else f", {headings[1]} and more"
+    name = headings[0] + rest
+    return [name] if len(name) <= _LONGEST_NAME else [headings[0]]
+
+
 def _segment(material: Material, group: Sequence[Fact], taken: set[str]) -> Segment:
     source = title(material.texts[group[0].source].title)
     about = Names([fact.text for fact in group]).most()
     headings = Counter(fact.under for fact in group if fact.under not in ("", source))
-    names = [*(name for name, _ in headings.most_common()), source or "Notes"]
+    together = _together(list(headings))
+    names = [*together, *(name for name, _ in headings.most_common()), source or "Notes"]
     names += sorted(about, key=lambda each: " " not in each)  # of several words they say more
     free = (each for each in names if each and each.lower() not in taken)
     name = next(free, f"{names[0]}, part {len(taken) + 1}")
