@@ -9,7 +9,7 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response
 
 from open_notebook.answering import Call, route
-from open_notebook.answers import known, now, refuse
+from open_notebook.answers import Refused, known, now, refuse
 from open_notebook.beyond import begun, moved
 from open_notebook.facts import like, recordings
 from open_notebook.state import State, Thing
@@ -166,13 +166,13 @@ def new_insight(call: Call, identifier: str) -> Any:
 @route("GET", "/api/insights/{insight_id}")
 def insight(call: Call, identifier: str) -> Any:
     """One."""
-    return known(call.state.insights, identifier, "notes.get_missing")
+    return _one_insight(call.state, identifier)
 
 
 @route("DELETE", "/api/insights/{insight_id}")
 def delete_insight(call: Call, identifier: str) -> Any:
     """For good."""
-    known(call.state.insights, identifier, "notes.get_missing")
+    _one_insight(call.state, identifier)
     del call.state.insights[identifier]
     return {"message": "Insight deleted successfully"}
 
@@ -181,7 +181,7 @@ def delete_insight(call: Call, identifier: str) -> Any:
 def save_insight(call: Call, identifier: str) -> Any:
     """A note without a type."""
     state = call.state
-    found = known(state.insights, identifier, "notes.get_missing")
+    found = _one_insight(state, identifier)
     title = f"{found['insight_type']} from source {state.sources[found['source_id']]['title']}"
     made = like(
         "insights.save_as_note", id=state.new("note"), title=title, content=found["content"]
@@ -267,6 +267,13 @@ def _text(call: Call, kind: str) -> str:
     if call.file is not None:
         return call.file[1].decode("utf-8", "replace")
     return str(call.body["content"]) if kind == "text" else f"The page at {call.body['url']}."
+
+
+def _one_insight(state: State, identifier: str) -> Thing:
+    """An insight; no recording shows what is said of one that isn't there."""
+    if identifier not in state.insights:
+        raise Refused(JSONResponse({"detail": "Insight not found"}, 404))
+    return state.insights[identifier]
 
 
 def _true(value: Any) -> bool:

@@ -28,9 +28,8 @@ CONTRACT, OPEN_NOTEBOOK = DIALECTS = ("contract", "open-notebook")
 """What a profile may name: `dialect = "open-notebook"`."""
 
 # Beside the base address's last part: it ends in /api, and this stands on the server's root.
-DESCRIPTION = Operation(
-    "see what kind of server it is", "GET", "../openapi.json", Repeat.ALWAYS, answer="json"
-)
+# A page in its place is an answer too, which another try would not change.
+DESCRIPTION = Operation("see what kind of server it is", "GET", "../openapi.json", Repeat.ALWAYS)
 
 ORDERED = Operation(
     "see what kind of server it is", "GET", "notebooks", Repeat.ALWAYS, answer="json"
