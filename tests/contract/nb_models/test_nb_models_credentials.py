@@ -140,6 +140,21 @@ def test_status_and_the_environment_tell_the_truth(nb: Any) -> None:
         "groq": "database",
         "mistral": "database",
     }
+    nb.credential(provider="openai")  # goes before the environment
+    assert nb.told("GET", "credentials/status")["source"]["openai"] == "database"
+
+
+def test_the_oldest_credential_is_the_first_and_is_used_where_a_model_names_none(
+    nb: Any, provider: Any
+) -> None:
+    first, second = nb.credential(), nb.credential("another-key-1234")
+    assert nb.told("GET", "credentials") == [first, second]
+    model = nb.model(credential=None)
+    assert nb.tested(model)["success"] is True
+    nb.told("DELETE", f"credentials/{first['id']}")
+    assert nb.tested(model)["success"] is False
+    sent = [each.headers["authorization"] for each in provider.chats()]
+    assert sent == [f"Bearer {nb.KEY}", "Bearer another-key-1234"]
 
 
 def test_the_environments_key_is_used_until_there_is_a_credential(
@@ -204,6 +219,7 @@ def test_an_address_that_can_not_be_is_refused(nb: Any, base_url: str, told: str
         ({"provider": "openai", "name": "x", "api_key": ""}, "can't be a key"),
         ({"provider": "openai", "name": "x", "api_key": "two words 12"}, "can't be a key"),
         ({"provider": "openai", "name": "x", "api_key": "line\r\nend"}, "can't be a key"),
+        ({"provider": "openai", "name": "x", "api_key": "k" * 10_001}, "can't be a key"),
         ({"provider": "openai", "name": "x", "api_key": 123456789}, "api_key"),
     ],
 )

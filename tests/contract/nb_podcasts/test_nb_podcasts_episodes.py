@@ -173,6 +173,7 @@ def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by)
         outline_llm=model_of("planner", "llm"),
         transcript_llm=model_of("writer", "llm"),
         default_briefing="For gardeners.",
+        max_tokens=900,
     )
     order = (podcasts.notebook(), profile, spoken_by("Ada", "Ben"))
 
@@ -196,6 +197,7 @@ def test_models_write_what_is_said(podcasts, kit, provider, model_of, spoken_by)
     for asked in provider.chats():
         assert "For gardeners." in asked.text
         assert "In rhymes." in asked.text
+        assert asked.body["max_tokens"] == 900
         assert kit.TEXT in asked.text
     keys = {asked.headers["authorization"] for asked in provider.asked}
     assert keys == {f"Bearer {kit.KEY}"}

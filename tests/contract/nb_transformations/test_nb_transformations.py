@@ -107,6 +107,7 @@ def test_the_default_prompt_changes_what_comes_out(api: Any, provider: Any):
     api.run(made["id"], TEXT, model_id=api.model("sailor", provider.base_url))
     assert provider.asked[0].body["messages"][0] == {"role": "system", "content": told[field]}
     api.refused(400, "PUT", path, {})
+    assert api.told("PUT", path, {field: ""}) == {field: ""} == api.told("GET", path)
     api.told("PUT", path, before)
     api.told("DELETE", f"transformations/{made['id']}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -9,8 +10,9 @@ import openai_server
 import pytest
 from starlette.exceptions import HTTPException
 
+from labext.redaction import mask
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.models import openai
+from labext.sandbox.nb.models import encryption, openai
 from labext.sandbox.nb.models import provider as providers
 from labext.sandbox.nb.models.line import HungUp, Line
 from labext.sandbox.nb.store import Credential, Model
@@ -42,10 +44,22 @@ def test_a_server_without_a_key_is_sent_none(
     site: Site, provider: Any, add_model: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     netrc = tmp_path / "netrc"
-    netrc.write_text("machine 127.0.0.1 login somebody password secret\n")
+    netrc.write_text("default login somebody password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
-    openai.chat(site, add_model(), HELLO)
-    assert "authorization" not in provider.asked[0].headers
+    monkeypatch.setenv("NO_PROXY", "*")
+    for base_url in (provider.base_url, provider.base_url.replace("127.0.0.1", "127.1")):
+        openai.chat(site, add_model(base_url=base_url), HELLO)
+        assert "authorization" not in provider.asked[-1].headers
+
+
+def test_a_proxy_of_the_environment_has_nothing_to_do_with_this_machine(
+    site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert openai.chat(site, add_model(), HELLO) == "Reply of talker."
 
 
 def test_a_reply_may_come_in_parts_and_after_thoughts(
@@ -135,7 +149,42 @@ def test_the_key_never_shows_even_where_the_provider_echoes_it(
     site: Site, provider: Any, add_model: Any, key: str, status: int
 ) -> None:
     provider.troubles = [openai_server.echoes_key(status)]
-    assert key not in refusal(site, add_model(key=key))
+    said = refusal(site, add_model(key=key))
+    assert key not in said
+    assert json.dumps(key)[1:-1] not in said
+
+
+def test_a_stored_key_is_masked_from_when_it_is_read(site: Site, add_model: Any) -> None:
+    key = "kept-by-an-earlier-start-0815"
+    model = add_model()
+    with site.database.write() as session:
+        credential = session.get_one(Credential, model.credential_id)
+        credential.key = encryption.sealed(site, key.encode())
+    assert encryption.key_of(site, credential) == key
+    assert key not in mask(f"A traceback with {key} in it.")
+
+
+def test_a_redirection_is_not_followed(site: Site, provider: Any, add_model: Any) -> None:
+    """A server that may answer can't have the key, or a question, sent where it likes."""
+    with openai_server.serving() as other:
+
+        def elsewhere(handler: Any) -> None:
+            handler.send_response(307)
+            handler.send_header("Location", f"{other.base_url}/chat/completions")
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+
+        provider.troubles = [elsewhere]
+        assert "307" in refusal(site, add_model(key=KEY))
+        assert other.asked == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_not_accepted_is_mended_there(
+    site: Site, provider: Any, add_model: Any, status: int
+) -> None:
+    provider.troubles = [openai_server.says(status, {"error": "No."})]
+    assert "--new-key" in refusal(site, add_model(key=KEY))
 
 
 def test_the_key_does_not_show_in_a_reply_that_echoes_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import openai_server
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.store import Model
-from labext.sandbox.nb.transformations import instructions, parts, running
+from labext.sandbox.nb.models.line import Line
+from labext.sandbox.nb.store import Model, Transformation
+from labext.sandbox.nb.transformations import ingesting, instructions, parts, running
+from labext.sandbox.nb.transformations.bodies import Execution
 from labext.sandbox.service import Site
 
 
@@ -74,3 +77,23 @@ def test_parts_are_the_text(text: str, most: int):
     cut = parts.cut(text, most)
     assert all(0 < len(each) <= most for each in cut)
     assert "".join("".join(cut).split()) == "".join(text.split())
+
+
+def test_an_insight_whose_model_takes_too_long_is_told_of(site: Site, talker: Model):
+    made = Transformation(
+        id="transformation:slow", name="Slow", title="Slow", prompt="Go.", by_default=True
+    )
+    made.model_id = talker.id
+    with site.database.write() as session:
+        session.add(made)
+    found, remark = ingesting.insights(site, "A text.", lambda _stage: None, time.monotonic())
+    assert (found, "took too long. Retry the source" in str(remark)) == ([], True)
+
+
+def test_a_text_over_the_services_limit_is_413(site: Site):
+    with site.database.write() as session:
+        LIMITS.change(session, "text_bytes", 10)
+    wanted = Execution(transformation_id="transformation:any", input_text="A text too long.")
+    with pytest.raises(HTTPException) as caught:
+        running.executed(site, wanted, Line())
+    assert caught.value.status_code == 413
