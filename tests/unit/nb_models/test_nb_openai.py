@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.models import encryption, openai
+from labext.sandbox.nb.models import encryption, openai, reaching
 from labext.sandbox.nb.models import provider as providers
 from labext.sandbox.nb.models.line import HungUp, Line
 from labext.sandbox.nb.store import Credential, Model
@@ -175,7 +175,9 @@ def test_a_redirection_is_not_followed(site: Site, provider: Any, add_model: Any
             handler.end_headers()
 
         provider.troubles = [elsewhere]
-        assert "307" in refusal(site, add_model(key=KEY))
+        said = refusal(site, add_model(key=KEY))
+        assert "307" in said
+        assert "check its address" in said
         assert other.asked == []
 
 
@@ -252,3 +254,12 @@ def test_a_model_without_a_server_is_422(site: Site, add_model: Any) -> None:
     with site.database.write() as session:
         session.get_one(Credential, model.credential_id).base_url = None
     assert "has no server" in refusal(site, model, 422)
+
+
+def test_of_the_names_that_a_server_lists_those_that_can_be_kept(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    server = reaching.provider_of(site, add_model(key=KEY))
+    odd = [None, 7, "", " b", "a\nb", "x" * 501, KEY, f"my-{KEY}", ["a"]]
+    provider.models = ["one", *odd, "two", "one"]
+    assert openai.listed(server) == ["one", "two"]

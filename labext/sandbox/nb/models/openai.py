@@ -154,11 +154,12 @@ def listed(provider: Provider) -> list[str]:
         names = [row["id"] for row in answer["data"]]
     except (KeyError, TypeError):
         raise nonsense(provider, json.dumps(answer)) from None
-    return [name for name in dict.fromkeys(map(str, names)) if _is_name(provider, name)]
+    texts = [name for name in names if isinstance(name, str)]
+    return [name for name in dict.fromkeys(texts) if _is_name(provider, name)]
 
 
 def _is_name(provider: Provider, name: str) -> bool:
-    """Whether a model can be kept by what a server calls it."""
+    """Whether a model can be kept by what a server calls it, which is not its key."""
     return (
         0 < len(name) <= _LONGEST_NAME
         and name.isprintable()

@@ -100,6 +100,10 @@ def refused(provider: Provider, response: requests.Response, text: str) -> HTTPE
     said = f"{_named(provider)} answered {response.status_code}: “{quoted}”."
     if response.status_code in (401, 403):
         return faults.external(f"{said} {provider.on_refusal}")
+    if 300 <= response.status_code < 400:
+        return faults.external(
+            f"{said} It sends elsewhere, which is not followed; check its address."
+        )
     if response.status_code == 429:
         return faults.external(f"{said} Wait a little, then try again.")
     return faults.external(f"{said} Try again, or choose another model.")
@@ -109,10 +113,14 @@ def _named(provider: Provider) -> str:
     return f"The model's server {provider.name} ({mask(provider.base_url)})"
 
 
-def _quoted(provider: Provider, text: str) -> str:
-    """A provider's words as they are told: one line, of a bounded length, without a secret."""
-    line = " ".join(tame(mask(without_key(provider, words.encodable(text)))).split())
+def quoted(text: str) -> str:
+    """What a model or its server said, as it is told: one line, of a bounded length, no secret."""
+    line = " ".join(tame(mask(words.encodable(text))).split())
     return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
+
+
+def _quoted(provider: Provider, text: str) -> str:
+    return quoted(without_key(provider, words.encodable(text)))
 
 
 def _words(text: str) -> str:
