@@ -60,13 +60,13 @@ def serving(password: str | None = None) -> Iterator[Replay]:
 
 
 @contextmanager
-def listening(app: Any) -> Iterator[str]:
-    """Serve an application on a free port of loopback until the block ends; give its address."""
+def listening(app: Any, port: int = 0) -> Iterator[str]:
+    """Serve an application on loopback, by default on a free port, until the block ends."""
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off")
     server = uvicorn.Server(config)
     # Of TCP by name: else the event loop doesn't switch off Nagle's delay, 40 ms an answer.
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.bind(("127.0.0.1", 0))
+    bound.bind(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

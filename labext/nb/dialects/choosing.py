@@ -7,6 +7,7 @@ keeps that route to itself, an order of notebooks that Open Notebook refuses tel
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,9 +15,7 @@ from labext import wording
 from labext.errors import (
     AccessError,
     InputError,
-    LabextError,
     NotFoundError,
-    ServiceError,
     SignInError,
 )
 from labext.nb.dialects import Request
@@ -28,7 +27,6 @@ CONTRACT, OPEN_NOTEBOOK = DIALECTS = ("contract", "open-notebook")
 """What a profile may name: `dialect = "open-notebook"`."""
 
 # Beside the base address's last part: it ends in /api, and this stands on the server's root.
-# A page in its place is an answer too, which another try would not change.
 DESCRIPTION = Operation("see what kind of server it is", "GET", "../openapi.json", Repeat.ALWAYS)
 
 ORDERED = Operation(
@@ -73,13 +71,12 @@ class Spoken:
 
     def _told(self) -> str:
         try:
-            described = self._wire.send(Request(DESCRIPTION))
-        except _UNTOLD:
+            # As it comes: a page in its place would be asked for again and again.
+            with self._wire.transport.stream(DESCRIPTION) as response:
+                content = response.content
+            described = json.loads(content)
+        except (*_UNTOLD, ValueError):
             return self._tried()
-        except ServiceError as error:
-            if _is_no_json(error):
-                return self._tried()
-            raise
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
 
     def _tried(self) -> str:
@@ -103,8 +100,3 @@ def _is_open_notebook(described: Any) -> bool:
     info = described.get("info") if isinstance(described, Mapping) else None
     title = info.get("title") if isinstance(info, Mapping) else None
     return isinstance(title, str) and title.casefold().startswith("open notebook")
-
-
-def _is_no_json(error: LabextError) -> bool:
-    """Say whether there was an answer, which is something else: a page of what stands between."""
-    return error.status is None or error.status < 400
