@@ -34,11 +34,12 @@ def models(admin: Administration) -> list[Record]:
             .outerjoin(Credential, Credential.id == Model.credential_id)
             .order_by(Model.kind.desc(), Model.name, Model.id)
         ).all()
+        slots = keeping.defaults(session)
         return [
             {
                 **_record(model, credential),
                 "key": credential is not None and credential.key is not None,
-                "default_for": keeping.slots_of(session, model.id),
+                "default_for": sorted(slot for slot, has in slots.items() if has == model.id),
             }
             for model, credential in found
         ]

@@ -125,12 +125,6 @@ def check_unused(session: Session, models: Sequence[Model]) -> None:
         )
 
 
-def slots_of(session: Session, identifier: str) -> list[str]:
-    """The default slots that a model has."""
-    wanted = select(Default.slot).where(Default.model_id == identifier)
-    return list(session.scalars(wanted.order_by(Default.slot)))
-
-
 def defaults(session: Session) -> dict[str, str | None]:
     """The identifier of every slot's model."""
     there = {each.slot: each.model_id for each in session.scalars(select(Default))}

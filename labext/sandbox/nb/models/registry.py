@@ -55,7 +55,8 @@ def model(session: Session, identifier: str, kind: str | None = None) -> Model:
         raise faults.absent("model", identifier)
     if kind is not None and found.kind != kind:
         raise faults.unconfigured(
-            f"The model {found.name} is of type {found.kind}, and this needs one of type {kind}."
+            f"The model {found.name} is of type {found.kind}, and this needs one of type {kind}.",
+            f"Choose one of those: `%nb models --type {kind}`.",
         )
     return found
 

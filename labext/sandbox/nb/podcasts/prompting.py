@@ -9,21 +9,17 @@ from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 
-from labext.redaction import mask
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import chatting
+from labext.sandbox.nb.models.provider import quoted
 from labext.sandbox.nb.podcasts import parsing, prompts
 from labext.sandbox.nb.podcasts.excerpts import Excerpts
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
-from labext.steering import tame
 
 _REMEMBERED = 6
 """Turns before a segment that the model is told again."""
-
-_QUOTED = 200
-"""Characters of an answer that won't do, as it is told."""
 
 T = TypeVar("T")
 
@@ -115,9 +111,7 @@ def _complete(speakers: Sequence[Speaker], missing: Sequence[Speaker], reply: st
 
 
 def _nonsense(model: Model, reply: str, what: str) -> HTTPException:
-    quoted = " ".join(tame(mask(reply[: 10 * _QUOTED])).split())
-    quoted = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
     return faults.external(
-        f"The model {model.name} answered “{quoted}”, which is {what}. Try again, or choose "
+        f"The model {model.name} answered “{quoted(reply)}”, which is {what}. Try again, or choose "
         "another model."
     )
