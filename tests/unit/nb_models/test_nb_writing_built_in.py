@@ -150,6 +150,9 @@ def test_an_outline_names_the_materials_own_parts(site: Site):
     assert [each.name for each in segments] == ["The switch", "The dose", "Restriction enzymes"]
     (one,) = writing.outline(site, EXTRACTIVE, INDUCTION, "", 1, CAST[:2])
     assert one.name == "The switch and The dose", "it begins with the first"
+    bench = Material("Bench", [ENZYMES, Text("", "some words")])
+    (one,) = writing.outline(site, EXTRACTIVE, bench, "", 1, CAST[:2])
+    assert one.name == "Restriction enzymes", "and not of a note that comes last"
 
 
 def test_an_outline_of_another_model_is_followed(site: Site):

@@ -122,11 +122,13 @@ def _together(headings: Sequence[str]) -> list[str]:
 def _segment(material: Material, group: Sequence[Fact], taken: set[str]) -> Segment:
     source = title(material.texts[group[0].source].title)
     about = Names([fact.text for fact in group]).most()
-    headings = Counter(fact.under for fact in group if fact.under not in ("", source))
-    together = _together(list(headings))
+    own = [fact.under for fact in group if fact.source == group[0].source]
+    headings = Counter(under for under in own if under not in ("", source))
+    together = _together(list(headings)) if own[0] in headings else [source]
     names = [*together, *(name for name, _ in headings.most_common()), source or "Notes"]
+    names = [each for each in names if each]
     names += sorted(about, key=lambda each: " " not in each)  # of several words they say more
-    free = (each for each in names if each and each.lower() not in taken)
+    free = (each for each in names if each.lower() not in taken)
     name = next(free, f"{names[0]}, part {len(taken) + 1}")
     told = ", ".join(about[:3])
     sources = dict.fromkeys(title(material.texts[fact.source].title) for fact in group)
