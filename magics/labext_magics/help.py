@@ -90,4 +90,4 @@ def _table(rows: Sequence[tuple[str, str]], widest: int = 0) -> Iterable[str]:
 
 
 def _wrapped(paragraph: str) -> str:
-    return "\n".join(textwrap.wrap(" ".join(paragraph.split()), WIDTH))
+    return "\n".join(textwrap.wrap(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False))

@@ -12,6 +12,7 @@ from labext_magics.casting import merged
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
+from labext_magics.nb_credential_one import ONE
 from labext_magics.options import OUT
 
 if TYPE_CHECKING:
@@ -79,10 +80,6 @@ def _told(created: int, existing: int) -> str:
         return f"{new}."
     return f"{new}; {existing:,} {'was' if existing == 1 else 'were'} there already, and kept."
 
-
-ONE = Parameter(
-    "CREDENTIAL", kinds.CREDENTIAL, "a credential, by its name or its id", required=True
-)
 
 COMMANDS = (
     Command(

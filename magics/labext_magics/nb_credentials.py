@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext import wording
-from labext.errors import ConflictError, InputError
 from labext_magics import (
     kinds,
     nb_credential_models,
-    nb_keys,
+    nb_credential_writing,
     nb_model_slots,
     nb_providers,
-    nb_scope,
     nb_trying,
     output,
-    secrets,
 )
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
+from labext_magics.nb_credential_one import ONE, called, row
 from labext_magics.options import OUT, PREVIEW, YES
 
 if TYPE_CHECKING:
@@ -36,80 +34,12 @@ def list_(call: Call, *, provider: str | None) -> pd.DataFrame:
 
 def show(call: Call, *, credential: str) -> pd.DataFrame:
     """Return what is known of one credential."""
-    return _row(call.nb.credentials.get(credential))
+    return row(call.nb.credentials.get(credential))
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
     """Return a row for each credential of a provider."""
     return call.nb.credentials.by_provider(nb_providers.known(call, provider))
-
-
-def new(
-    call: Call, *, provider: str, name: str, base_url: str | None, no_key: bool
-) -> pd.DataFrame:
-    """Store a credential; one of the same provider and name is kept, and no key is asked for.
-
-    Raises:
-        ConflictError: there is one with another address.
-        SetupError: there is no key, and nobody to ask for it.
-    """
-    for text in (provider, name):
-        secrets.refuse_name(text, "nb", "credentials")
-    if base_url is not None:
-        secrets.refuse_value(base_url, "nb", "credentials")
-    provider = nb_providers.known(call, provider)
-    for record in call.nb.credentials.iter(provider):
-        if record["name"] == name:
-            return _kept(record, base_url)
-    nb_keys.check_address(provider, base_url)
-    key = nb_keys.Key(None) if no_key else nb_keys.key_for(provider)
-    record = call.nb.credentials.create(provider, name, key.value, base_url)
-    output.say(
-        f"{_called(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it."
-    )
-    return _row(record)
-
-
-def edit(
-    call: Call,
-    *,
-    credential: str,
-    name: str | None,
-    base_url: str | None,
-    no_base_url: bool,
-    new_key: bool,
-    no_key: bool,
-) -> pd.DataFrame:
-    """Change a credential's name or address, or give it another key or none.
-
-    Raises:
-        InputError: nothing is to be changed, or its key would go to another server.
-    """
-    for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
-        if both:
-            raise InputError(
-                f"The line gives another {what} and takes it away.", "Keep one of the two."
-            )
-    given = {
-        "name": name,
-        "base_url": "" if no_base_url else base_url,
-        "new_key": new_key or None,
-        "no_key": no_key or None,
-    }
-    changes: dict[str, Any] = nb_scope.changes(given, "%nb credentials edit")
-    if name is not None:
-        secrets.refuse_name(name, "nb", "credentials")
-    if base_url is not None:
-        secrets.refuse_value(base_url, "nb", "credentials")
-    told = ""
-    if changes.pop("no_key", False):
-        changes["api_key"] = ""
-    if changes.pop("new_key", False):
-        key = nb_keys.key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
-        changes["api_key"], told = key.value, key.told
-    record = call.nb.credentials.update(credential, **changes)
-    output.say(f"{_called(record)} is changed{told}.")
-    return _row(record)
 
 
 def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
@@ -128,7 +58,7 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
         gone = nb.credentials.delete(record["id"])
         number = gone["deleted_models"]
         also = f", with {wording.count(int(number), 'model')}" if number else ""
-        output.say(f"{_called(record)} is deleted{also}.")
+        output.say(f"{called(record)} is deleted{also}.")
 
 
 def test(call: Call, *, credential: str) -> None:
@@ -140,7 +70,7 @@ def test(call: Call, *, credential: str) -> None:
     record = call.nb.credentials.get(credential)
     name = quote(str(record["name"]))
     nb_trying.tried(
-        _called(record),
+        called(record),
         lambda: call.nb.credentials.test(record["id"]),
         lambda: (
             f"`%nb credentials edit {name}` changes its address (`--base-url URL`) and its key "
@@ -160,42 +90,11 @@ def status(call: Call) -> pd.DataFrame:
     return found
 
 
-def _kept(record: Record, base_url: str | None) -> pd.DataFrame:
-    name, there = quote(str(record["name"])), record["base_url"]
-    if base_url is not None and base_url.rstrip("/") != (there or "").rstrip("/"):
-        raise ConflictError(
-            f"{_called(record)} is there already, with another address.",
-            f"`%nb credentials edit {name} --base-url …` changes it; another name keeps both.",
-        )
-    output.say(
-        f"{_called(record)} is there already, and was kept; `%nb credentials edit {name} "
-        "--new-key` gives it another key."
-    )
-    return _row(record)
-
-
-def _called(record: Record) -> str:
-    return f"The credential {record['name']} of {record['provider']}"
-
-
 def _described(record: Record) -> str:
     number = record["model_count"]
     also = f" with {wording.count(int(number), 'model')}" if number else ""
     return f"the credential {record['name']} of {record['provider']}{also}"
 
-
-def _row(record: Record) -> pd.DataFrame:
-    from labext.nb.modelviews import credentials
-
-    return credentials([record])
-
-
-_BASE_URL = Parameter("base-url", kinds.text("URL"), "the server's address, not the provider's own")
-_NO_KEY = Parameter("no-key", None, "without a key")
-_DETAILS = (
-    "The key is taken from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for: on a "
-    "line it has no place."
-)
 
 COMMANDS = (
     Command(
@@ -208,55 +107,18 @@ COMMANDS = (
         "credentials show",
         "Show a credential, without its key.",
         show,
-        [nb_credential_models.ONE],
+        [ONE],
         [OUT],
     ),
-    Command(
-        "credentials new",
-        "Store the key of a provider, or the address of a server.",
-        new,
-        [nb_providers.ONE],
-        [
-            Parameter("name", kinds.text("NAME"), "what it is called", required=True),
-            _BASE_URL,
-            _NO_KEY,
-            OUT,
-        ],
-        guarded=True,
-        details=f"{_DETAILS} A credential of the same provider and name is kept.",
-        examples=[
-            "%nb credentials new openai --name lab",
-            "%nb credentials new ollama --name bench --base-url http://localhost:11434/v1",
-        ],
-    ),
-    Command(
-        "credentials edit",
-        "Change a credential's name, address or key.",
-        edit,
-        [nb_credential_models.ONE],
-        [
-            Parameter("name", kinds.text("NAME"), "its new name"),
-            _BASE_URL,
-            Parameter("no-base-url", None, "the provider's own address again"),
-            Parameter("new-key", None, "give it another key"),
-            replace(_NO_KEY, help="take its key away"),
-            OUT,
-        ],
-        guarded=True,
-        details=f"{_DETAILS} Another server's address takes `--new-key` or `--no-key` with it: a "
-        "stored key goes to no server but the one that it was given for.",
-        examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
-    ),
+    *nb_credential_writing.COMMANDS,
     Command(
         "credentials delete",
         "Delete credentials, with the models that they open.",
         delete,
-        [replace(nb_credential_models.ONE, many=True, dest="credentials")],
+        [replace(ONE, many=True, dest="credentials")],
         [YES, PREVIEW],
     ),
-    Command(
-        "credentials test", "Try a credential's server and key.", test, [nb_credential_models.ONE]
-    ),
+    Command("credentials test", "Try a credential's server and key.", test, [ONE]),
     *nb_credential_models.COMMANDS,
     Command(
         "credentials status",

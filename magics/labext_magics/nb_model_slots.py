@@ -154,6 +154,8 @@ COMMANDS = (
             Parameter("clear", kinds.SLOT, "empty a slot", many=True),
             OUT,
         ],
+        details="The slots are chat, transformation, podcast and summary, which take a model of "
+        "type llm; and embedding, speech-to-text and text-to-speech.",
         examples=["%nb models defaults --set chat=extractive"],
     ),
     Command(

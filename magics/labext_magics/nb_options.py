@@ -44,3 +44,10 @@ ONE_PROFILE = Parameter(
     "PROFILE", kinds.PODCAST_PROFILE, "a profile, by its name or its id", required=True
 )
 SOME_PROFILES = replace(ONE_PROFILE, many=True, dest="profiles")
+ONE_TRANSFORMATION = Parameter(
+    "TRANSFORMATION",
+    kinds.TRANSFORMATION,
+    "a transformation, by its name or its id",
+    required=True,
+)
+SOME_TRANSFORMATIONS = replace(ONE_TRANSFORMATION, many=True, dest="transformations")

@@ -120,6 +120,7 @@ def _again(call: Call, record: Record, *, background: bool) -> pd.DataFrame | No
         f"{name} is there already, and was kept; after `%nb episodes delete {quote(name)} --yes` "
         "it is made anew."
     )
+    nb_following.shown_again(call, record)
     return nb_following.row(record)
 
 
@@ -144,8 +145,8 @@ SHORTCUTS = (
             OUT,
         ],
         details="The outline and the dialogue are made of the notebook's sources and notes, then "
-        "spoken and encoded. Without --speakers the profile's own speak. The same again is kept. "
-        "Interrupting ends the watching only.",
+        "spoken and encoded. `%nb profiles` lists the profiles and speakers; without --speakers "
+        "the profile's own speak. The same again is kept. Interrupting ends the watching only.",
         examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
     ),
 )

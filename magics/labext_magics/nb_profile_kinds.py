@@ -71,4 +71,4 @@ def row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
     return nb_profile_rows.one(call.nb, kind, record)
 
 
-KIND = Parameter("kind", kinds.choice(*BOTH), "profiles of this kind alone")
+KIND = Parameter("kind", kinds.choice(*BOTH), "only profiles of this kind")

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
 from labext.errors import ConflictError, InputError
-from labext_magics import body, kinds, nb_options, nb_profile_kinds, output
+from labext_magics import kinds, nb_options, nb_profile_kinds, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
+from labext_magics.nb_profile_fields import MODELS, kind_of, listed_below, named, sent
 from labext_magics.nb_profile_kinds import KIND, KindName
 from labext_magics.options import OUT
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from labext.nb.records import Record
-
-_OF_EPISODES = {
-    "speakers": "speaker_profile_ids",
-    "segments": "num_segments",
-    "briefing": "default_briefing",
-    "language": "language",
-    "outline_model": "outline_llm",
-    "transcript_model": "transcript_llm",
-    "max_tokens": "max_tokens",
-}
-"""By option the field of an episode profile."""
-
-_OF_SPEAKERS = {"voice_model": "voice_model"}
-_OF_ONE_SPEAKER = {
-    "speaker": "name",
-    "voice": "voice_id",
-    "backstory": "backstory",
-    "personality": "personality",
-}
-"""By option the field of a speaker profile's one speaker."""
-
-_MODELS = ("outline_llm", "transcript_llm", "voice_model")
 
 
 def new(
@@ -50,8 +28,8 @@ def new(
     Raises:
         ConflictError: there is another profile of this kind and name.
     """
-    of = _kind(call, kind, given)
-    fields = _fields(call, of, description, given)
+    of = kind_of(call, kind, given)
+    fields = named(call, of, description, given)
     if of == "speaker":
         fields.setdefault("speakers", [{"name": name}])
         fields["speakers"] = [{"name": name, **each} for each in fields["speakers"]]
@@ -66,7 +44,7 @@ def new(
             )
         output.say(f"The {of} profile {name} is there already, and was kept.")
     else:
-        record = group.create(name, **_sent(fields))
+        record = group.create(name, **sent(fields))
         output.say(f"The {of} profile {name} is new.")
     return nb_profile_kinds.row(call, of, record)
 
@@ -78,117 +56,30 @@ def edit(
     kind: KindName | None,
     name: str | None,
     description: str | None,
+    no_models: bool,
+    no_language: bool,
     **given: Any,
 ) -> pd.DataFrame:
     """Change a profile; what isn't named stays as it is."""
-    used = any(value is not None for value in given.values()) or bool(_body(call))
-    of, record = nb_profile_kinds.found(
-        call, profile, kind or (_kind(call, None, given) if used else None)
-    )
-    fields = _fields(call, of, description, given, record)
+    if no_language:
+        if given["language"] is not None:
+            raise InputError("The line names a language and takes it away.", "Keep one of the two.")
+        given["language"] = ""
+    used = any(value is not None for value in given.values()) or bool(listed_below(call))
+    meant = kind_of(call, kind, given) if used else kind
+    of, record = nb_profile_kinds.found(call, profile, meant)
+    fields = named(call, of, description, given, record)
+    if no_models:
+        fields = dict.fromkeys(MODELS[of], "") | fields
     if name is not None:
         fields["name"] = name
     if not fields:
         raise InputError(
             "Nothing to change was given.", "`%nb profiles edit --help` lists what there is."
         )
-    changed = nb_profile_kinds.group(call, of).update(record["id"], **_sent(fields))
+    changed = nb_profile_kinds.group(call, of).update(record["id"], **sent(fields))
     output.say(f"The {of} profile {changed['name']} is changed.")
     return nb_profile_kinds.row(call, of, changed)
-
-
-def _kind(call: Call, kind: KindName | None, given: Mapping[str, Any]) -> KindName:
-    """Return the kind of profile that the options are for.
-
-    Raises InputError where they are for both, for the other one, or for none.
-    """
-    named = [key for key, value in given.items() if value is not None]
-    of_episodes = [key for key in named if key in _OF_EPISODES]
-    of_speakers = [key for key in named if key not in _OF_EPISODES]
-    has_body = bool(_body(call))
-    wrong = of_speakers if kind == "episode" else of_episodes
-    if (kind and wrong) or (of_episodes and of_speakers):
-        other = "a speaker" if wrong is of_speakers or not kind else "an episode"
-        option = f"--{(wrong or of_speakers)[0].replace('_', '-')}"
-        raise InputError(
-            f"`{option}` is for {other} profile, and this is "
-            f"{'an episode' if other == 'a speaker' else 'a speaker'} profile.",
-            "Make two profiles of it: the episode profile names its speakers by `--speakers`.",
-        )
-    if has_body and (kind == "episode" or of_episodes):
-        raise InputError(
-            "The text below the line lists speakers, and this is an episode profile.",
-            "Make the speaker profile in a cell of its own, and name it by `--speakers`.",
-        )
-    if kind is None and not named and not has_body:
-        raise InputError(
-            "Nothing says which kind of profile it is.",
-            "Add `--kind episode` or `--kind speaker`.",
-        )
-    return kind or ("episode" if of_episodes else "speaker")
-
-
-def _fields(
-    call: Call,
-    kind: KindName,
-    description: str | None,
-    given: Mapping[str, Any],
-    record: Record | None = None,
-) -> dict[str, Any]:
-    """Return the fields of a profile that the line and the cell's body name."""
-    named = {key: value for key, value in given.items() if value is not None}
-    table = _OF_EPISODES if kind == "episode" else _OF_SPEAKERS
-    fields = {table[key]: value for key, value in named.items() if key in table}
-    if description is not None:
-        fields["description"] = description
-    for key in [key for key in fields if key in _MODELS]:
-        fields[key] = call.nb.models.find(fields[key])
-    if "speaker_profile_ids" in fields:
-        find = call.nb.speaker_profiles.find
-        fields["speaker_profile_ids"] = [find(each) for each in fields["speaker_profile_ids"]]
-    one = {_OF_ONE_SPEAKER[key]: value for key, value in named.items() if key in _OF_ONE_SPEAKER}
-    several = _body(call)
-    if one and several:
-        raise InputError(
-            "The speakers are on the line and below it.", "Keep them in one of the two places."
-        )
-    if several:
-        fields["speakers"] = _listed(several)
-    elif one:
-        fields["speakers"] = [{**_only(record), **one}]
-    return fields
-
-
-def _sent(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields by the names that the client's methods have for them."""
-    return {"speakers" if k == "speaker_profile_ids" else k: v for k, v in fields.items()}
-
-
-def _only(record: Record | None) -> Mapping[str, Any]:
-    """Return the speaker that a line changes: that of a profile with one."""
-    speakers = () if record is None else record["speakers"] or ()
-    if len(speakers) > 1:
-        raise InputError(
-            f"{record and record['name']} has {len(speakers)} speakers, and a line changes one.",
-            "List them all below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
-        )
-    return speakers[0] if speakers else {}
-
-
-def _body(call: Call) -> str:
-    return (call.body or "").strip()
-
-
-def _listed(text: str) -> list[dict[str, Any]]:
-    """Return the speakers that a cell's body lists."""
-    read = body.read(text)
-    speakers = read.get("speakers") if isinstance(read, Mapping) else read
-    if not isinstance(speakers, list) or not all(isinstance(each, Mapping) for each in speakers):
-        raise InputError(
-            "The cell's body is no list of speakers.",
-            "Write one a line: `- {name: Ada, voice_id: en-us}`.",
-        )
-    return [{key: body.words(value) for key, value in each.items()} for each in speakers]
 
 
 def _holds(there: Any, wanted: Any) -> bool:
@@ -202,7 +93,7 @@ def _holds(there: Any, wanted: Any) -> bool:
 
 
 _FIELDS = [
-    KIND,
+    replace(KIND, help="which kind it is, where nothing else says so"),
     nb_options.DESCRIPTION,
     nb_options.SPEAKERS,
     Parameter("segments", kinds.WHOLE, "in how many parts an episode is"),
@@ -216,8 +107,12 @@ _FIELDS = [
     Parameter("backstory", kinds.text(), "where the speaker comes from"),
     Parameter("personality", kinds.text(), "how the speaker is"),
     Parameter("voice-model", kinds.MODEL, "the model that speaks"),
-    OUT,
 ]
+_WHOSE = (
+    "--speakers, --segments, --briefing, --language, --max-tokens and the models that write are "
+    "for an episode profile; --speaker, --voice, --backstory, --personality and --voice-model for "
+    "a speaker profile."
+)
 _BODY = "the speakers of a speaker profile, one a line: `- {name: Ada, voice_id: en-us}`."
 
 COMMANDS = (
@@ -226,11 +121,10 @@ COMMANDS = (
         "Make a profile of an episode or of a speaker.",
         new,
         [Parameter("NAME", kinds.text("NAME"), "what it is called", required=True)],
-        _FIELDS,
+        [*_FIELDS, OUT],
         body=_BODY,
-        details="--speakers, --segments, --briefing, --language and the models that write are for "
-        "an episode profile; --speaker, --voice, --backstory, --personality and --voice-model for "
-        "a speaker profile. A model that isn't named is the default's. The same again is kept.",
+        details=f"{_WHOSE} A model that isn't named is that of the default slot. The same again is "
+        "kept.",
         examples=["%nb profiles new short --speakers host,guest --segments 2"],
     ),
     Command(
@@ -238,7 +132,15 @@ COMMANDS = (
         "Change a profile.",
         edit,
         [nb_options.ONE_PROFILE],
-        [Parameter("name", kinds.text("NAME"), "its new name"), *_FIELDS],
+        [
+            Parameter("name", kinds.text("NAME"), "its new name"),
+            *_FIELDS,
+            Parameter("no-models", None, "the models of the default slots again"),
+            Parameter("no-language", None, "no language of its own any more"),
+            OUT,
+        ],
         body=_BODY,
+        details=f'{_WHOSE} An empty one, `--language ""`, is the default again; so is a model.',
+        examples=["%nb profiles edit interview --segments 3"],
     ),
 )

@@ -55,7 +55,7 @@ def delete(
 COMMANDS = (
     Command(
         "profiles",
-        "List how episodes are made, and who can speak in them.",
+        "List the profiles: how episodes are made, and who speaks in them.",
         list_,
         options=[KIND, OUT],
         details="An episode profile says how an episode is made: in how many parts, by which "

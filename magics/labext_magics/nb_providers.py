@@ -78,7 +78,12 @@ def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
     return nb_model_slots.shown(call, call.nb.models.by_provider(known(call, provider)))
 
 
-ONE = Parameter("PROVIDER", kinds.PROVIDER, "a provider of models", required=True)
+ONE = Parameter(
+    "PROVIDER",
+    kinds.PROVIDER,
+    "a provider of models; `%nb models providers` lists them",
+    required=True,
+)
 
 COMMANDS = (
     Command("models providers", "List the providers of models.", providers, options=[OUT]),

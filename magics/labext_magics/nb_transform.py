@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError, LabextError, NotReadyError
-from labext_magics import kinds, nb_saving, nb_scope
+from labext_magics import kinds, nb_options, nb_saving, nb_scope
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
@@ -73,7 +73,7 @@ def _texts(
         raise InputError(
             "There is nothing to transform.",
             "Name a source or a note (`--source TITLE`, `--note TITLE`), or write a text below "
-            "`%%nb transform NAME`.",
+            "`%%nb transform TRANSFORMATION`.",
         )
     if not sources and not notes:
         return [("", nb_scope.text_of(call, text, "transformation", "%nb transform"))]
@@ -138,13 +138,7 @@ SHORTCUTS = (
         "Have a model make something of sources, notes or a text.",
         transform,
         [
-            Parameter(
-                "NAME",
-                kinds.TRANSFORMATION,
-                "a transformation, by its name or its id",
-                required=True,
-                dest="transformation",
-            ),
+            nb_options.ONE_TRANSFORMATION,
             Parameter("TEXT", kinds.text(), "the text, if it doesn't stand below the line"),
         ],
         [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import ConflictError, InputError
-from labext_magics import kinds, nb_options, nb_scope, output
+from labext_magics import kinds, nb_default_prompt, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
-    from labext_widgets.answers import Written
 
 
 def list_(call: Call) -> pd.DataFrame:
@@ -107,23 +106,6 @@ def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) 
         output.say(f"The transformation {record['name']} is deleted.")
 
 
-def prompt(call: Call, *, text: str | None, clear: bool) -> Written | None:
-    """Return the text that goes before every prompt; with another one, or none, set it."""
-    from labext_widgets.answers import Written
-
-    wanted = text
-    if (call.body or "").strip():
-        wanted = nb_scope.text_of(call, text, "prompt", "%nb transformations prompt")
-    if wanted is not None and clear:
-        raise InputError("There is a text, and `--clear` is there too.", "Keep one of the two.")
-    now = call.nb.transformations.default_prompt()
-    wanted = "" if clear else wanted
-    if wanted is not None and wanted != now.strip():
-        now = call.nb.transformations.set_default_prompt(wanted)
-        output.say("The default prompt is changed." if wanted else "The default prompt is gone.")
-    return Written(now, "Before every transformation's prompt") if now.strip() else None
-
-
 def _is(there: Record, prompt: str, given: dict[str, Any], apply_default: bool) -> bool:
     """Say whether a transformation is what a line asks for."""
     has = {"title": there["title"], "description": there["description"], "model": there["model_id"]}
@@ -150,26 +132,18 @@ def _shown(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-_ONE = Parameter(
-    "TRANSFORMATION",
-    kinds.TRANSFORMATION,
-    "a transformation, by its name or its id",
-    required=True,
-)
-_SOME = Parameter(
-    "TRANSFORMATION",
-    kinds.TRANSFORMATION,
-    "a transformation, by its name or its id",
-    required=True,
-    many=True,
-    dest="transformations",
-)
 _PROMPT = Parameter("prompt", kinds.text(), "what the model is told to make of a text")
 _MODEL = Parameter("model", kinds.MODEL, "the model that makes it, not that of the slot")
 
 COMMANDS = (
     Command("transformations", "List the transformations.", list_, options=[OUT]),
-    Command("transformations show", "Show a transformation with its prompt.", show, [_ONE], [OUT]),
+    Command(
+        "transformations show",
+        "Show a transformation with its prompt.",
+        show,
+        [nb_options.ONE_TRANSFORMATION],
+        [OUT],
+    ),
     Command(
         "transformations new",
         "Make a transformation.",
@@ -194,7 +168,7 @@ COMMANDS = (
         "transformations edit",
         "Change a transformation.",
         edit,
-        [_ONE],
+        [nb_options.ONE_TRANSFORMATION],
         [
             Parameter("name", kinds.text("NAME"), "its new name"),
             _PROMPT,
@@ -207,16 +181,12 @@ COMMANDS = (
         ],
         body="its new prompt.",
     ),
-    Command("transformations delete", "Delete transformations.", delete, [_SOME], [YES, PREVIEW]),
     Command(
-        "transformations prompt",
-        "Show or set the text that goes before every transformation's prompt.",
-        prompt,
-        options=[
-            Parameter("set", kinds.text(), "the new text", dest="text"),
-            Parameter("clear", None, "let nothing go before them"),
-            OUT,
-        ],
-        body="the new text.",
+        "transformations delete",
+        "Delete transformations.",
+        delete,
+        [nb_options.SOME_TRANSFORMATIONS],
+        [YES, PREVIEW],
     ),
+    *nb_default_prompt.COMMANDS,
 )

@@ -122,7 +122,7 @@ def test_lines_are_read(line: str, has_body: bool, values: dict[str, Any]) -> No
         ("models defaults chat=x", "no place for `chat=x`"),
         ("credentials register lab --model whisper-1", "takes NAME=TYPE"),
         ("credentials new openai", "needs --name"),
-        ("transform", "needs NAME"),
+        ("transform", "needs TRANSFORMATION"),
         ("transformations new", "needs NAME"),
         ("credentials status x", "no place for `x`"),
     ],

@@ -42,6 +42,9 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
         *("episode", "briefer", "host, guest", "extractive")
     ]
     assert (edited["segments"].item(), edited["briefing"].item()) == (3, "Numbers first.")
+    run("%nb profiles edit briefer --language en-GB")
+    edited = run("%nb profiles edit briefer --no-models --no-language")
+    assert (edited["models"].item(), edited["language"].isna().item()) == ("", True)
 
     assert "is new" in said("%nb profiles new Ada --voice en-us --personality dry")
     edited = run("%nb profiles edit Ada --backstory 'Wrote the first program.'")
@@ -62,7 +65,7 @@ def test_profiles_are_made_changed_copied_and_deleted(run: Run, said: Said) -> N
 LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb profiles new", InputError, "needs NAME"),
     ("%nb profiles new x", InputError, "`--kind speaker`"),
-    ("%nb profiles new x --segments 2 --voice en-us", InputError, "is for a speaker profile"),
+    ("%nb profiles new x --segments 2 --voice en-us", InputError, "`--voice` is for a speaker"),
     ("%nb profiles new x --kind speaker --segments 2", InputError, "is for an episode profile"),
     ("%nb profiles new x --speakers nobody", NotFoundError, '"nobody"'),
     ("%nb profiles new x --segments 21 --speakers host", InputError, "20"),
@@ -74,6 +77,8 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb profiles new interview --segments 2", ConflictError, "`%nb profiles edit interview …`"),
     ("%nb profiles edit interview", InputError, "Nothing to change"),
     ("%nb profiles edit intervew --segments 2", NotFoundError, 'did you mean "interview"'),
+    ("%nb profiles edit host --kind speaker --segments 2", InputError, "for an episode profile"),
+    ("%nb profiles edit host --kind speaker --no-language", InputError, "for an episode profile"),
     ("%nb profiles edit host --segments 2", NotFoundError, 'no episode profile "host"'),
     ("%nb profiles show twin", ConflictError, "`--kind episode` or `--kind speaker`"),
     ("%nb profiles duplicate host --name guest", ConflictError, "guest already"),
