@@ -20,7 +20,7 @@ _UNREAD = b"%PDF-broken"
 
 @route("GET", "/api/sources")
 def sources(call: Call) -> Any:
-    """Without their texts; a source that is linked twice comes twice."""
+    """Without their texts; a source that is linked twice comes twice. A look moves them on."""
     state, query = call.state, call.query
     limit, offset = int(query.get("limit", "50")), int(query.get("offset", "0"))
     if limit > 100:
@@ -32,6 +32,8 @@ def sources(call: Call) -> Any:
     if within is not None and within not in state.notebooks:
         refuse("sources.list_missing_notebook")
     found = state.in_notebook(within) if within else list(state.sources.values())
+    for each in found:
+        _step(state, each)
     down = query.get("sort_order", "desc") == "desc"
     found = sorted(found, key=lambda each: str(each.get(by)), reverse=down)
     return [_listed(state, each) for each in found[offset : offset + limit]]
