@@ -28,7 +28,8 @@ def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
     about = nb_scope.found(call, notebook).id
     every = list(call.nb.podcasts.iter())
     if untold := sum(each["notebook_id"] is None for each in every):
-        output.say(f"Of {wording.count(untold, 'episode')} the service tells no notebook.")
+        of = wording.count(untold, "episode")
+        output.say(f"Of {of} the service does not tell the notebook: `%nb episodes` has them.")
     return episodes(each for each in every if each["notebook_id"] == about)
 
 
