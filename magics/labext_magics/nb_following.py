@@ -63,6 +63,16 @@ def follow(call: Call, what: str, name: str, *, background: bool = False) -> pd.
     raise _without_a_trace(name, last.reason)
 
 
+def shown_again(call: Call, record: Record) -> None:
+    """Show the player of an episode that is there, where it was shown when the episode was made."""
+    import labext_widgets
+    from labext_widgets.front import FrontEnd, front_end
+
+    if front_end() is FrontEnd.INTERACTIVE:
+        podcasts, what = call.nb.podcasts, str(record["id"])
+        labext_widgets.player(podcasts.episode(what), lambda: podcasts.sound(what))
+
+
 def begun(sent: Record) -> str:
     """Return what is watched of an episode that was asked for: itself, else its job."""
     return str(sent["episode_id"] or sent["job_id"])

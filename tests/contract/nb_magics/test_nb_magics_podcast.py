@@ -26,6 +26,8 @@ from labext.nb.podcasts import Podcasts
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
 from openai_server import OpenAI, says, serving
 
+from labext_widgets.front import FrontEnd
+
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
 Refused = Callable[[str], LabextError]
@@ -63,7 +65,12 @@ def provider(about: NotebookClient) -> Iterator[OpenAI]:
 
 
 def test_an_episode_is_made_once_and_heard(
-    about: NotebookClient, run: Run, said: Said, refused: Refused, tmp_path: Path
+    about: NotebookClient,
+    run: Run,
+    said: Said,
+    refused: Refused,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = run(LINE)
     (identifier,) = made["id"]
@@ -87,6 +94,14 @@ def test_an_episode_is_made_once_and_heard(
     assert (tmp_path / "Episode 1.mp3").stat().st_size == made["audio_bytes"].item()
 
     assert "is there already, and was kept" in said(f"{LINE} --speakers host,guest")
+    shown: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("labext_widgets.front.front_end", lambda: FrontEnd.INTERACTIVE)
+        patch.setattr("labext_widgets.player", lambda *given: shown.append(given))
+        run(LINE)
+    ((record, sound),) = shown
+    assert [turn["dialogue"] for turn in record["transcript"]["transcript"]] == [*turns["dialogue"]]
+    assert len(sound()) == made["audio_bytes"].item()
     for other, how in {
         f"{LINE} --speakers guest,host": "with other speakers",
         f"{LINE} --briefing Briefly.": "with another briefing",
