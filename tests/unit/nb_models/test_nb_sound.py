@@ -12,6 +12,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.models import openai
+from labext.sandbox.nb.models.sending import Form
 from labext.sandbox.service import Site
 
 KEY = "correct-horse-battery-staple"
@@ -49,6 +50,10 @@ def test_a_file_is_heard_whole_by_the_model_and_the_stored_key(
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
     said = openai.transcription(site, add_model("whisper-1", "stt", KEY), path)
     assert said == "1280000 bytes of sound."
+    provider.hears = lambda _content: f"You said {KEY}."
+    heard = openai.transcription(site, add_model("whisper-2", "stt", KEY), path)
+    assert heard == "You said •••."
+    provider.asked.pop()
     (asked,) = provider.hearings()
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     assert asked.body == {"model": "whisper-1", "response_format": "json"}
@@ -92,7 +97,7 @@ def test_the_names_of_models_are_those_that_can_be_kept(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     at = openai.provider_of(site, add_model(key=KEY))
-    provider.models = ["b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
+    provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
     assert openai.listed(at) == ["b", "a", "ä"]
     assert provider.asked[0].path == "/models"
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
@@ -104,3 +109,18 @@ def test_what_is_no_list_of_models_is_502(
 ) -> None:
     provider.troubles = [openai_server.says(200, answer)]
     assert "answered" in refused(openai.listed, openai.provider_of(site, add_model()))
+
+
+def test_a_form_is_written_as_servers_read_it(tmp_path: Path) -> None:
+    """Lines end by CRLF (RFC 2046, 5.1.1), and no more of a file is sent than was announced."""
+    path = tmp_path / "sound.wav"
+    path.write_bytes(b"RIFF")
+    form = Form({"model": "whisper-1"}, "file", path)
+    path.write_bytes(b"RIFF and more")
+    boundary = form.media_type.partition("boundary=")[2].encode()
+    assert b"".join(form) == (
+        b'--%b\r\nContent-Disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n'
+        b'--%b\r\nContent-Disposition: form-data; name="file"; filename="file.wav"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\nRIFF\r\n--%b--\r\n"
+    ) % (boundary, boundary, boundary)
+    assert len(form) == len(b"".join(form))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,7 +61,8 @@ def fetched(
     headers = {"Accept": accept}
     if sent is not None:
         headers["Content-Type"] = sent.media_type
-    with _session(line) as session:
+    ours = Line()
+    with _session(line, ours) as session:
         # A proxy of the environment has nothing to do with this machine.
         session.trust_env = urlsplit(provider.base_url).hostname not in _HERE
         try:
@@ -74,7 +76,7 @@ def fetched(
                 allow_redirects=False,
                 stream=True,
             ) as response:
-                content = _content(provider, response)
+                content = _content(provider, response, ours)
         except (requests.RequestException, OSError) as error:
             line.check()
             raise telling.unreached(provider, error) from None
@@ -95,23 +97,23 @@ class _Key(AuthBase):
         return request
 
 
-def _session(line: Line) -> requests.Session:
+def _session(*lines: Line) -> requests.Session:
     session = requests.Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _Adapter(line))
+        session.mount(scheme, _Adapter(lines))
     return session
 
 
 class _Adapter(HTTPAdapter):
-    """Tells a line of every connection that it opens."""
+    """Tells lines of every connection that it opens."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
         super().__init__()
 
     def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*arguments, **options)
-        line, plain = self._line, pool.ConnectionCls
+        lines, plain = self._lines, pool.ConnectionCls
 
         class Known(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
@@ -119,24 +121,40 @@ class _Adapter(HTTPAdapter):
                 if is_link_local(self.sock.getpeername()[0]):
                     self.close()
                     raise OSError("a link-local address")
-                line.opened(self)
+                for line in lines:
+                    line.opened(self)
 
         pool.ConnectionCls = Known
         return pool
 
 
-def _content(provider: Provider, response: requests.Response) -> bytes:
-    return b"".join(_bounded(provider, response))
+def _content(provider: Provider, response: requests.Response, line: Line) -> bytes:
+    """The body, within the time and the size that an answer may take.
+
+    A server that says a byte now and then is hung up: no read of the body ends by itself then.
+    """
+    until = time.monotonic() + provider.seconds
+    late = Timer(provider.seconds, line.hang_up)
+    late.daemon = True
+    late.start()
+    try:
+        content = b"".join(_bounded(provider, response))
+    except (requests.RequestException, OSError):
+        if time.monotonic() >= until:
+            raise requests.Timeout from None
+        raise
+    finally:
+        late.cancel()
+    if time.monotonic() >= until:  # what has no length ends where it is hung up
+        raise requests.Timeout
+    return content
 
 
 def _bounded(provider: Provider, response: requests.Response) -> Iterator[bytes]:
-    """The body's parts, within the time and the size that an answer may take."""
-    until = time.monotonic() + provider.seconds
+    """The body's parts, within the size that an answer may take."""
     size = 0
     for part in response.iter_content(1 << 16):
         size += len(part)
         if size > telling.LARGEST:
             raise telling.too_long(provider)
-        if time.monotonic() > until:
-            raise requests.Timeout
         yield part

@@ -25,7 +25,7 @@ class Line:
     """Ends what goes over it when it is hung up, from any thread."""
 
     def __init__(self) -> None:
-        self._connections: list[Connection] = []
+        self._sockets: list[Any] = []
         self._hung_up = False
 
     def check(self) -> None:
@@ -40,17 +40,19 @@ class Line:
     def opened(self, connection: Connection) -> None:
         """Know a connection that has just been opened.
 
+        It forgets its socket where the answer has no length, and is read to its end all the same.
+
         Raises:
             HungUp: nobody waits for it.
         """
-        self._connections.append(connection)
+        self._sockets.append(connection.sock)
         self.check()
 
     def hang_up(self) -> None:
         """End what runs, and whatever would come."""
         self._hung_up = True
-        for connection in list(self._connections):
-            if (sock := connection.sock) is not None:
+        for sock in list(self._sockets):
+            if sock is not None:
                 with contextlib.suppress(OSError):
                     # The socket's own, below TLS: another thread is reading there.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
