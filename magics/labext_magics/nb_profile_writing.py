@@ -140,7 +140,7 @@ COMMANDS = (
             OUT,
         ],
         body=_BODY,
-        details=f'{_WHOSE} An empty one, `--language ""`, is the default again; so is a model.',
+        details=_WHOSE,
         examples=["%nb profiles edit interview --segments 3"],
     ),
 )
