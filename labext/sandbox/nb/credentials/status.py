@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import select
+
 from labext.sandbox.nb.models import encryption, environment, reaching
 from labext.sandbox.nb.models.providers import PROVIDERS
+from labext.sandbox.nb.store import Credential
 from labext.sandbox.service import Site
 
 
@@ -17,10 +20,10 @@ def status(site: Site) -> dict[str, Any]:
     """
     given = environment.status(site)
     with site.database.read() as session:
-        stored = {name for name in PROVIDERS if reaching.first_of(session, name) is not None}
-        configured = {name: reaching.is_configured(site, session, name) for name in PROVIDERS}
+        stored = set(session.scalars(select(Credential.provider)))
+        configured = reaching.configured(site, session)
     return {
-        "configured": configured,
+        "configured": {name: name in configured for name in PROVIDERS},
         "source": {
             name: "database" if name in stored else "environment" if given[name] else "none"
             for name in PROVIDERS

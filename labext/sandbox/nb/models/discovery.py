@@ -74,7 +74,8 @@ def synced(site: Site, provider: str) -> dict[str, Any]:
 def all_synced(site: Site) -> dict[str, Any]:
     """Add the models of every provider that can be asked; one that fails keeps no other back."""
     with site.database.read() as session:
-        known = [name for name in PROVIDERS if reaching.is_configured(site, session, name)]
+        ready = reaching.configured(site, session)
+    known = [name for name in PROVIDERS if name in ready]
     results: dict[str, Any] = {}
     for provider in (*known, registry.BUILT_IN):
         try:

@@ -45,7 +45,16 @@ def take(site: Site, environment: Mapping[str, str] = os.environ) -> None:
 
 def given(site: Site, known: Known) -> Given | None:
     """What the environment says of a provider; None where that is not enough to reach it."""
+    return _given(_said(site), known)
+
+
+def status(site: Site) -> dict[str, bool]:
+    """For every provider, whether the environment says how it is reached."""
     said = _said(site)
+    return {name: _given(said, known) is not None for name, known in PROVIDERS.items()}
+
+
+def _given(said: Mapping[str, str], known: Known) -> Given | None:
     key = said.get(variables.key(known.name))
     base_url = said.get(variables.url(known.name))
     if key is None if known.needs_key else base_url is None:
@@ -57,11 +66,6 @@ def given(site: Site, known: Known) -> Given | None:
         )
     except HTTPException:  # no address, or no key
         return None
-
-
-def status(site: Site) -> dict[str, bool]:
-    """For every provider, whether the environment says how it is reached."""
-    return {name: given(site, known) is not None for name, known in PROVIDERS.items()}
 
 
 def _said(site: Site) -> dict[str, str]:

@@ -14,8 +14,7 @@ from labext.sandbox.service import Site
 def providers(site: Site) -> dict[str, Any]:
     """The providers that can be asked and those that can't yet, and the types that each has."""
     with site.database.read() as session:
-        ready = {name for name in PROVIDERS if reaching.is_configured(site, session, name)}
-    ready.add(BUILT_IN)
+        ready = reaching.configured(site, session) | {BUILT_IN}
     here = {kind for _, kind in built_in().values()}
     types = {name: list(known.kinds) for name, known in PROVIDERS.items()}
     return {

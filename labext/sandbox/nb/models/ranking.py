@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from labext.sandbox.nb.models import keeping, reaching, registry
-from labext.sandbox.nb.models.providers import NAMES, PROVIDERS
+from labext.sandbox.nb.models.providers import NAMES
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
@@ -46,8 +46,7 @@ def assigned(session: Session, site: Site) -> dict[str, Any]:
 
 
 def _ranked(session: Session, site: Site) -> list[Model]:
-    usable = {name for name in PROVIDERS if reaching.is_configured(site, session, name)}
-    usable.add(registry.BUILT_IN)
+    usable = reaching.configured(site, session) | {registry.BUILT_IN}
     models = [model for model in keeping.listed(session) if model.provider in usable]
     return sorted(models, key=_place)
 

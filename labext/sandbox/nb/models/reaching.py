@@ -17,7 +17,7 @@ from labext.sandbox.nb.limits import limit
 from labext.sandbox.nb.models import environment, steps, variables
 from labext.sandbox.nb.models.encryption import error_of, key_of
 from labext.sandbox.nb.models.provider import Provider
-from labext.sandbox.nb.models.providers import PROVIDERS
+from labext.sandbox.nb.models.providers import PROVIDERS, Known
 from labext.sandbox.nb.store import Credential, Model
 from labext.sandbox.service import Site
 
@@ -124,20 +124,31 @@ def first_of(session: Session, provider: str) -> Credential | None:
     return found
 
 
-def is_configured(site: Site, session: Session, provider: str) -> bool:
-    """Whether as much is known of a provider as asking it takes; nobody is asked.
+def configured(site: Site, session: Session) -> set[str]:
+    """The providers of which as much is known as asking them takes; nobody is asked.
 
-    Of several credentials one will do.
+    Of several credentials one will do. Where there are credentials the environment doesn't count.
     """
-    known = PROVIDERS[provider]
-    credentials = list(session.scalars(_credentials(provider)))
-    if not credentials:
-        return environment.given(site, known) is not None
-    return any(
-        (each.base_url or known.base_url) is not None
-        and (each.key is not None or each.base_url is not None or not known.needs_key)
-        and error_of(site, each) is None
-        for each in credentials
+    given = environment.status(site)
+    stored: dict[str, list[Credential]] = {}
+    for each in session.scalars(select(Credential)):
+        stored.setdefault(each.provider, []).append(each)
+    return {
+        name
+        for name, known in PROVIDERS.items()
+        if (
+            any(_is_enough(site, known, each) for each in stored[name])
+            if name in stored
+            else given[name]
+        )
+    }
+
+
+def _is_enough(site: Site, known: Known, credential: Credential) -> bool:
+    return (
+        (credential.base_url or known.base_url) is not None
+        and (credential.key is not None or credential.base_url is not None or not known.needs_key)
+        and error_of(site, credential) is None
     )
 
 

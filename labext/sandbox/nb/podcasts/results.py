@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 from labext.sandbox.nb.podcasts.script import Segment, Spoken
-from labext.sandbox.nb.speech.recording import AFTER
 
 _FILE = "result.json"
 _SOUND = "sound.mp3"
@@ -37,6 +36,8 @@ def sound(work: Path) -> Path:
 
 def write(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoken]) -> None:
     """Leave what was made beside its sound, which is whole and on the disk from then on."""
+    from labext.sandbox.nb.speech.recording import AFTER  # the service itself records nothing
+
     with sound(work).open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
