@@ -151,10 +151,11 @@ def test_the_oldest_credential_is_the_first_and_is_used_where_a_model_names_none
     assert nb.told("GET", "credentials") == [first, second]
     model = nb.model(credential=None)
     assert nb.tested(model)["success"] is True
+    nb.tested(nb.model(credential=second["id"]))  # names its own, which is not the first
     nb.told("DELETE", f"credentials/{first['id']}")
     assert nb.tested(model)["success"] is False
     sent = [each.headers["authorization"] for each in provider.chats()]
-    assert sent == [f"Bearer {nb.KEY}", "Bearer another-key-1234"]
+    assert sent == [f"Bearer {nb.KEY}", *["Bearer another-key-1234"] * 2]
 
 
 def test_the_environments_key_is_used_until_there_is_a_credential(
