@@ -202,6 +202,13 @@ def test_notes_in_a_few_words_are_enough(site: Site):
     assert "vary arabinose" in " ".join(turn.dialogue for turn in turns)
 
 
+@pytest.mark.parametrize("word", ["because it", "since glucose", "despite what", "never while it"])
+def test_whatever_kind_of_fact_is_the_first_is_asked_for(site: Site, word: str):
+    facts = [f"Arabinose opens promoter {n} {word} binds regulator {n} tightly." for n in range(4)]
+    turns = made(site, Material("First", [Text("Notes", " ".join(facts))]), CAST)
+    assert "Arabinose opens promoter 0" in " ".join(turn.dialogue for turn in turns)
+
+
 def test_nothing_to_say_and_another_language_are_refused(site: Site):
     with pytest.raises(HTTPException, match="no sentence that can be spoken"):
         made(site, Material("Empty", [Text("x", "https://example.org/a")]))

@@ -160,7 +160,7 @@ class Conversation:
         if topic:
             self._named.append(topic)
         kinds = (phrases.kind(fact.text), phrases.PLAIN)
-        said = (self._between.one(of[kind], topic) for kind in kinds)
+        said = (self._between.one(of.get(kind, ()), topic) for kind in kinds)
         return next(filter(None, said), "")
 
     def _speaker(self) -> Speaker:
