@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+QUOTES = "\"'"
+"""What groups a text with blanks on a magic's line."""
+
 
 def near(word: str, among: Iterable[str]) -> str | None:
     """Return what `word` was probably meant to be: what it begins, or what is spelt alike."""
@@ -57,3 +60,14 @@ def are(words: Iterable[str]) -> str:
     """Return a list as a sentence's subject with its verb: `a is`, `a, b are`."""
     every = list(words)
     return f"{listed(every)} {'is' if len(every) == 1 else 'are'}"
+
+
+def quoted(text: str) -> str:
+    """Write a text so that it is read as one token, with this value, on a magic's line."""
+    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
+    if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
+        return text
+    for mark in QUOTES:
+        if mark not in text:
+            return f"{mark}{text}{mark}"
+    return "{" + repr(text) + "}"

@@ -38,7 +38,7 @@ def check_sound(episode: Record) -> None:
         stage = f" ({episode['stage']})" if episode["stage"] else ""
         raise NotReadyError(
             f"{wording.shown(name)} is still being made: {status}{stage}.",
-            f"Wait for it: `%nb episodes wait {quoted(name)}`.",
+            f"Wait for it: `%nb episodes wait {wording.quoted(name)}`.",
         )
     if status == "failed":
         raise failed(name, str(episode["error_message"] or ""))
@@ -69,7 +69,7 @@ def failed(name: str, reason: str) -> JobFailedError:
     what, step = parted(reason or "the service gives no reason", "Mend the cause.")
     return JobFailedError(
         f"{wording.shown(name)} has failed: {what.rstrip('.')}.",
-        f"{step.rstrip('.')}, then `%nb episodes retry {quoted(name)}`.",
+        f"{step.rstrip('.')}, then `%nb episodes retry {wording.quoted(name)}`.",
     )
 
 
@@ -79,8 +79,3 @@ def file_name(episode: Record) -> str:
     stem = stem.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").strip(" .-")
     told = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
     return (stem or "episode") + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
-
-
-def quoted(name: str) -> str:
-    """Return a name as it stands on a line of `%nb`."""
-    return f'"{name}"' if " " in name else name

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from labext import progress
+from labext import progress, wording
 from labext.errors import JobFailedError, NotFoundError, NotReadyError
 from labext.nb import episodes, stillness
 from labext.nb.dialects.contract import Contract
@@ -163,7 +163,7 @@ def _remark(seen: Progress) -> str:
 def _stopped(seen: Progress) -> JobFailedError:
     return JobFailedError(
         f"{seen.subject} will not be there. {seen.reason or 'It was stopped.'}",
-        f"Have it made anew: `%nb podcast --name {episodes.quoted(seen.subject)} --profile …`.",
+        f"Have it made anew: `%nb podcast --name {wording.quoted(seen.subject)} --profile …`.",
     )
 
 

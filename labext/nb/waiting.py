@@ -50,8 +50,8 @@ def _failed(seen: Ingestion) -> JobFailedError:
     of = "" if len(seen.rows) == 1 else f"{len(bad)} of {len(seen.rows)} sources failed. "
     return JobFailedError(
         f"{of}{told.rstrip('.')}.",
-        f"Mend the cause, then `%nb sources retry {_quoted(bad[0])}`; a file that you have mended "
-        "is added anew.",
+        f"Mend the cause, then `%nb sources retry {wording.quoted(bad[0].title)}`; a file that you "
+        "have mended is added anew.",
     )
 
 
@@ -66,7 +66,3 @@ def _late(seen: Ingestion, timeout: float) -> NotReadyError:
 def _standing(row: SourceRow) -> str:
     stage = f" ({row.stage})" if row.stage else ""
     return f"{row.title} is {row.status}{stage}, unchanged for {row.unchanged:.0f} seconds"
-
-
-def _quoted(row: SourceRow) -> str:
-    return f'"{row.title}"' if " " in row.title else row.title

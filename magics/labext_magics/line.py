@@ -11,9 +11,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from labext import wording
 from labext.errors import InputError
 
-QUOTES = "\"'"
+QUOTES = wording.QUOTES
+quote = wording.quoted
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,6 @@ def split(line: str, *, partial: bool = False) -> Iterator[Token]:
             token = _Scanner(line, at, partial).token()
             yield token
             at = token.end
-
-
-def quote(text: str) -> str:
-    """Write a text so that it is read as one token with this value."""
-    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
-    if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
-        return text
-    for mark in QUOTES:
-        if mark not in text:
-            return f"{mark}{text}{mark}"
-    return "{" + repr(text) + "}"
 
 
 class _Scanner:

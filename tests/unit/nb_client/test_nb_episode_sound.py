@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from labext.nb.episodes import file_name
+from labext.nb.episodes import failed, file_name
 from labext.nb.records import EPISODE, Record
 
 
@@ -40,3 +40,13 @@ def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -
     assert Path(found).name == found
     assert len(found.encode()) < 240  # beside it, `.NAME.part`
     assert found.isprintable() or not name.isprintable() or not (file or "").isprintable()
+
+
+@pytest.mark.parametrize("name", ["Episode 1", 'The "best" talk', "-1", "it's", "{x}", "# 2"])
+def test_the_line_of_its_next_step_names_it_however_it_is_called(name: str) -> None:
+    from labext_magics.line import read
+
+    line = failed(name, "").next_step.split("`")[1]
+    *before, last = read(line).tokens
+    assert [token.text for token in before] == ["%nb", "episodes", "retry"]
+    assert last.text == name

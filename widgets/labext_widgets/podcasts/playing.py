@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.redaction import logger
@@ -18,6 +18,9 @@ from labext_widgets.front import FrontEnd, front_end
 from labext_widgets.markup import UNTYPESET
 from labext_widgets.podcasts import picture
 from labext_widgets.podcasts.episode import Episode, episode
+
+if TYPE_CHECKING:
+    from labext_widgets.placeholder import Placeholder
 
 LARGE = 64_000_000
 """Bytes of sound at most that are sent to a page or kept in a notebook: hours of speech."""
@@ -66,20 +69,20 @@ class Player:
     def __init__(self, of: Episode, sound: Sound) -> None:
         self._of = of
         self._sound = sound
-        self._placeholder: Any = None
+        self._placeholder: Placeholder
 
-    def into(self, placeholder: Any) -> None:
+    def into(self, placeholder: Placeholder) -> None:
         """Mount the view into a placeholder that has the picture of the episode."""
         self._placeholder = placeholder
         placeholder.live("player", self.state(), self._receive)
 
-    def take_over(self, placeholder: Any) -> None:
+    def take_over(self, placeholder: Placeholder) -> None:
         """Show the episode in a placeholder that has shown something else; from any thread."""
         placeholder.update(picture.html(self._of, None, picture.SILENT), picture.text(self._of))
         self.into(placeholder)
 
     def state(self) -> dict[str, Any]:
-        """Return what the view draws: `js/player.js` says what that is."""
+        """Return what the view draws: `js/player/view.js` says what that is."""
         of = self._of
         voices = picture.voices(of)
         return {
