@@ -50,7 +50,7 @@ from labext import NotebookClient
 
 how, url, path = sys.argv[1:]
 process = psutil.Process()
-nb = NotebookClient(f"{url}api", "swordfish")
+nb = NotebookClient(f"{url}api", "swordfish", dialect="contract")
 plain = httpx.Client(timeout=60, trust_env=False)
 before = most = process.memory_info().rss
 done = threading.Event()
@@ -60,7 +60,7 @@ def watch():
     while not done.wait(0.01):
         most = max(most, process.memory_info().rss)
 
-watcher = threading.Thread(target=watch)
+watcher = threading.Thread(target=watch, daemon=True)
 watcher.start()
 began = time.perf_counter()
 if how == "bare":
