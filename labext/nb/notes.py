@@ -28,7 +28,8 @@ class Notes(Group):
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of notes, each once."""
-        return [*dict.fromkeys(str(each["title"]) for each in self.iter(notebook) if each["title"])]
+        listed = self._wire.run(self._dialect.notes(self._notebook(notebook), contents=False))
+        return [*dict.fromkeys(str(each["title"]) for each in listed if each["title"])]
 
     def find(self, note: str, notebook: str | None = None) -> str:
         """Return a note's identifier; those of a notebook come first."""

@@ -32,7 +32,7 @@ class Noun:
 NOUNS: Mapping[str, Noun] = {
     "notebook": Noun("notebook", "notebooks", lambda w, d, _: w.run(d.notebooks())),
     "source": Noun("source", "sources", lambda w, d, of: [*all_sources(w, d, notebook=of)]),
-    "note": Noun("note", "notes", lambda w, d, of: w.run(d.notes(of))),
+    "note": Noun("note", "notes", lambda w, d, of: w.run(d.notes(of, contents=False))),
     "session": Noun("chat_session", "sessions", lambda w, d, of: w.run(d.sessions(of))),
     "insight": Noun("(?:source_)?insight", "insights", lambda *_: []),
     "source chat": Noun("chat_session", "source-chats", lambda *_: []),

@@ -16,7 +16,9 @@ from labext.errors import (
     AccessError,
     InputError,
     NotFoundError,
+    ServiceError,
     SignInError,
+    UnreachableError,
 )
 from labext.nb.dialects import Request
 from labext.nb.dialects.contract import Contract
@@ -33,8 +35,8 @@ ORDERED = Operation(
     "see what kind of server it is", "GET", "notebooks", Repeat.ALWAYS, answer="json"
 )
 
-_UNTOLD = (NotFoundError, SignInError, AccessError, InputError)
-"""Refusals of a server that has no such route, or keeps it to itself."""
+_UNTOLD = (NotFoundError, SignInError, AccessError, InputError, ServiceError)
+"""Failures of a server that has no such route, or keeps it to itself."""
 
 
 class Spoken:
@@ -75,6 +77,8 @@ class Spoken:
             with self._wire.transport.stream(DESCRIPTION) as response:
                 content = response.content
             described = json.loads(content)
+        except UnreachableError:
+            raise
         except (*_UNTOLD, ValueError):
             return self._tried()
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT

@@ -27,8 +27,9 @@ DELETE = Operation("delete a note", "DELETE", "notes/{note}", Repeat.DELETE)
 class NoteCalls:
     """The five operations on notes."""
 
-    def notes(self, notebook: str | None = None) -> Steps[list[Record]]:
-        """List the notes of a notebook, or all."""
+    def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
+        """List the notes of a notebook, or all; with their contents, or as it may be without."""
+        del contents  # they come with the list
         answer = yield Request(LIST, params={"notebook_id": notebook})
         return records.things(NOTE, answer, "notes")
 

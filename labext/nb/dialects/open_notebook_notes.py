@@ -17,12 +17,15 @@ from labext.nb.records import NOTE, Record
 class NoteCalls(contract.NoteCalls):
     """The operations on notes, where that server's differ."""
 
-    def notes(self, notebook: str | None = None) -> Steps[list[Record]]:
-        """List notes; the list has no contents, so each is asked for by itself."""
-        listed = asked(Request(contract.LIST, params={"notebook_id": notebook}))
-        answer = yield from or_down(listed)
+    def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
+        """List notes; the list has no contents, so for them each is asked for by itself."""
+        request = asked(Request(contract.LIST, params={"notebook_id": notebook}))
+        answer = yield from or_down(request)
+        listed = told.things(NOTE, answer, "notes")
+        if not contents:
+            return [{**each, "notebook_id": notebook} for each in listed]
         found = []
-        for each in told.things(NOTE, answer, "notes"):
+        for each in listed:
             try:
                 whole = yield Request(contract.ONE, {"note": each["id"]})
             except NotFoundError:

@@ -87,6 +87,8 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
         (status(401), False, "Open Notebook"),
         (status(403), True, "contract"),
         (status(405), False, "Open Notebook"),
+        (status(501), False, "Open Notebook"),
+        (status(501), True, "contract"),
         (page, False, "Open Notebook"),
         (page, True, "contract"),
         (text, False, "Open Notebook"),

@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from open_notebook import Replay, serving
 from open_notebook.facts import Recording, recordings
 
+from labext.nb import NotebookClient
+
 OTHER_SETUP = {
     # Recorded with another setup: without models, a key for encryption, or an index.
     "chat.execute_no_model_configured",
@@ -63,3 +65,15 @@ def test_a_refusal_is_the_recorded_one(replay: Replay, told: Recording) -> None:
             assert {(each["type"], *each["loc"]) for each in said} == {
                 (each["type"], *each["loc"]) for each in recorded
             }
+
+
+def test_a_notes_title_is_found_without_its_content(replay: Replay) -> None:
+    with NotebookClient(replay.base_url) as nb:
+        notebook = nb.notebooks.create("Titles")["id"]
+        for title in ("One", "Two"):
+            nb.notes.create("Something.", title, notebook=notebook)
+        replay.asked.clear()
+        assert nb.notes.names(notebook) == ["Two", "One"]
+        assert nb.notes.find("One", notebook)
+        assert {each.path for each in replay.asked} == {"/api/notes"}
+        assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
