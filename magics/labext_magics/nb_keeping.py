@@ -67,12 +67,17 @@ def files(
     for what, records in told.items():
         if records:
             output.say(f"{wording.are(map(_title, records.values()))} {what}.")
+    if any(isinstance(item, Path) and each.get("size") is None for item, each in kept.items()):
+        output.say(
+            "The service tells no sizes, so files are known by their names alone: one that has "
+            "changed is added after `%nb sources delete`, or under another name."
+        )
     records = {**kept, **again, **added}
     return [records[item] for item in items]
 
 
 def _is(there: Record, item: Path | str) -> bool:
-    """Say whether a source is of this address, or of a file with this name and size."""
+    """Say whether a source is of this address, or of a file with this name and, if told, size."""
     if isinstance(item, str):
         return bool(there["url"] == item)
     size = there.get("size")

@@ -130,6 +130,18 @@ def test_many_files_at_once(server: Replay, run: Run, tmp_path: Path) -> None:
     assert len(server.sent("POST", "/sources")) == 30
 
 
+def test_a_file_that_is_there_is_said_to_be_known_by_its_name_alone(
+    server: Replay, said: Said, tmp_path: Path
+) -> None:
+    file = tmp_path / "plan.txt"
+    for content in ("Vary arabinose.", "Vary arabinose, then glucose."):
+        file.write_text(content)
+        told = said(f"%nb add {file}")
+    assert "in Here already, and kept" in told
+    assert "known by their names alone" in told
+    assert len(server.sent("POST", "/sources")) == 1
+
+
 def test_how_large_the_context_is_is_said_before_it_is_sent(
     server: Replay, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
