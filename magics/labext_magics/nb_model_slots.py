@@ -41,14 +41,17 @@ def shown(call: Call, models: pd.DataFrame) -> pd.DataFrame:
 
 def check_free(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
     """Raise ConflictError, which tells what to do, where a model that is to go has a slot."""
-    for model in models:
-        own = slots.get(str(model["id"]), [])
-        if own:
-            raise ConflictError(
-                f"The model {model['name']} is in the default {_slots(own)}.",
-                f"Put another one there first, `%nb models defaults --set {own[0]}=MODEL`, or "
-                f"none: `%nb models defaults {' '.join(f'--clear {each}' for each in own)}`.",
-            )
+    taken = {str(each["name"]): own for each in models if (own := slots.get(str(each["id"]), []))}
+    if taken:
+        told = wording.listed(
+            f"{name} is in the default {_slots(own)}" for name, own in taken.items()
+        )
+        every = [slot for own in taken.values() for slot in own]
+        raise ConflictError(
+            f"{told}.",
+            f"Put another one there first, `%nb models defaults --set {every[0]}=MODEL`, or "
+            f"none: `%nb models defaults {' '.join(f'--clear {each}' for each in every)}`.",
+        )
 
 
 def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.DataFrame:
