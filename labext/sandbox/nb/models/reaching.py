@@ -104,8 +104,8 @@ def of_environment(site: Site, provider: str, seconds: float) -> Provider:
     given = None if known is None else environment.given(site, known)
     if known is None or given is None or given.base_url is None:
         raise faults.unconfigured(
-            f"Nothing opens the provider {provider} here: no credential is given, and nothing of it "
-            "is in the environment that the service was started with.",
+            f"Nothing opens the provider {provider} here: no credential is given, and nothing of "
+            "it is in the environment that the service was started with.",
             f"Add a credential: {steps.new_credential(provider)}.",
         )
     return Provider(
