@@ -138,7 +138,9 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     nb.page.mouse.wheel(0, 3000)
     follow = live.get_by_role("button", name="Show the turn that is spoken, and follow it")
     follow.wait_for()
-    before = at_rest(turns)
+    end = "e => e.scrollTop + e.clientHeight >= e.scrollHeight - 1"
+    until(lambda: turns.evaluate(end), "the end of the transcript, where the wheel leads")
+    before = turns.evaluate("e => e.scrollTop")
     was = spoken(nb)
     until(lambda: spoken(nb) > was, "the next turn")
     assert turns.evaluate("e => e.scrollTop") == before
@@ -159,18 +161,6 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     assert nb.errors == []
     without_a_kernel(nb, page_of, server)
     assert refused == []
-
-
-def at_rest(scrolled: Any) -> float:
-    """Where something is scrolled to, once the wheel has run out."""
-    seen = [-1.0]
-
-    def rests() -> bool:
-        seen.append(scrolled.evaluate("e => e.scrollTop"))
-        return seen[-1] == seen[-2] > 0
-
-    until(rests, "the wheel to run out")
-    return seen[-1]
 
 
 def by_keyboard_alone(nb: NotebookPage) -> None:
