@@ -17,7 +17,7 @@ from labext.errors import (
     SignInError,
 )
 from labext.nb.advice import advised, listing
-from labext.nb.plainly import plainly
+from labext.nb.dialects.open_notebook_sayings import plainly
 from labext.transport import Failure
 
 LAST_WORDS = frozenset({502})

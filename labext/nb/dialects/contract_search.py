@@ -14,7 +14,7 @@ from labext.nb.advice import parted
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
 from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
-from labext.nb.plainly import plainly
+from labext.nb.dialects.open_notebook_sayings import plainly
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
