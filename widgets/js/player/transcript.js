@@ -7,6 +7,7 @@ import { clock } from "./words.js";
 const AT_ONCE = 150; // turns that are drawn before the first frame, and in each one after it
 const FRAMES = 6; // after which what came into view has its own height
 const ABOVE = 0.2; // of the height: what stays in view above the turn that is spoken
+const REST = 200; // milliseconds without a step, after which the wheel has come to rest
 
 export class Transcript {
   node = element("div", "labext-transcript");
@@ -16,6 +17,7 @@ export class Transcript {
   #starts = []; // [seconds, index of the turn], of the turns that have a time
   #at = -1;
   #follows = true;
+  #rest = 0;
   #frame = 0;
   #jump;
 
@@ -34,10 +36,10 @@ export class Transcript {
     this.node.append(this.#box, this.#back);
     this.#box.addEventListener("click", (event) => this.#clicked(event));
     for (const name of ["wheel", "touchmove", "pointerdown"]) {
-      this.#box.addEventListener(name, () => (this.#follows = false), { passive: true });
+      this.#box.addEventListener(name, () => this.#leave(), { passive: true });
     }
     this.#box.addEventListener("keydown", ({ key }) => {
-      if (key.startsWith("Page")) this.#follows = false;
+      if (key.startsWith("Page")) this.#leave();
     });
     this.#box.addEventListener("scroll", () => this.#scrolled());
     this.#draw(leftOut);
@@ -156,11 +158,23 @@ export class Transcript {
     return turn.offsetTop >= scrollTop && low <= scrollTop + clientHeight;
   }
 
+  /** The reader scrolls: the sound is not followed until it is seen where that has led. */
+  #leave() {
+    this.#follows = false;
+    this.#scrolled();
+  }
+
+  /** A wheel scrolls step by step: what is still in view may be out of it with the next. */
   #scrolled() {
     if (this.#follows) return;
+    this.#back.hidden = this.#seen;
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => (this.#follows ||= this.#seen), REST);
+  }
+
+  get #seen() {
     const turn = this.#item(this.#at);
-    this.#follows = !turn || this.#inView(turn);
-    this.#back.hidden = this.#follows;
+    return !turn || this.#inView(turn);
   }
 }
 

@@ -256,6 +256,7 @@ var style_default = '.labext-live.labext-player {\n  max-width: 860px;\n  contai
 var AT_ONCE = 150;
 var FRAMES = 6;
 var ABOVE = 0.2;
+var REST = 200;
 var Transcript = class {
   node = element("div", "labext-transcript");
   #box = element("ol", "labext-turns", { "aria-label": "Transcript" });
@@ -265,6 +266,7 @@ var Transcript = class {
   // [seconds, index of the turn], of the turns that have a time
   #at = -1;
   #follows = true;
+  #rest = 0;
   #frame = 0;
   #jump;
   /** `jump(seconds)` is called for a turn that is chosen. */
@@ -282,10 +284,10 @@ var Transcript = class {
     this.node.append(this.#box, this.#back);
     this.#box.addEventListener("click", (event) => this.#clicked(event));
     for (const name of ["wheel", "touchmove", "pointerdown"]) {
-      this.#box.addEventListener(name, () => this.#follows = false, { passive: true });
+      this.#box.addEventListener(name, () => this.#leave(), { passive: true });
     }
     this.#box.addEventListener("keydown", ({ key }) => {
-      if (key.startsWith("Page")) this.#follows = false;
+      if (key.startsWith("Page")) this.#leave();
     });
     this.#box.addEventListener("scroll", () => this.#scrolled());
     this.#draw(leftOut);
@@ -389,11 +391,21 @@ var Transcript = class {
     const low = turn.offsetTop + Math.min(turn.offsetHeight, clientHeight / 2);
     return turn.offsetTop >= scrollTop && low <= scrollTop + clientHeight;
   }
+  /** The reader scrolls: the sound is not followed until it is seen where that has led. */
+  #leave() {
+    this.#follows = false;
+    this.#scrolled();
+  }
+  /** A wheel scrolls step by step: what is still in view may be out of it with the next. */
   #scrolled() {
     if (this.#follows) return;
+    this.#back.hidden = this.#seen;
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => this.#follows ||= this.#seen, REST);
+  }
+  get #seen() {
     const turn = this.#item(this.#at);
-    this.#follows = !turn || this.#inView(turn);
-    this.#back.hidden = this.#follows;
+    return !turn || this.#inView(turn);
   }
 };
 function item([speaker, voice, dialogue, start], index) {
