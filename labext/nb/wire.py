@@ -33,15 +33,16 @@ class Wire:
     def run(self, steps: Steps[T], *, on_bytes: OnBytes | None = None) -> T:
         """Send the requests of `steps` one after the other; return what it makes of the answers.
 
-        A failure is raised inside it, so that a dialect can make something of that too. `on_bytes`
-        is told how much of a form has gone.
+        A failure is raised inside it, so that a dialect can make something of that too, and an
+        interrupt, so that it can take away what it had begun. `on_bytes` is told how much of a form
+        has gone.
         """
         try:
             request = next(steps)
             while True:
                 try:
                     answer = self.send(request, on_bytes)
-                except LabextError as error:
+                except (LabextError, KeyboardInterrupt) as error:
                     request = steps.throw(error)
                 else:
                     request = steps.send(answer)

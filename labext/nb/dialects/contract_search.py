@@ -14,7 +14,6 @@ from labext.nb.advice import parted
 from labext.nb.answers import Answer, AskEvent, Final, Partial, Search, Strategy
 from labext.nb.dialects import Request, Steps, contract_scope
 from labext.nb.dialects.contract_citing import citations
-from labext.nb.dialects.open_notebook_sayings import plainly
 from labext.nb.records import HIT, Record, made
 from labext.nb.scope import Question, Scope
 from labext.transport import Operation, Repeat
@@ -83,15 +82,17 @@ class SearchCalls:
                 return Final(an_answer(told, told.get("final_answer"), question))
             case "error":
                 words = first_words(_text(told.get("message")), WORDS_LIMIT)
-                said, known = plainly(words)
-                what, step = parted(said, "Look at the model that answers, then ask again.")
-                step = known or step
+                what, step = self._failed(words)
                 raise ServiceError(
                     f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
                     step,
                     server=words,
                 )
         return None
+
+    def _failed(self, words: str) -> tuple[str, str]:
+        """Return what the service's words about a failed answer mean, and the next step."""
+        return parted(words, "Look at the model that answers, then ask again.")
 
 
 def an_answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from labext.errors import InputError, LabextError, ServiceError, SetupError
@@ -14,6 +15,7 @@ from labext.nb.dialects.contract_chat import DELETE as DELETE_SESSION
 from labext.nb.dialects.contract_models import DEFAULTS
 from labext.nb.dialects.contract_notebooks import LIST as NOTEBOOKS
 from labext.nb.dialects.open_notebook_chat import FULL, ChatCalls
+from labext.nb.dialects.open_notebook_sayings import plainly
 from labext.nb.records import Record
 from labext.nb.scope import Prepared, Question, Scope
 
@@ -89,6 +91,12 @@ class SearchCalls(ChatCalls, contract.SearchCalls):
             )
         return event
 
+    def _failed(self, words: str) -> tuple[str, str]:
+        """Return what its words about a failed answer mean, said plainly, and the next step."""
+        said, known = plainly(words)
+        what, step = super()._failed(said)
+        return what, known or step
+
     def _asked(self, question: Question) -> Steps[dict[str, Any]]:
         """Return a question with its three models, all of which that server wants named."""
         chosen = {
@@ -122,10 +130,10 @@ class SearchCalls(ChatCalls, contract.SearchCalls):
             prepared = Prepared(records.mapping(told.get("context"), "the context"))
             model = question.model_override or question.final_answer_model
             answer = yield from self.execute(session, question.text, prepared, model)
-        except LabextError:
-            yield Request(DELETE_SESSION, {"session": session})
+        except (LabextError, KeyboardInterrupt):
+            yield from _ended(session)
             raise
-        yield Request(DELETE_SESSION, {"session": session})
+        yield from _ended(session)
         return answer
 
     def _fitting(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
@@ -138,6 +146,12 @@ class SearchCalls(ChatCalls, contract.SearchCalls):
         for each in [*dict.fromkeys(best)][:BEST]:
             config["notes" if each.startswith("note:") else "sources"][each] = FULL
         return config
+
+
+def _ended(session: str) -> Steps[None]:
+    """Delete the session of one question; what came of that counts more than that it stays."""
+    with suppress(LabextError):
+        yield Request(DELETE_SESSION, {"session": session})
 
 
 def _is_narrow(scope: Scope) -> bool:

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from open_notebook import Replay, serving
 from open_notebook.facts import Recording, recordings
 
+from labext.errors import UnreachableError
 from labext.nb import NotebookClient
 
 OTHER_SETUP = {
@@ -77,3 +78,27 @@ def test_a_notes_title_is_found_without_its_content(replay: Replay) -> None:
         assert nb.notes.find("One", notebook)
         assert {each.path for each in replay.asked} == {"/api/notes"}
         assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, UnreachableError, None])
+def test_a_question_about_a_notebook_leaves_no_session(
+    replay: Replay, monkeypatch: pytest.MonkeyPatch, end: type[BaseException] | None
+) -> None:
+    with NotebookClient(replay.base_url, rate=None) as nb:
+        notebook = nb.notebooks.create("Asked")["id"]
+        nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
+        send = nb._wire.send
+
+        def cut(request: Any, *rest: Any) -> Any:
+            if end is not None and request.op.path == "chat/execute":
+                raise end("cut off")
+            return send(request, *rest)
+
+        monkeypatch.setattr(nb._wire, "send", cut)
+        if end is None:
+            assert nb.ask("What elutes plasmid?", notebook).citations
+        else:
+            with pytest.raises(end):
+                nb.ask("What elutes plasmid?", notebook)
+        assert replay.sent("POST", "/chat/sessions")
+        assert nb.chat.sessions().empty
