@@ -8,7 +8,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
+import soundfile
 from notebook_page import NotebookPage
 from own_server import Server, until
 from script import Script
@@ -74,8 +76,6 @@ def record(**more: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def mp3() -> str:
     """As many seconds of a tone as the record says, as MP3 in base64."""
-    numpy = pytest.importorskip("numpy")
-    soundfile = pytest.importorskip("soundfile")
     t = numpy.arange(int(16000 * len(SAID) * 3 * LENGTH)) / 16000
     written = io.BytesIO()
     soundfile.write(written, 0.1 * numpy.sin(1400 * t), 16000, format="MP3")
@@ -130,14 +130,18 @@ def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[st
     play.click()  # a slow machine may take as long for the next cell as the sound lasts
     nb.run(1)
     nb.says("asked 1", cell=1)
-    play.click()
+    live.locator(".labext-said").nth(0).click()
 
     # The reader scrolls elsewhere: the transcript stays there, until it is asked to follow.
     turns = live.locator(".labext-turns")
-    turns.hover()
-    nb.page.mouse.wheel(0, 3000)
     follow = live.get_by_role("button", name="Show the turn that is spoken, and follow it")
-    follow.wait_for()
+
+    def scrolled() -> bool:
+        turns.hover()  # JupyterLab may still be moving the cell away from under the mouse
+        nb.page.mouse.wheel(0, 3000)
+        return follow.is_visible()
+
+    until(scrolled, "the way back is offered")
     end = "e => e.scrollTop + e.clientHeight >= e.scrollHeight - 1"
     until(lambda: turns.evaluate(end), "the end of the transcript, where the wheel leads")
     before = turns.evaluate("e => e.scrollTop")

@@ -18,6 +18,7 @@ export class Transcript {
   #at = -1;
   #follows = true;
   #rest = 0;
+  #still = 0;
   #frame = 0;
   #jump;
 
@@ -74,6 +75,7 @@ export class Transcript {
   }
 
   end() {
+    this.#stir();
     cancelAnimationFrame(this.#frame);
   }
 
@@ -164,12 +166,21 @@ export class Transcript {
     this.#scrolled();
   }
 
-  /** A wheel scrolls step by step: what is still in view may be out of it with the next. */
+  /**
+   * A wheel scrolls step by step: what is still in view may be out of it with the next. Its steps
+   * come with the frames, and where a busy machine draws none no time is a rest.
+   */
   #scrolled() {
     if (this.#follows) return;
     this.#back.hidden = this.#seen;
+    this.#stir();
+    const resume = () => (this.#follows ||= this.#seen);
+    this.#rest = setTimeout(() => (this.#still = requestAnimationFrame(resume)), REST);
+  }
+
+  #stir() {
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => (this.#follows ||= this.#seen), REST);
+    cancelAnimationFrame(this.#still);
   }
 
   get #seen() {

@@ -267,6 +267,7 @@ var Transcript = class {
   #at = -1;
   #follows = true;
   #rest = 0;
+  #still = 0;
   #frame = 0;
   #jump;
   /** `jump(seconds)` is called for a turn that is chosen. */
@@ -317,6 +318,7 @@ var Transcript = class {
     this.#follow();
   }
   end() {
+    this.#stir();
     cancelAnimationFrame(this.#frame);
   }
   #place(seconds) {
@@ -396,12 +398,20 @@ var Transcript = class {
     this.#follows = false;
     this.#scrolled();
   }
-  /** A wheel scrolls step by step: what is still in view may be out of it with the next. */
+  /**
+   * A wheel scrolls step by step: what is still in view may be out of it with the next. Its steps
+   * come with the frames, and where a busy machine draws none no time is a rest.
+   */
   #scrolled() {
     if (this.#follows) return;
     this.#back.hidden = this.#seen;
+    this.#stir();
+    const resume = () => this.#follows ||= this.#seen;
+    this.#rest = setTimeout(() => this.#still = requestAnimationFrame(resume), REST);
+  }
+  #stir() {
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => this.#follows ||= this.#seen, REST);
+    cancelAnimationFrame(this.#still);
   }
   get #seen() {
     const turn = this.#item(this.#at);
