@@ -17,7 +17,6 @@ else is ever written into or deleted.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
@@ -28,6 +27,7 @@ from typing import Any
 
 from labext.errors import SetupError, StorageError
 from labext.redaction import keep_secret
+from labext.sandbox import whole_files
 
 MARKER = ".labext-sandbox"
 LOCKED = 3
@@ -189,10 +189,8 @@ class Lock:
 
 def secret(path: Path) -> str:
     """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(32))
+    if not path.exists():
+        whole_files.write_first(path, secrets.token_urlsafe(32).encode())
     value = path.read_text()
     keep_secret(value)
     return value
@@ -231,17 +229,9 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_secret(path: Path, value: str) -> None:
     """Keep another secret in the file `path`; it is masked in every log from now on."""
     keep_secret(value)
-    _write(path, value)
+    whole_files.write(path, value.encode())
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Put a JSON object into a file that only its owner reads, whole or not at all."""
-    _write(path, json.dumps(value, indent=1))
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    part.replace(path)
+    whole_files.write(path, json.dumps(value, indent=1).encode())

@@ -82,6 +82,12 @@ def recordings() -> Mapping[str, Recording]:
     return {each["name"]: Recording(**each) for each in every}
 
 
+def asked(name: str) -> Any:
+    """The body that a recorded request had."""
+    told = recordings()[name]
+    return told.json or told.form
+
+
 @cache
 def operations() -> tuple[Operation, ...]:
     """Every operation; those without a placeholder first, as the server tries them."""

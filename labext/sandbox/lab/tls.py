@@ -8,11 +8,9 @@ as it is, so that it does not matter who else looks: a host that starts, an admi
 from __future__ import annotations
 
 import logging
-import os
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from secrets import token_hex
 
 import trustme
 from cryptography import x509
@@ -24,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from labext.sandbox import whole_files
 from labext.sandbox.service import Certificate
 
 NAMES = ("localhost", "127.0.0.1", "::1")
@@ -50,43 +49,38 @@ def certificate(folder: Path, secrets: Path) -> Certificate:
     """
     authority = _authority(secrets / "lab_ca.pem")
     public = authority.cert_pem.bytes()
-    if not _holds(bundle(folder), public):
-        _write(bundle(folder), public, 0o644)  # no secret: to be copied and handed on
+    if _content(bundle(folder)) != public:
+        whole_files.write(bundle(folder), public, 0o644)  # no secret: to be copied and handed on
     kept = secrets / "lab_tls.pem"
     if not _is_good(kept, authority):
         now = datetime.now(UTC)
         made = authority.issue_cert(
             *NAMES, common_name="labext sandbox", not_before=now - VALID, not_after=now + VALID
         )
-        _write(kept, made.private_key_and_cert_chain_pem.bytes())
+        whole_files.write(kept, made.private_key_and_cert_chain_pem.bytes())
     return Certificate(kept, kept)
 
 
 def _authority(path: Path) -> trustme.CA:
     """The authority in a file, certificate and key; whoever comes first makes it."""
-    for _ in range(3):
-        found = _read(path)
-        if found is not None:
-            return found
-        if path.exists():
+    for _ in range(5):
+        content = _content(path)
+        if content is None:
+            made = trustme.CA(organization_name="labext sandbox")
+            whole_files.write_first(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
+        elif _pair(content, content) is None:
             log.warning("The authority in %s is damaged: a new one takes its place.", path)
             path.unlink(missing_ok=True)
-        made = trustme.CA(organization_name="labext sandbox")
-        _write_first(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
+        else:
+            return trustme.CA.from_pem(content, content)
     raise OSError(f"The authority in {path} can't be kept.")
-
-
-def _read(path: Path) -> trustme.CA | None:
-    if _pair(path) is None:
-        return None
-    content = path.read_bytes()
-    return trustme.CA.from_pem(content, content)
 
 
 def _is_good(path: Path, authority: trustme.CA) -> bool:
     """Whether a file has a key with a certificate of this authority, for a while yet."""
-    found = _pair(path, authority)
-    if found is None:
+    content = _content(path)
+    found = content and _pair(content, authority.cert_pem.bytes())
+    if not found:
         return False
     try:  # what a host will do with it, which reads all that is in the file
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
@@ -95,15 +89,10 @@ def _is_good(path: Path, authority: trustme.CA) -> bool:
     return found.not_valid_before_utc <= datetime.now(UTC) <= found.not_valid_after_utc - LEFT
 
 
-def _pair(path: Path, authority: trustme.CA | None = None) -> x509.Certificate | None:
-    """The certificate in a file, if the key there is its own and an authority, or it, signed it."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return None
+def _pair(content: bytes, issuer: bytes) -> x509.Certificate | None:
+    """The certificate in a file, if the key there is its own and the issuer has signed it."""
     try:
         found, key = x509.load_pem_x509_certificate(content), load_pem_private_key(content, None)
-        issuer = content if authority is None else authority.cert_pem.bytes()
         found.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
         public = found.public_key()
         assert isinstance(key, EllipticCurvePrivateKey)
@@ -114,33 +103,8 @@ def _pair(path: Path, authority: trustme.CA | None = None) -> x509.Certificate |
     return found
 
 
-def _holds(path: Path, content: bytes) -> bool:
+def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes() == content
+        return path.read_bytes()
     except FileNotFoundError:
-        return False
-
-
-def _write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    part = _part(path, content)
-    part.chmod(mode)
-    part.replace(path)
-
-
-def _write_first(path: Path, content: bytes) -> None:
-    """Write a file whole, unless somebody else was first."""
-    part = _part(path, content)
-    try:
-        path.hardlink_to(part)
-    except FileExistsError:
-        pass
-    finally:
-        part.unlink()
-
-
-def _part(path: Path, content: bytes) -> Path:
-    part = path.with_name(f".{path.name}.{token_hex(4)}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    return part
+        return None

@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from open_notebook.facts import recordings
 from open_notebook.proof import Proof, check_made, check_sent
-from open_notebook.proved_knowledge import KNOWLEDGE
-from open_notebook.proved_making import MAKING
+from open_notebook.proved import PROOFS
 from open_notebook.scripted import Script, scripted
 from open_notebook.unproved import BEYOND, NEVER_ASKED, UNRECORDED, UNUSED
 
@@ -25,8 +24,6 @@ from labext.nb.failures import LAST_WORDS, explainer
 from labext.nb.scope import Prepared
 from labext.nb.wire import Wire
 from labext.transport import Rate, Transport
-
-PROOFS = (*KNOWLEDGE, *MAKING)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from open_notebook.facts import Recording, recordings
 from open_notebook.proof import derived, operation_of
-from open_notebook.proved_knowledge import EVERYTHING, QUESTION
 from open_notebook.scripted import Script, scripted
 from open_notebook.unproved import NEVER_ASKED
 
@@ -31,10 +30,11 @@ from labext.nb import dialects
 from labext.nb.dialects import Request, contract_profiles
 from labext.nb.dialects.open_notebook import OpenNotebook
 from labext.nb.failures import LAST_WORDS, explainer
-from labext.nb.scope import Question
+from labext.nb.scope import Question, Scope
 from labext.nb.wire import Wire
 from labext.transport import Operation, Rate, Transport
 
+QUESTION = "What yield do minipreps give?"
 MODEL = "model:rvpfihowbm3ibqv9glxg"
 NOWHERE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offline"})
 
@@ -236,7 +236,7 @@ def test_a_key_in_the_words_is_masked(script: Script, wire: Wire) -> None:
     told = recordings()["search.ask_embed_as_model"]
     assert "api_key='sk-fake'" in told.answer["detail"]
     ask = OpenNotebook().ask
-    question = Question(QUESTION, EVERYTHING, model_override=MODEL)
+    question = Question(QUESTION, Scope(), model_override=MODEL)
     error = refused(script, wire, told, does=lambda w: w.run(ask(question)))
     assert "sk-fake" not in f"{error} {error.server} {error!r} {error.__dict__}"
 

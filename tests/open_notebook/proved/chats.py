@@ -1,0 +1,106 @@
+"""Proofs: chats."""
+
+from __future__ import annotations
+
+from labext.nb.records import CONTEXT, SESSION
+from labext.nb.scope import Prepared, Scope
+from open_notebook.facts import asked, recordings
+from open_notebook.proof import derived, proof
+from open_notebook.proved.ids import CHAT, CONTEXT_CHAT, MODEL_ID, NOTE_ID, NOTEBOOK_ID
+
+_CONTEXT = recordings()["chat.context_for_execute"].answer["context"]
+_CHOSEN = recordings()["chat.context_config"].json["context_config"]
+
+CHATS = (
+    proof(
+        "sessions",
+        lambda d: d.sessions(NOTEBOOK_ID),
+        "chat.sessions_list",
+        fields=SESSION,
+        untold="model_override",
+    ),
+    proof(
+        "sessions",
+        lambda d: d.sessions(),
+        derived("notebooks.list", answer=recordings()["notebooks.list"].answer[1:2]),
+        "chat.sessions_list",
+        fields=SESSION,
+        untold="model_override",
+        holds={"notebook_id": NOTEBOOK_ID},
+    ),
+    proof(
+        "session",
+        lambda d: d.session(CHAT),
+        "chat.session_get",
+        fields=SESSION,
+        untold="model_override",
+        holds={"message_count": 10},
+    ),
+    proof("session", lambda d: d.session(CHAT), "chat.session_get_empty", holds={"messages": []}),
+    proof(
+        "new_session",
+        lambda d: d.new_session(NOTEBOOK_ID, "Yields", None),
+        "chat.session_create",
+        fields=SESSION,
+        untold="model_override",
+        left="model_override",
+    ),
+    proof("new_session", lambda d: d.new_session(NOTEBOOK_ID, None, None), "chat.session_create_2"),
+    proof(
+        "change_session",
+        lambda d: d.change_session(CHAT, asked("chat.session_put")),
+        "chat.session_put",
+        fields=SESSION,
+        holds={"title": "Yields 2", "model_override": MODEL_ID},
+    ),
+    proof(
+        "delete_session",
+        lambda d: d.delete_session("chat_session:u0oy91n52phxul2wrbxl"),
+        "chat.session_delete",
+        result=None,
+    ),
+    proof(
+        "context",
+        lambda d: d.context(None, NOTEBOOK_ID, Scope(), _CHOSEN),
+        "chat.context_config",
+        fields=CONTEXT,
+        holds={"token_count": 271, "char_count": 1565, "notes": _CONTEXT["notes"]},
+    ),
+    # All of the notebook is named: with what is not, nothing or only insights would come.
+    proof(
+        "prepared",
+        lambda d: d.prepared(CHAT, Scope()),
+        "chat.session_get",
+        "sources.list_with_active_or_failed",
+        derived(
+            "sources.list_with_active_or_failed",
+            query={"notebook_id": NOTEBOOK_ID, "limit": 100, "offset": 6},
+            answer=[],
+        ),
+        "notes.list",
+        "chat.context_for_execute",
+        result=Prepared(_CONTEXT, 271),
+        schema="offset",
+        left="offset",
+        other="offset context_config",
+    ),
+    proof(
+        "prepared",
+        lambda d: d.prepared(CHAT, Scope(notes=(NOTE_ID,))),
+        "chat.session_get",
+        "notes.list",
+        "chat.context_for_execute",
+        result=Prepared(_CONTEXT, 271),
+        other="context_config",
+    ),
+    proof(
+        "execute",
+        lambda d: d.execute(CONTEXT_CHAT, "What yield?", Prepared(_CONTEXT), None),
+        "chat.execute",
+    ),
+    proof(
+        "execute",
+        lambda d: d.execute(CHAT, "use slow-chat", Prepared({}), "model:hl167oz2qb0x2e4t24g4"),
+        "chat.execute.slow-chat",
+    ),
+)

@@ -1,0 +1,102 @@
+"""Proofs: the profiles of episodes and of speakers."""
+
+from __future__ import annotations
+
+from labext.nb.records import EPISODE_PROFILE, SPEAKER_PROFILE
+from open_notebook.facts import asked
+from open_notebook.proof import proof
+from open_notebook.proved.ids import BUSINESS, MODEL_ID, SOLO, SOLO_SPEAKER, TECH_SPEAKERS, TTS
+
+_UNTIMED = "created_at updated_at"
+_SOLO = asked("episode_profiles.put.solo_expert")
+
+PROFILES = (
+    proof(
+        "episode_profiles",
+        lambda d: d.episode_profiles(),
+        "episode_profiles.list",
+        fields=EPISODE_PROFILE,
+        untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        holds={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
+    ),
+    proof(
+        "episode_profile",
+        lambda d: d.episode_profile(SOLO),
+        "episode_profiles.list",
+        fields=EPISODE_PROFILE,
+        untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        holds={"name": "solo_expert", "num_segments": 4},
+    ),
+    proof(
+        "new_episode_profile",
+        lambda d: d.new_episode_profile(
+            {
+                "name": "short",
+                "description": "",
+                "speaker_profile_ids": [SOLO_SPEAKER],
+                "outline_llm": MODEL_ID,
+                "transcript_llm": MODEL_ID,
+                "default_briefing": "Be brief",
+                "num_segments": 3,
+            }
+        ),
+        "speaker_profiles.list",
+        "episode_profiles.create",
+        fields=EPISODE_PROFILE,
+        untold=f"language max_tokens {_UNTIMED}",
+        holds={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
+    ),
+    # Whatever is not sent would be lost: the rest is what was there.
+    proof(
+        "change_episode_profile",
+        lambda d: d.change_episode_profile(
+            SOLO, {"outline_llm": MODEL_ID, "transcript_llm": MODEL_ID, "num_segments": 3}
+        ),
+        "episode_profiles.list",
+        "speaker_profiles.list",
+        "episode_profiles.put.solo_expert",
+        fields=EPISODE_PROFILE,
+        untold=f"language max_tokens {_UNTIMED}",
+        holds={"num_segments": 3, "outline_llm": MODEL_ID},
+        schema="max_tokens",
+        other="speaker_config",
+    ),
+    proof(
+        "delete_episode_profile",
+        lambda d: d.delete_episode_profile("episode_profile:ab9pn8ezevq039edo40u"),
+        "episode_profiles.delete",
+        result=None,
+    ),
+    proof(
+        "copy_episode_profile",
+        lambda d: d.copy_episode_profile(BUSINESS),
+        "episode_profiles.duplicate",
+        fields=EPISODE_PROFILE,
+        untold=f"language max_tokens {_UNTIMED}",
+        holds={"name": "business_analysis - Copy"},
+    ),
+    proof(
+        "speaker_profiles",
+        lambda d: d.speaker_profiles(),
+        "speaker_profiles.list",
+        fields=SPEAKER_PROFILE,
+        untold=f"voice_model {_UNTIMED}",
+    ),
+    proof(
+        "speaker_profile",
+        lambda d: d.speaker_profile(SOLO_SPEAKER),
+        "speaker_profiles.list",
+        fields=SPEAKER_PROFILE,
+        untold=f"voice_model {_UNTIMED}",
+        holds={"name": "solo_expert"},
+    ),
+    proof(
+        "change_speaker_profile",
+        lambda d: d.change_speaker_profile(TECH_SPEAKERS, {"voice_model": TTS}),
+        "speaker_profiles.list",
+        "speaker_profiles.put.tech_experts",
+        fields=SPEAKER_PROFILE,
+        untold=_UNTIMED,
+        holds={"voice_model": TTS},
+    ),
+)

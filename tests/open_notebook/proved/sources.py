@@ -1,0 +1,210 @@
+"""Proofs: sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from labext.nb.records import INSIGHT, SOURCE, STATUS, WHOLE_SOURCE
+from open_notebook.facts import asked
+from open_notebook.proof import derived, proof
+from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
+
+_LISTED = "size stage error file_name url notebooks"
+_READY = "size stage error insights_count file_name url"
+_QUEUED = "size stage error notebooks insights_count full_text"
+_MAKING = (
+    derived("models.defaults_after_auto"),
+    derived("transformations.list"),
+)
+
+SOURCES = (
+    proof(
+        "sources",
+        lambda d: d.sources(NOTEBOOK_ID, 100, 0, None),
+        "sources.list_with_active_or_failed",
+        fields=SOURCE,
+        untold="size stage file_name notebooks",
+        holds={
+            "status": "failed",
+            "kind": "link",
+            "error": "Could not extract content from this source. The URL or file may be "
+            "unreachable, invalid, or in an unsupported format.",
+        },
+        schema="offset",
+    ),
+    proof(
+        "sources",
+        lambda d: d.sources(None, 1, 1, "title"),
+        "sources.list_paged",
+        fields=SOURCE,
+        untold="size stage error file_name notebooks",
+        holds={"kind": "link", "title": "Local page", "passages": 0},
+    ),
+    proof(
+        "source",
+        lambda d: d.source(ASYNC),
+        "sources.get",
+        fields=WHOLE_SOURCE,
+        untold=_READY,
+        holds={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
+    ),
+    proof(
+        "source",
+        lambda d: d.source(PAGE),
+        "sources.get_link",
+        fields=WHOLE_SOURCE,
+        untold="size stage error insights_count file_name",
+        holds={"url": "http://llm.example:8080/page", "kind": "link"},
+    ),
+    proof(
+        "source",
+        lambda d: d.source(UPLOAD),
+        "sources.get_upload",
+        fields=WHOLE_SOURCE,
+        untold="size stage error insights_count url",
+        holds={"file_name": "protocol v1.txt", "kind": "upload"},
+    ),
+    proof(
+        "source",
+        lambda d: d.source(BROKEN),
+        "sources.get_broken",
+        fields=WHOLE_SOURCE,
+        untold="size stage error insights_count url full_text",
+        holds={"status": "running"},
+    ),
+    proof(
+        "add_text",
+        lambda d: d.add_text(
+            asked("sources.create_text_async_json")["content"],
+            notebook=NOTEBOOK_ID,
+            title="Async text",
+            topic=None,
+            process_async=True,
+        ),
+        *_MAKING,
+        "sources.create_text_async_json",
+        fields=WHOLE_SOURCE,
+        untold=f"{_QUEUED} file_name url",
+        holds={"status": "new", "kind": "text"},
+        schema="transformations",
+    ),
+    proof(
+        "add_text",
+        lambda d: d.add_text(
+            "x",
+            notebook=NOTEBOOK_ID,
+            title="Async text",
+            topic="plasmid, yield",
+            process_async=True,
+        ),
+        *_MAKING,
+        "sources.create_text_async_json",
+        derived("sources.put", json={"topics": ["plasmid", "yield"]}),
+        holds={"topic": "plasmid, yield", "status": "new"},
+        fields=WHOLE_SOURCE,
+        untold=f"{_QUEUED} file_name url",
+        schema="transformations",
+        other="content",
+    ),
+    # Recorded as a form; the same fields as JSON are those of a text.
+    proof(
+        "add_url",
+        lambda d: d.add_url(
+            "http://llm.example:8080/page",
+            notebook=NOTEBOOK_ID,
+            title=None,
+            topic=None,
+            process_async=True,
+        ),
+        *_MAKING,
+        derived("sources.create_link_async", asks="POST /api/sources/json"),
+        fields=WHOLE_SOURCE,
+        untold=f"{_QUEUED} file_name",
+        holds={"kind": "link", "url": "http://llm.example:8080/page", "status": "new"},
+        schema="transformations notebook_id",
+        left="notebooks",
+        other="async_processing embed",
+    ),
+    *(
+        proof(
+            "add_file",
+            lambda d, file=file, title=title, wait=wait: d.add_file(
+                Path("FOLDER") / file,
+                notebook=NOTEBOOK_ID,
+                title=title,
+                topic=None,
+                process_async=not wait,
+            ),
+            *_MAKING,
+            name,
+            fields=WHOLE_SOURCE,
+            untold=f"{_QUEUED} url"
+            if not wait
+            else "size stage error insights_count notebooks url",
+            holds={"kind": "upload", "status": "completed" if wait else "new"},
+            schema="transformations" + (" async_processing embed" if wait else ""),
+        )
+        for name, file, title, wait in (
+            ("sources.upload_async", "protocol v1.txt", "Protocol file", False),
+            ("sources.upload_same_name_sync", "protocol v1.txt", None, True),
+            ("sources.upload_unicode_name", "protocolo ação µ.txt", None, True),
+        )
+    ),
+    *(
+        proof(
+            "source_status",
+            lambda d, source=source: d.source_status(source),
+            name,
+            fields=STATUS,
+            untold=f"stage completed_at changed_at {untold}",
+            holds={"status": status},
+        )
+        for name, source, status, untold in (
+            ("sources.status_poll_0", ASYNC, "running", "error started_at"),
+            ("sources.status_poll_1", ASYNC, "completed", "error"),
+            ("sources.dead_status", "source:irqzbzl6wakpq9mh3qpq", "failed", "started_at"),
+            ("sources.broken_status", BROKEN, "running", "error started_at"),
+        )
+    ),
+    proof(
+        "change_source",
+        lambda d: d.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
+        "sources.put",
+        fields=WHOLE_SOURCE,
+        untold=f"{_READY} notebooks",
+        holds={"title": "Async text 2", "topic": "plasmid, yield"},
+    ),
+    proof(
+        "delete_source",
+        lambda d: d.delete_source("source:48dog6wiq6zrut9knmef"),
+        "sources.delete",
+        result=None,
+    ),
+    proof("has_original", lambda d: d.has_original(UPLOAD), "sources.download_head", result=True),
+    proof(
+        "has_original", lambda d: d.has_original(TEXT), "sources.download_head_404", result=False
+    ),
+    proof("original", lambda d: d.original(UPLOAD), "sources.download", result=924),
+    proof(
+        "original",
+        lambda d: d.original("source:cme4tv9k9s3f78kg7j86"),
+        "sources.download_unicode_name",
+        result=16,
+    ),
+    proof(
+        "retry_source",
+        lambda d: d.retry_source(BROKEN),
+        "sources.retry_failed",
+        fields=WHOLE_SOURCE,
+        untold=f"{_QUEUED} url",
+        holds={"status": "queued", "file_name": "broken.pdf"},
+    ),
+    proof(
+        "insights",
+        lambda d: d.insights(TEXT),
+        "insights.list",
+        fields=INSIGHT,
+        holds={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
+    ),
+    proof("insights", lambda d: d.insights(TEXT), "sources.insights_empty", result=[]),
+)
