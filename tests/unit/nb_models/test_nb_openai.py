@@ -275,4 +275,6 @@ def test_a_model_without_a_server_is_422(site: Site, add_model: Any) -> None:
     model = add_model()
     with site.database.write() as session:
         session.get_one(Credential, model.credential_id).base_url = None
-    assert "has no server" in refusal(site, model, 422)
+    told = refusal(site, model, 422)
+    assert "has no server" in told
+    assert "--base-url URL --new-key" in told

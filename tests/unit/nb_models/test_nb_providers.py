@@ -162,11 +162,9 @@ def test_of_built_in_models_the_fallback_comes_last_and_nothing_is_made_up(site:
     assert found["missing"] == ["text_to_speech"]
 
 
-@pytest.mark.parametrize(
-    ("name", "word"), [("lab", "lab"), ("my lab", '"my lab"'), ("a#b", '"a#b"'), ("", '""')]
-)
-def test_a_name_in_a_line_is_in_quotes_where_it_must_be(name: str, word: str) -> None:
-    assert steps.word(name) == word
+def test_a_name_stands_in_a_line_as_it_is_read_there() -> None:
+    assert steps.set_slot("chat", "lab") == "`%nb models defaults --set chat=lab`"
+    assert steps.new_key('my "own" lab') == "`%nb credentials edit 'my \"own\" lab' --new-key`"
 
 
 def test_a_missing_secrets_folder_is_told(site: Site, tmp_path: Path) -> None:

@@ -82,8 +82,7 @@ def of_credential(site: Site, credential: Credential, seconds: float) -> Provide
     if not base_url:
         raise faults.unconfigured(
             f"The credential {credential.name} has no server.",
-            f"Give it an address: `%nb credentials edit {steps.word(credential.name)} "
-            "--base-url URL`.",
+            f"Give it an address: {steps.new_address(credential.name)}.",
         )
     return Provider(
         credential.name,

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-_PLAIN = re.compile(r"[^\s\"'{}#?=,][^\s\"'{}#?=,]*")
-
-
-def word(name: str) -> str:
-    """A name as a line has it: in quotes where it isn't one word."""
-    return name if _PLAIN.fullmatch(name) else f'"{name}"'
+from labext.wording import quoted
 
 
 def set_slot(slot: str, name: str = "NAME") -> str:
     """The line that gives a slot a model."""
-    return f"`%nb models defaults --set {slot}={word(name)}`"
+    return f"`%nb models defaults --set {slot}={quoted(name)}`"
 
 
 def new_credential(provider: str) -> str:
@@ -24,9 +17,9 @@ def new_credential(provider: str) -> str:
 
 def new_key(credential: str) -> str:
     """The line that gives a credential another key."""
-    return f"`%nb credentials edit {word(credential)} --new-key`"
+    return f"`%nb credentials edit {quoted(credential)} --new-key`"
 
 
 def new_address(credential: str) -> str:
     """The line that gives a credential the address of another server, and the key for it."""
-    return f"`%nb credentials edit {word(credential)} --base-url URL --new-key`"
+    return f"`%nb credentials edit {quoted(credential)} --base-url URL --new-key`"
