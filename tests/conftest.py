@@ -100,6 +100,12 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(daemon, "spawn", _spawn)
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed is tried again with next to no wait."""
+    monkeypatch.setattr("labext.transport.retries.FIRST_WAIT", 0.01)
+
+
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox without rate limits, shared by all tests of this process.

@@ -30,12 +30,6 @@ REFUSED = recordings()["notebooks.list_order_updated_at_400"]
 Answer = Callable[[Request], Response]
 
 
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed is tried again without a wait."""
-    monkeypatch.setattr("labext.transport.retries.backoff", lambda _: 0.0)
-
-
 def described(title: object) -> Answer:
     """A server that tells its title."""
     return lambda _: JSONResponse({"info": {"title": title, "version": "0.1.0"}})

@@ -386,9 +386,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(autouse=True)
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once."""
-    monkeypatch.setattr("labext.transport.retries.FIRST_WAIT", 0.01)
     monkeypatch.setattr("labext.jobs.submission._PAUSE", 0.0)
 
 

@@ -22,9 +22,12 @@ from labext import JobsClient
 from labext.errors import ServiceError
 from labext.sandbox import Sandbox
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux changes the limits of a process that runs"
-)
+pytestmark = [
+    pytest.mark.usefixtures("at_once"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="only Linux changes the limits of a process that runs"
+    ),
+]
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 12}

@@ -38,10 +38,7 @@ class Clients:
 
 
 @pytest.fixture
-def client_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
-    from labext.transport import retries
-
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+def client_of(at_once: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
     clients = Clients(monkeypatch)
     yield clients
     clients.close()
