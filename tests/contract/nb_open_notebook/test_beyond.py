@@ -5,15 +5,10 @@ Where no recording shows an answer, the stand-in's has the fields of the server'
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from open_notebook import Replay, serving
 from open_notebook.facts import recordings
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from open_notebook import Replay, serving
+from traitlets.config import Config
 
 from labext import progress
 from labext.errors import LabextError

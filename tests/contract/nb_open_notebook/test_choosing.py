@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
+from open_notebook import serving
+from open_notebook.facts import recordings
+from open_notebook.serving import listening
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from open_notebook import serving
-from open_notebook.facts import recordings
-from open_notebook.serving import listening
 
 from labext.errors import InputError, LabextError, SignInError, UnreachableError
 from labext.nb import NotebookClient

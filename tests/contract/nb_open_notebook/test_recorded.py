@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from open_notebook.facts import recordings
 from open_notebook.proof import Proof, check_made, check_sent
 from open_notebook.proved import PROOFS
-from open_notebook.scripted import Script, scripted
-from open_notebook.unproved import BEYOND, NEVER_ASKED, UNRECORDED, UNUSED
+from open_notebook.scripted import Script
+from open_notebook.unproved import NEVER_ASKED, UNRECORDED, UNUSED
 
 from labext.nb.dialects import Request
 from labext.nb.dialects.open_notebook import OpenNotebook
-from labext.nb.failures import LAST_WORDS, explainer
 from labext.nb.scope import Prepared
 from labext.nb.wire import Wire
-from labext.transport import Rate, Transport
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[Script]:
-    with scripted() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def wire(script: Script) -> Iterator[Wire]:
-    transport = Transport(
-        script.base_url,
-        auth=None,
-        rate=Rate(None),
-        explain=explainer(has_password=False),
-        last_words=LAST_WORDS,
-        attempts=1,
-        service="notebook service",
-    )
-    with transport:
-        yield Wire(transport)
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=str)
@@ -77,9 +49,8 @@ def test_no_recording_is_unaccounted_for() -> None:
     used = {name for proof in PROOFS for name in proof.names}
     refusals = {told.name for told in recordings().values() if told.status >= 400}
     streams = {name for name in recordings() if name.startswith("search.ask_sse")}
-    unused = {*UNUSED, *BEYOND}
-    assert used | refusals | streams | unused == set(recordings())
-    assert not unused & (used | streams)
+    assert used | refusals | streams | set(UNUSED) == set(recordings())
+    assert not set(UNUSED) & (used | streams)
     assert set(NEVER_ASKED) <= refusals
 
 
@@ -87,8 +58,8 @@ def test_every_method_is_proved_or_said_to_be_unrecorded() -> None:
     proved = {proof.method for proof in PROOFS}
     methods = {
         name
-        for name, method in inspect.getmembers(OpenNotebook, inspect.isfunction)
-        if not name.startswith("_") and "beyond" not in method.__module__
+        for name, _ in inspect.getmembers(OpenNotebook, inspect.isfunction)
+        if not name.startswith("_")
     }
     assert proved | set(UNRECORDED) == methods
     assert not proved & set(UNRECORDED)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from open_notebook.facts import Recording, recordings
 from open_notebook.proof import derived, operation_of
-from open_notebook.scripted import Script, scripted
+from open_notebook.scripted import Script
 from open_notebook.unproved import NEVER_ASKED
 
 from labext.errors import (
@@ -29,35 +24,13 @@ from labext.errors import (
 from labext.nb import dialects
 from labext.nb.dialects import Request, contract_profiles
 from labext.nb.dialects.open_notebook import OpenNotebook
-from labext.nb.failures import LAST_WORDS, explainer
 from labext.nb.scope import Question, Scope
 from labext.nb.wire import Wire
-from labext.transport import Operation, Rate, Transport
+from labext.transport import Operation
 
 QUESTION = "What yield do minipreps give?"
 MODEL = "model:rvpfihowbm3ibqv9glxg"
 NOWHERE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offline"})
-
-
-@pytest.fixture(scope="module")
-def script() -> Iterator[Script]:
-    with scripted() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def wire(script: Script) -> Iterator[Wire]:
-    transport = Transport(
-        script.base_url,
-        auth=None,
-        rate=Rate(None),
-        explain=explainer(has_password=False),
-        last_words=LAST_WORDS,
-        attempts=1,
-        service="notebook service",
-    )
-    with transport:
-        yield Wire(transport)
 
 
 def _operations() -> Iterator[Operation]:
@@ -248,3 +221,10 @@ def test_too_large_a_file_is_told(script: Script, wire: Wire) -> None:
     error = refused(script, wire, large, does=lambda w: w.send(Request(asked)))
     assert "larger than the notebook service takes" in error.what
     assert "`%nb add`" in error.next_step
+
+
+def test_a_command_that_is_not_there_is_not_found(script: Script, wire: Wire) -> None:
+    script.plays([recordings()["commands.job_missing"]])
+    with pytest.raises(NotFoundError) as caught:
+        wire.run(OpenNotebook().command("command:nope"))
+    assert "`%nb commands`" in caught.value.next_step

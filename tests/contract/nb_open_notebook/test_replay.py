@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from open_notebook import Replay, serving
 from open_notebook.facts import Recording, recordings
 

@@ -1,5 +1,6 @@
 """Each request of the dialect, held against the recording that it should have made."""
 
+from open_notebook.proved.beyond import BEYOND
 from open_notebook.proved.chats import CHATS
 from open_notebook.proved.credentials import CREDENTIALS
 from open_notebook.proved.models import MODELS
@@ -24,6 +25,7 @@ PROOFS = (
     *PROFILES,
     *PODCASTS,
     *STATUS,
+    *BEYOND,
 )
 
 __all__ = ["PROOFS"]

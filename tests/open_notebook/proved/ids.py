@@ -41,3 +41,5 @@ TTS, STT, EMBEDDING = (
     "model:6zyfluza1efpcgffvcit",
 )
 PROVIDER_ID = "openai_compatible"
+COMMAND_ID = "command:dsy5pdfweln1b0r7cyd3"
+INSIGHT_ID, SAVED_NOTE = "source_insight:u1mguh73h7yiryv7yfmx", "note:2q27qrzw7ht93giaqlvg"

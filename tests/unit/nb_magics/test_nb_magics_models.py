@@ -1,75 +1,19 @@
-"""What `%nb` takes for transformations, models and credentials; where a key may come from."""
+"""Lines for transformations, models and credentials; where a key may come from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from labext import redaction
 from labext.errors import InputError, SetupError
-from labext_magics import asking, grammar, nb, nb_keys, secrets
-from labext_magics.line import read
-from labext_magics.scope import Scope
+from labext_magics import asking, grammar, nb_keys, secrets
+
+Parse = Callable[..., grammar.Wanted]
 
 KEY = "sk-proj-4f9b2c7d8e1a6035"
-
-OPERATIONS = {
-    # contract, Endpoints: the operation, what it takes, and the line
-    "GET /transformations": ("", "transformations"),
-    "POST /transformations": (
-        "prompt title description apply-default model",
-        "transformations new X",
-    ),
-    "POST /transformations/execute": ("source note model save notebook", "transform X"),
-    "GET /transformations/default-prompt": ("", "transformations prompt"),
-    "PUT /transformations/default-prompt": ("set clear", "transformations prompt"),
-    "GET /transformations/{id}": ("", "transformations show X"),
-    "PUT /transformations/{id}": (
-        "name prompt title description apply-default model no-model",
-        "transformations edit X",
-    ),
-    "DELETE /transformations/{id}": ("yes preview", "transformations delete X"),
-    "GET /models": ("type", "models"),
-    "POST /models": ("type provider credential", "models new X --type llm --provider openai"),
-    "DELETE /models/{id}": ("yes preview", "models delete X"),
-    "POST /models/{id}/test": ("", "models test X"),
-    "GET /models/defaults": ("", "models defaults"),
-    "PUT /models/defaults": ("set clear", "models defaults"),
-    "GET /models/providers": ("", "models providers"),
-    "GET /models/discover/{provider}": ("", "models discover openai"),
-    "POST /models/sync/{provider}": ("", "models sync openai"),
-    "POST /models/sync": ("", "models sync"),
-    "POST /models/auto-assign": ("", "models auto-assign"),
-    "GET /models/count/{provider}": ("", "models count openai"),
-    "GET /models/by-provider/{provider}": ("", "models by-provider openai"),
-    "GET /credentials/status": ("", "credentials status"),
-    "GET /credentials/env-status": ("", "credentials status"),
-    "GET /credentials": ("provider", "credentials"),
-    "GET /credentials/by-provider/{provider}": ("", "credentials by-provider openai"),
-    "POST /credentials": ("name base-url no-key", "credentials new openai --name lab"),
-    "GET /credentials/{id}": ("", "credentials show X"),
-    "PUT /credentials/{id}": (
-        "name base-url no-base-url new-key no-key",
-        "credentials edit X",
-    ),
-    "DELETE /credentials/{id}": ("yes preview", "credentials delete X"),
-    "POST /credentials/{id}/test": ("", "credentials test X"),
-    "POST /credentials/{id}/discover": ("", "credentials discover X"),
-    "POST /credentials/{id}/register-models": ("model all", "credentials register X"),
-}
-
-
-def parse(line: str, *, has_body: bool = False) -> grammar.Wanted:
-    return grammar.parse(nb.MAGIC, read(line), Scope({}), has_body=has_body)
-
-
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_field_has_an_option(operation: str) -> None:
-    fields, line = OPERATIONS[operation]
-    command = parse(line).command
-    assert command is not None
-    assert set(fields.split()) <= {option.name for option in command.options}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +52,7 @@ def test_every_field_has_an_option(operation: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_lines_are_read(line: str, has_body: bool, values: dict[str, Any]) -> None:
+def test_lines_are_read(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
     found = parse(line, has_body=has_body).values
     assert {name: found[name] for name in values} == values
 
@@ -127,7 +71,7 @@ def test_lines_are_read(line: str, has_body: bool, values: dict[str, Any]) -> No
         ("credentials status x", "no place for `x`"),
     ],
 )
-def test_what_does_not_fit_is_named(line: str, said: str) -> None:
+def test_what_does_not_fit_is_named(parse: Parse, line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
     assert said in str(caught.value)
@@ -145,7 +89,7 @@ def test_what_does_not_fit_is_named(line: str, said: str) -> None:
     ],
 )
 def test_a_key_on_the_line_is_refused_and_never_repeated(
-    line: str, monkeypatch: pytest.MonkeyPatch
+    parse: Parse, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     with pytest.raises(InputError) as caught:

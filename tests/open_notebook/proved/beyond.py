@@ -1,0 +1,99 @@
+"""Proofs: what it has beyond the contract."""
+
+from __future__ import annotations
+
+from labext.nb.beyond.records import COMMAND, COMMAND_KIND, EMBEDDING
+from labext.nb.records import INSIGHT, NOTE
+from open_notebook.facts import recordings
+from open_notebook.proof import derived, proof
+from open_notebook.proved.ids import (
+    COMMAND_ID,
+    INSIGHT_ID,
+    NOTE_ID,
+    NOTEBOOK_ID,
+    SAVED_NOTE,
+    TEXT,
+    TRANSFORMATION_ID,
+)
+
+_ACTIVE = recordings()["sources.list_with_active_or_failed"]
+
+BEYOND = (
+    proof(
+        "settings",
+        lambda d: d.settings(),
+        "meta.settings",
+        result=recordings()["meta.settings"].answer,
+    ),
+    proof(
+        "command_kinds",
+        lambda d: d.command_kinds(),
+        "meta.registry_debug",
+        fields=COMMAND_KIND,
+        holds={"command": "embed_note", "app": "open_notebook"},
+    ),
+    proof(
+        "commands",
+        lambda d: d.commands(None, None, None),
+        "commands.jobs_list",
+        derived(_ACTIVE.name, query={"limit": "100", "offset": "0"}),
+        derived(
+            "sources.list", query={"limit": "100", "offset": str(len(_ACTIVE.answer))}, answer=[]
+        ),
+        fields=COMMAND,
+        untold="result progress",
+        holds={"status": "failed", "subject": "Processing...", "command": "process_source"},
+    ),
+    proof(
+        "command",
+        lambda d: d.command(COMMAND_ID),
+        "commands.job",
+        fields=COMMAND,
+        untold="error_message progress created_at updated_at",
+        holds={"status": "completed", "subject": TEXT, "command": "run_transformation"},
+    ),
+    proof("cancel_command", lambda d: d.cancel_command(COMMAND_ID), "commands.cancel", result=None),
+    proof(
+        "new_insight",
+        lambda d: d.new_insight(TEXT, TRANSFORMATION_ID, None),
+        "insights.create_202",
+        result=COMMAND_ID,
+    ),
+    proof(
+        "insight",
+        lambda d: d.insight(INSIGHT_ID),
+        "insights.get",
+        fields=INSIGHT,
+        holds={"source_id": TEXT, "insight_type": "Shorten it"},
+    ),
+    proof(
+        "save_insight",
+        lambda d: d.save_insight(INSIGHT_ID, NOTEBOOK_ID),
+        "insights.save_as_note",
+        derived(
+            "notes.put",
+            asks=f"PUT /api/notes/{SAVED_NOTE}",
+            json={"note_type": "ai"},
+            answer={**recordings()["insights.save_as_note"].answer, "note_type": "ai"},
+        ),
+        fields=NOTE,
+        holds={"note_type": "ai", "notebook_id": NOTEBOOK_ID},
+    ),
+    proof(
+        "embed",
+        lambda d: d.embed(NOTE_ID, "note"),
+        "models.defaults_after_auto",
+        "embed.note_async",
+        fields=EMBEDDING,
+        holds={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
+    ),
+    proof(
+        "embed",
+        lambda d: d.embed(TEXT, "source"),
+        "models.defaults_after_auto",
+        "embed.source_sync",
+        fields=EMBEDDING,
+        schema="async_processing",  # without it too it is a command that does it
+        holds={"item_type": "source"},
+    ),
+)

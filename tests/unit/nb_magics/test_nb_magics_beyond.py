@@ -1,0 +1,35 @@
+"""Lines for what Open Notebook has beyond the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from labext.errors import InputError
+from labext_magics import grammar, help, nb
+
+Parse = Callable[..., grammar.Wanted]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("settings docling_ocr=no", "no place for `docling_ocr=no`"),
+        ("settings --set docling_ocr", "`--set` takes SETTING=VALUE"),
+        ("commands shwo", "Did you mean `%nb commands show`?"),
+        ("insights x", "it has show, new, save, delete"),
+        ("embeddings rebuild --mode some", "existing or all"),
+        ("source-chats", "needs --source"),
+        ("source-chats show X", "needs --source"),
+    ],
+)
+def test_a_line_that_is_wrong_says_so(parse: Parse, line: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse(line)
+    assert said in str(caught.value)
+
+
+def test_each_has_help() -> None:
+    for noun in ("settings", "commands", "insights", "source-chats", "embeddings"):
+        assert f"%nb {noun}" in help.text(nb.MAGIC, noun)
