@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 from labext.errors import InputError
 from labext.sandbox import Sandbox
@@ -23,12 +21,9 @@ def shell(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", box.jobs.base_url)
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     monkeypatch.chdir(tmp_path)
-    made = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    made.run_line_magic("load_ext", "labext")
-    yield made
-    made.run_line_magic("unload_ext", "labext")
-    atexit.unregister(made.atexit_operations)
-    made.atexit_operations()
+    with opened() as made:
+        made.run_line_magic("load_ext", "labext")
+        yield made
 
 
 def test_a_batch_and_a_job_as_frames(shell: Any) -> None:

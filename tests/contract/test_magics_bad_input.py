@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 from labext.errors import LabextError, NotReadyError
 from labext.sandbox import Sandbox
@@ -104,13 +103,10 @@ def shell(
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "afile").touch()
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    ip.run_cell("%load_ext labext\n%lab sandbox start\nfrom pathlib import Path").raise_error()
-    ip.run_cell(SETUP).raise_error()
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        ip.run_cell("%load_ext labext\n%lab sandbox start\nfrom pathlib import Path").raise_error()
+        ip.run_cell(SETUP).raise_error()
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import re
 import shutil
@@ -13,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 from labext import examples
 from labext.errors import InputError, JobFailedError
@@ -71,12 +70,8 @@ def shell(
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
     monkeypatch.chdir(tmp_path)
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    if "jobs" in ip.magics_manager.magics["line"]:
-        ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import keyring.backend
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 from labext import config
 from labext.errors import InputError, SetupError, SignInError
@@ -52,12 +51,9 @@ def memory() -> Iterator[Memory]:
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     monkeypatch.chdir(tmp_path)
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    ip.run_cell("%load_ext labext").raise_error()
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        yield ip
 
 
 @pytest.fixture

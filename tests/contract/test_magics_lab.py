@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import comes, offered
+from labext_test_shell import opened as opened_shell
 
 from labext.lab import files
 from labext.sandbox import Sandbox
@@ -20,10 +19,8 @@ Run = Callable[[str], Any]
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[InteractiveShell]:
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened_shell() as ip:
+        yield ip
 
 
 @pytest.fixture
@@ -141,20 +138,14 @@ def test_status_tells_what_may_be_asked_for(run: Run, box: Sandbox) -> None:
 def test_tab_offers_names_columns_and_words(run: Run, shell: InteractiveShell) -> None:
     run("seqs = %lab sequences --limit 3")
 
-    def offered(cell: str) -> list[str]:
-        with provisionalcompleter():
-            found = list(shell.Completer.completions(cell, len(cell)))
-        return [cell[: each.start] + each.text for each in found]
-
-    tries = (offered("%lab show pB") for _ in range(100))  # what comes late is there at the next
-    assert ["%lab show pBAD30"] in tries
-    assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in offered("%lab show plasmid")
-    assert offered("%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
-    assert "%lab sequences --columns id,id" not in offered("%lab sequences --columns id,i")
-    assert offered("%lab login --method o") == [
+    comes(shell, "%lab show pB", "%lab show pBAD30")
+    assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in offered(shell, "%lab show plasmid")
+    assert offered(shell, "%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
+    assert "%lab sequences --columns id,id" not in offered(shell, "%lab sequences --columns id,i")
+    assert offered(shell, "%lab login --method o") == [
         "%lab login --method oauth",
         "%lab login --method oidc",
     ]
-    assert offered("%lab export --from se") == ["%lab export --from seqs"]
-    assert offered("%lab export --format g") == ["%lab export --format genbank"]
-    assert offered("%lab connect san") == ["%lab connect sandbox"]
+    assert offered(shell, "%lab export --from se") == ["%lab export --from seqs"]
+    assert offered(shell, "%lab export --format g") == ["%lab export --format genbank"]
+    assert offered(shell, "%lab connect san") == ["%lab connect sandbox"]

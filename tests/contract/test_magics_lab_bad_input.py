@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 from labext import cli
 from labext.errors import (
@@ -76,10 +75,8 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[InteractiveShell]:
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with labext_test_shell.opened() as ip:
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import getpass
 import json
@@ -14,11 +13,11 @@ from typing import Any
 
 import keyring
 import keyring.backend
+import labext_test_shell
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from keyring.errors import PasswordDeleteError
-from traitlets.config import Config
 
 from labext import cli, config
 from labext.errors import InputError, LabextError, SetupError, SignInError, UnreachableError
@@ -102,10 +101,8 @@ def user(monkeypatch: pytest.MonkeyPatch) -> User:
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[InteractiveShell]:
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with labext_test_shell.opened() as ip:
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
 import io
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 import labext.jobs.client.base
 from labext.errors import (
@@ -43,12 +42,9 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
     monkeypatch.chdir(tmp_path)
     patient = functools.partial(Transport, attempts=2)
     monkeypatch.setattr(labext.jobs.client.base, "Transport", patient)
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    ip.run_cell("%load_ext labext").raise_error()
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 from labext.errors import UnreachableError
 from labext_magics import live, session
@@ -84,13 +83,9 @@ def service() -> Iterator[Jobs]:
 def opened(request: pytest.FixtureRequest, service: Jobs) -> Iterator[InteractiveShell]:
     """A shell with jedi on or off; making one takes most of a test's time."""
     completer = {"use_jedi": request.param}
-    config = Config({"HistoryManager": {"enabled": False}, "IPCompleter": completer})
-    ip = InteractiveShell(config=config)
-    ip.run_line_magic("load_ext", "labext")
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with labext_test_shell.opened(IPCompleter=completer) as ip:
+        ip.run_line_magic("load_ext", "labext")
+        yield ip
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import subprocess
 import sys
@@ -14,17 +13,15 @@ from typing import Any
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "anywidget", "yaml", "keyring", "orjson")
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        yield ip
 
 
 def left(ip: InteractiveShell) -> tuple[Any, ...]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 from labext import examples
 from labext.errors import LabextError
@@ -37,10 +36,8 @@ def nb_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 @pytest.fixture(scope="session")
 def opened() -> Iterator[InteractiveShell]:
     """A shell; making one takes most of a test's time."""
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    yield ip
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with labext_test_shell.opened() as ip:
+        yield ip
 
 
 @pytest.fixture

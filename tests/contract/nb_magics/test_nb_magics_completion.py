@@ -5,35 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import comes, offered
 
 Run = Callable[[str], Any]
-
-
-def offered(shell: InteractiveShell, cell: str) -> list[str]:
-    with provisionalcompleter():
-        found = list(shell.Completer.completions(cell, len(cell)))
-    return [cell[: each.start] + each.text for each in found]
 
 
 def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
     run("%nb use 'Tab one' --create\n%nb note x --title 'Tab note'\n%nb sessions new --title Talk")
     run("%nb notebooks new 'Tab two'\n%nb note y --title 'Tab other'")
 
-    def comes(cell: str, *found: str) -> None:
-        """What comes late is there at a later Tab."""
-        tries = (offered(shell, cell) for _ in range(100))
-        assert any(set(found) <= set(each) for each in tries), offered(shell, cell)
-
-    comes("%nb use Tab", '%nb use "Tab one"', '%nb use "Tab two"')
-    comes("%nb notes show Tab", '%nb notes show "Tab other"')
+    comes(shell, "%nb use Tab", '%nb use "Tab one"', '%nb use "Tab two"')
+    comes(shell, "%nb notes show Tab", '%nb notes show "Tab other"')
     assert '%nb notes show "Tab note"' not in offered(shell, "%nb notes show Tab")
-    comes("%nb notes delete 'Tab", "%nb notes delete 'Tab other'")
-    comes("%nb sessions show Ta", "%nb sessions show Ta")
+    comes(shell, "%nb notes delete 'Tab", "%nb notes delete 'Tab other'")
+    comes(shell, "%nb sessions show Ta", "%nb sessions show Ta")
     run("%nb use 'Tab one'")
-    comes("%nb sessions show Ta", "%nb sessions show Talk")
-    comes('%nb search x --notebook "Tab two" --note Tab',
+    comes(shell, "%nb sessions show Ta", "%nb sessions show Talk")
+    comes(shell, '%nb search x --notebook "Tab two" --note Tab',
           '%nb search x --notebook "Tab two" --note "Tab other"')  # fmt: skip
     assert offered(shell, "%nb notebooks sh") == ["%nb notebooks show"]
     assert offered(shell, "%nb sources --of") == ["%nb sources --offset"]
@@ -53,22 +42,22 @@ def test_tab_knows_transformations_models_credentials_and_slots(
 ) -> None:
     run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
 
-    def comes(cell: str, *found: str) -> None:
-        """What comes late is there at a later Tab."""
-        tries = (offered(shell, cell) for _ in range(100))
-        assert any(set(found) <= set(each) for each in tries), offered(shell, cell)
-
-    comes('%nb transform "Key', '%nb transform "Key findings"')
-    comes("%nb transformations show Key", '%nb transformations show "Key findings"')
-    comes("%nb transform Summary x --model extr", "%nb transform Summary x --model extractive")
-    comes("%nb chat x --model extr", "%nb chat x --model extractive")
-    comes("%nb models test word", "%nb models test wordllama")
-    comes("%nb credentials show Tab", '%nb credentials show "Tab shelf"')
+    comes(shell, '%nb transform "Key', '%nb transform "Key findings"')
+    comes(shell, "%nb transformations show Key", '%nb transformations show "Key findings"')
     comes(
-        "%nb credentials new open", "%nb credentials new openai", "%nb credentials new openrouter"
+        shell, "%nb transform Summary x --model extr", "%nb transform Summary x --model extractive"
     )
-    comes("%nb models new x --provider gr", "%nb models new x --provider groq")
-    comes("%nb models defaults --set embedding=", "%nb models defaults --set embedding=lsa")
+    comes(shell, "%nb chat x --model extr", "%nb chat x --model extractive")
+    comes(shell, "%nb models test word", "%nb models test wordllama")
+    comes(shell, "%nb credentials show Tab", '%nb credentials show "Tab shelf"')
+    comes(
+        shell,
+        "%nb credentials new open",
+        "%nb credentials new openai",
+        "%nb credentials new openrouter",
+    )
+    comes(shell, "%nb models new x --provider gr", "%nb models new x --provider groq")
+    comes(shell, "%nb models defaults --set embedding=", "%nb models defaults --set embedding=lsa")
     assert "%nb models defaults --set embedding=extractive" not in offered(
         shell, "%nb models defaults --set embedding="
     )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import offered
 
 import labext
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
@@ -100,15 +100,10 @@ def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
 
 
 def test_what_tab_offers(run: Run, shell: InteractiveShell) -> None:
-    def offered(cell: str) -> list[str]:
-        with provisionalcompleter():
-            found = list(shell.Completer.completions(cell, len(cell)))
-        return [cell[: each.start] + each.text for each in found]
-
     def comes(cell: str, *found: str) -> None:
         """What comes late is there at a later Tab."""
-        tries = (offered(cell) for _ in range(100))
-        assert any(set(found) == set(each) for each in tries), offered(cell)
+        tries = (set(offered(shell, cell)) for _ in range(100))
+        assert any(set(found) == each for each in tries), offered(shell, cell)
 
     start = "%nb podcast --name x --profile"
     comes(f"{start} l", f"{start} lecture")

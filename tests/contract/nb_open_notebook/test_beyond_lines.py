@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import comes, opened
 from open_notebook import Replay, serving
-from traitlets.config import Config
 
 from labext import progress
 from labext.errors import LabextError
@@ -27,14 +25,11 @@ def replay() -> Iterator[Replay]:
 @pytest.fixture(scope="module")
 def shell(replay: Replay) -> Iterator[InteractiveShell]:
     """A shell that uses a notebook with one source on the stand-in."""
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    ip.run_cell(f"%load_ext labext\n%nb connect {replay.base_url}").raise_error()
-    ip.run_cell("%nb use Growth --create").raise_error()
-    ip.run_cell("%%nb source --title 'Bench notes' --sync\nThe cell grows.").raise_error()
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        ip.run_cell(f"%load_ext labext\n%nb connect {replay.base_url}").raise_error()
+        ip.run_cell("%nb use Growth --create").raise_error()
+        ip.run_cell("%%nb source --title 'Bench notes' --sync\nThe cell grows.").raise_error()
+        yield ip
 
 
 @pytest.fixture
@@ -189,28 +184,20 @@ def test_tab_knows_settings_insights_commands_and_chats(run: Run, shell: Interac
     run('%nb insights new "Simple Summary" --source "Bench notes"')
     run("%nb sources chat 'Bench notes' 'Tab?' --title Tabbed")
 
-    def offered(cell: str) -> list[str]:
-        with provisionalcompleter():
-            found = list(shell.Completer.completions(cell, len(cell)))
-        return [cell[: each.start] + each.text for each in found]
-
-    def comes(cell: str, *found: str) -> None:
-        """What comes late is there at a later Tab."""
-        tries = (offered(cell) for _ in range(100))
-        assert any(set(found) <= set(each) for each in tries), offered(cell)
-
-    comes("%nb settings --set docling_o", "%nb settings --set docling_ocr=")
-    comes("%nb settings --set docling_ocr=", "%nb settings --set docling_ocr=yes")
+    comes(shell, "%nb settings --set docling_o", "%nb settings --set docling_ocr=")
+    comes(shell, "%nb settings --set docling_ocr=", "%nb settings --set docling_ocr=yes")
     comes(
+        shell,
         "%nb settings --set default_embedding_option=a",
         "%nb settings --set default_embedding_option=always",
     )
-    comes("%nb insights show Simple", '%nb insights show "Simple Summary"')
-    comes("%nb commands run process", "%nb commands run process_source")
-    comes("%nb commands --status comp", "%nb commands --status completed")
+    comes(shell, "%nb insights show Simple", '%nb insights show "Simple Summary"')
+    comes(shell, "%nb commands run process", "%nb commands run process_source")
+    comes(shell, "%nb commands --status comp", "%nb commands --status completed")
     comes(
+        shell,
         '%nb source-chats show --source "Bench notes" Tab',
         '%nb source-chats show --source "Bench notes" Tabbed',
     )
     job = run("%nb commands")["job_id"].iloc[0]
-    comes("%nb commands show command:", f"%nb commands show {job}")
+    comes(shell, "%nb commands show command:", f"%nb commands show {job}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 KEY = "ledger-key-0123456789"
 MATE = "mate@lab.org"
@@ -32,13 +31,10 @@ def shell(
     for name in ("f1", "f2"):
         ledger.add(name, settings={"sequence": "A"})
     ledger.complete("f1")
-    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-    ip.run_cell("%load_ext labext").raise_error()
-    ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
-    yield ip
-    ip.run_line_magic("unload_ext", "labext")
-    atexit.unregister(ip.atexit_operations)
-    ip.atexit_operations()
+    with opened() as ip:
+        ip.run_cell("%load_ext labext").raise_error()
+        ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
+        yield ip
 
 
 SUBMIT = "%jobs submit fold --set sequence=A"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
+from labext_test_shell import opened
 
 from labext.errors import InputError, LabextError, NotFoundError, SubmissionInterrupted
 
@@ -25,19 +25,14 @@ def new_shell(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shells]:
     """Make shells that use the ledger's service."""
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
-    made: list[InteractiveShell] = []
+    with ExitStack() as shells:
 
-    def make() -> InteractiveShell:
-        ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
-        ip.run_cell("%load_ext labext").raise_error()
-        made.append(ip)
-        return ip
+        def make() -> InteractiveShell:
+            ip = shells.enter_context(opened())
+            ip.run_cell("%load_ext labext").raise_error()
+            return ip
 
-    yield make
-    for ip in made:
-        ip.run_line_magic("unload_ext", "labext")
-        atexit.unregister(ip.atexit_operations)
-        ip.atexit_operations()
+        yield make
 
 
 def fails(ip: InteractiveShell, line: str) -> LabextError:

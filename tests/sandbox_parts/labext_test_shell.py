@@ -1,0 +1,38 @@
+"""A shell as a kernel has it, and what Tab offers there."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+
+@contextmanager
+def opened(**config: Any) -> Iterator[InteractiveShell]:
+    """A shell without a history; in the end labext is unloaded, and what runs at exit has run."""
+    ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}} | config))
+    try:
+        yield ip
+    finally:
+        if "jobs" in ip.magics_manager.magics["line"]:
+            ip.run_line_magic("unload_ext", "labext")
+        atexit.unregister(ip.atexit_operations)
+        ip.atexit_operations()
+
+
+def offered(shell: InteractiveShell, cell: str) -> list[str]:
+    """What the cell could become by a Tab at its end."""
+    with provisionalcompleter():
+        found = list(shell.Completer.completions(cell, len(cell)))
+    return [cell[: each.start] + each.text for each in found]
+
+
+def comes(shell: InteractiveShell, cell: str, *found: str) -> None:
+    """Check that a Tab offers at least these; what comes late is there at a later one."""
+    tries = (set(offered(shell, cell)) for _ in range(100))
+    assert any(set(found) <= each for each in tries), offered(shell, cell)
