@@ -18,7 +18,6 @@ from typing import Any
 
 import psutil
 import pytest
-from hypothesis import settings
 from sqlalchemy import func, select
 
 from labext import JobsClient
@@ -29,8 +28,8 @@ from labext.sandbox.database import Database
 from labext.sandbox.jobs.store import Job, Usage
 from labext.sandbox.queue import Task
 
-KILLS = settings.default.max_examples // 20
-"""In each of the four phases: 20 in all, and fewer where there are fewer examples of everything."""
+KILLS = 5
+"""In each of the four phases: 20 in all."""
 
 JOBS = 6
 """In a batch."""
