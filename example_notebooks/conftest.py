@@ -88,9 +88,9 @@ class Cell(IPyNbCell):  # type: ignore[misc]
         for output in outputs:
             if output in watches[:-1]:
                 continue
+            if submits and output.get("output_type") == "execute_result":
+                continue
             if "<table" in _part(output, "text/html"):
-                if submits:
-                    continue
                 html = {"text/html": output["data"]["text/html"]}
                 output = type(output)({**output, "data": html})
             kept.append(output)

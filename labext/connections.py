@@ -21,9 +21,13 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 SANDBOX = "sandbox"
 """The profile that the running sandbox writes."""
 
-OPTIONS = ("ca_bundle", "method", "user", "dialect")
-"""What else a profile may hold for a service: certificates to trust, the way to sign in, the
-e-mail address of the person for whom an app acts, and what kind of server it is."""
+OPTIONS = (
+    *("ca_bundle", "method", "user", "dialect"),
+    *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
+)
+"""What else a profile may hold for a service: certificates to trust, the sign-in method, the
+e-mail address of the person for whom an app acts, and what kind of server it is; of an identity
+provider its OpenID configuration, the client that ID tokens are for, and who signs in."""
 
 SECURE: frozenset[Service] = frozenset({"lab"})
 """The services that are asked by HTTPS alone (lab platform contract, Limits)."""
@@ -93,12 +97,22 @@ def of_sandbox(service: Service) -> Connection:
         raise SetupError(
             f"The sandbox's {service} service is not running.", "Run `%lab sandbox start`."
         )
-    # its own come first; it has no ID token, which is made for a user when one is asked for
+    # Its own come first. It has no ID token: `oidc_secret` gets one when it is needed.
     secrets = {
         secret: entry.get(secret) or _of_no_address(service, secret)
         for secret in _secrets.NAMES[service]
     }
     return _connection(service, SANDBOX, base_url, secrets, entry)
+
+
+def is_sandbox(url: str) -> bool:
+    """Tell whether an address is on one of the servers of the sandbox that was started last."""
+    try:
+        entries = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))
+        known = [str(entries[each]["base_url"]) for each in SERVICES if each in entries]
+        return any(_file.same_server(each, url) for each in known)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _of_no_address(service: Service, secret: str) -> str | None:

@@ -8,11 +8,15 @@ nbval it is a real error, so that Run All stops there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from labext.redaction import mask
 from labext.steering import tame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class LabextError(Exception):
@@ -51,6 +55,13 @@ class LabextError(Exception):
         """Return this error with what it is about before it, all else as it is."""
         told = copy(self)
         told.what = _one_line(f"{what}: {self.what}")
+        told.args = (f"{told.what} {told.next_step}".rstrip(),)
+        return told
+
+    def with_hint(self, sentence: str) -> Self:
+        """Return this error with a further sentence behind its next step."""
+        told = copy(self)
+        told.next_step = _one_line(f"{self.next_step} {sentence}")
         told.args = (f"{told.what} {told.next_step}".rstrip(),)
         return told
 
@@ -93,6 +104,26 @@ class NotFoundError(InputError):
 
 class ConflictError(InputError):
     """The name is taken by something else."""
+
+
+class InvalidJobsError(InputError):
+    """Jobs of a batch would be refused; nothing was sent.
+
+    Attributes:
+        refused: makes the DataFrame of the jobs that would be, a row each: Name, Error and the
+            input's columns.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        next_step: str | None = None,
+        *,
+        refused: Callable[[], pd.DataFrame] | None = None,
+        **answer: Any,
+    ) -> None:
+        super().__init__(what, next_step, **answer)
+        self.refused = refused
 
 
 class NotReadyError(LabextError):

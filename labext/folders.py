@@ -20,13 +20,22 @@ def state_dir() -> Path:
 
 def sandbox_dir() -> Path:
     """Return the data folder of the sandbox that this session uses; it need not exist yet."""
-    return _sandbox or _own("LABEXT_SANDBOX_DIR") or _platform("user_data_path") / "sandbox"
+    return _sandbox or _own("LABEXT_SANDBOX_DIR") or _platform_sandbox()
+
+
+def is_default_sandbox(data_dir: Path) -> bool:
+    """Return whether every shell finds this data folder without being told where it is."""
+    return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
 
 
 def choose_sandbox(data_dir: Path | str | None) -> None:
     """Use the sandbox in another data folder for this session; None goes back to the usual one."""
     global _sandbox
     _sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _platform_sandbox() -> Path:
+    return _platform("user_data_path") / "sandbox"
 
 
 def _own(variable: str) -> Path | None:

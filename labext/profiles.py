@@ -108,7 +108,7 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
     if not usable or not url.isprintable() or " " in url:
         raise InputError(
             f"{base_url!r} is no address of a service.",
-            f"Give one that begins with https://{'' if secure else ' (or http://)'}, a host, and "
+            f"Give one that begins with {'' if secure else 'http:// or '}https://, a host, and "
             "the path of its API, if any.",
         )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:

@@ -9,7 +9,7 @@ from labext.errors import InputError
 from labext.redaction import keep_secret
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "lab": ("api_key", "client_id", "client_secret", "id_token"),
+    "lab": ("api_key", "client_id", "client_secret", "id_token", "oidc_secret"),
     "jobs": ("api_key",),
     "nb": ("password",),
 }

@@ -15,8 +15,9 @@ SHOWN = "\N{REPLACEMENT CHARACTER}"
 _STEERING = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ASCII = bytes({*range(32), 127} - {*b"\t\n\v\f\r"})
 _ESCAPED = re.compile(
-    r"\\(?:b|u(?:000[0-8ef]|001[0-9a-f]|007f|00[89][0-9a-f]|202[a-e]|206[6-9]))", re.IGNORECASE
+    r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]|202[a-eA-E]|206[6-9]))"
 )
+_ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 
 
 def tame(text: str) -> str:
@@ -25,17 +26,33 @@ def tame(text: str) -> str:
 
 
 def steers(text: str) -> bool:
-    """Say whether `text` holds such a character, as it is or as JSON writes it.
+    """Return True if `text` contains such a character, raw or as a JSON escape.
 
-    Of a text that holds a backslash it may say so falsely.
+    A backslash is taken for the start of a JSON escape: for a text that is not JSON the result may
+    be a false positive.
     """
-    if text.isascii():  # as settings with structures in them are; twenty times as fast
+    if text.isascii():  # the usual case; deleting from bytes is 20 times as fast as a search
         plain = text.encode()
         if len(plain.translate(None, _ASCII)) < len(plain):
             return True
     elif _STEERING.search(text):
         return True
-    return "\\" in text and _ESCAPED.search(text) is not None  # the first is far cheaper
+    # Without the escaped backslashes every backslash left starts an escape.
+    return "\\" in text and _ESCAPED.search(text.replace("\\\\", "")) is not None
+
+
+def json_steers(content: bytes) -> bool:
+    """Return True if a valid JSON document contains such a character, raw or escaped.
+
+    Faster than `steers`: of the ASCII control characters a JSON string may contain DEL only.
+    """
+    if content.isascii():
+        if b"\x7f" in content:
+            return True
+    elif _STEERING.search(content.decode("utf-8", "replace")):
+        return True
+    escapes = content.replace(b"\\\\", b"") if b"\\" in content else b""
+    return _ESCAPED_BYTES.search(escapes) is not None
 
 
 def tamed(value: Any) -> Any:

@@ -78,7 +78,7 @@ def _demo(options: argparse.Namespace) -> None:
     print(f"Notebooks: {placed.folder} ({len(placed.written)} files put, {there} were there).")
     for name in placed.kept:
         print(f"Kept as you changed it: {placed.folder / name}")
-    print(f"Sandbox: {sandbox.jobs.base_url} (`labext sandbox stop` ends it).")
+    print(f"Sandbox: {sandbox.jobs.base_url} (`{sandbox.command('stop')}` stops it).")
     if not options.execute:
         demo.open_lab(options.folder, options.data_dir, port=options.port, browser=options.browser)
     sys.stdout.flush()

@@ -77,6 +77,13 @@ def _users(noun: Noun) -> None:
     noun.verb("list", "List the users", "list_users")
     _email(noun.verb("suspend", "Take a user's access to the API", "suspend_user"))
     _email(noun.verb("unsuspend", "Give it back", "unsuspend_user", "activate"))
+    secret = noun.verb("secret", "Print a user's secret of the identity provider", "user_secret")
+    secret.description = (
+        "Print the secret with which a user of an enterprise account signs in at the sandbox's "
+        "identity provider. It is kept in a file that only you can read."
+    )
+    _email(secret)
+    secret.add_argument("--renew", action="store_true", help="make a new one; the old one ends")
     gone = noun.verb("remove", "Remove a user with its keys and grants", "remove_user")
     _email(gone)
     add_yes(gone)
@@ -214,6 +221,12 @@ def _provider(noun: Noun) -> None:
     made.add_argument("--audience", metavar="NAME", help="whom its tokens are for")
     noun.verb("list", "Tell the provider", "list_providers")
     noun.verb("remove", "Take no ID tokens any more", "remove_provider")
+    asked = noun.verb("secrets", "Ask users for their secrets, or not", "set_user_secrets")
+    asked.description = (
+        "Whether the sandbox's provider asks users for their secrets. Without them every account "
+        "of this machine can sign in as any user: switch them off for a demonstration alone."
+    )
+    asked.add_argument("state", choices=["required", "off"], help="at the tenant campus")
     noun.verb("rotate", "Let the sandbox's provider sign with a new key", "rotate_keys")
 
 

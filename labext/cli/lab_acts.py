@@ -45,6 +45,13 @@ def remove_user(admin: Administration, options: argparse.Namespace) -> Answer:
 
 
 @ACTS.add
+def user_secret(admin: Administration, options: argparse.Namespace) -> Answer:
+    """Return a user's sign-in secret, alone on its line."""
+    found = _people.sign_in_secret(admin, options.tenant, options.email, renew=options.renew)
+    return found, found["secret"]
+
+
+@ACTS.add
 def add_key(admin: Administration, options: argparse.Namespace) -> Answer:
     """A key: printed with `--json`, kept with `--profile`."""
     key = new_key("sk_")

@@ -52,7 +52,10 @@ def list_providers(admin: Administration, options: argparse.Namespace) -> Answer
     """The provider, and the keys that the sandbox's own publishes."""
     found = providers.provider(admin, options.tenant)
     keys = providers.published_keys(admin)
-    text = f"{_provider(found)}\n\n{table(keys, 'kid', 'algorithm', 'in_use')}"
+    told = _provider(found)
+    if found["enterprise"]:
+        told += f" {_user_secrets(found)}"
+    text = f"{told}\n\n{table(keys, 'kid', 'algorithm', 'in_use')}"
     return found | {"sandbox_keys": keys}, text
 
 
@@ -61,6 +64,13 @@ def remove_provider(admin: Administration, options: argparse.Namespace) -> Answe
     """No provider."""
     done = providers.set_provider(admin, options.tenant, None, None)
     return done, f"{_provider(done)} `provider set` gives it the sandbox's again."
+
+
+@ACTS.add
+def set_user_secrets(admin: Administration, options: argparse.Namespace) -> Answer:
+    """Whether the sandbox's provider asks users for their secrets."""
+    done = providers.set_user_secrets(admin, options.state == "required")
+    return done, _user_secrets(done)
 
 
 @ACTS.add
@@ -93,6 +103,15 @@ def id_token(admin: Administration, options: argparse.Namespace) -> Answer:
         admin, options.email, seconds=options.seconds, audience=options.audience
     )
     return made, made["id_token"]
+
+
+def _user_secrets(record: Record) -> str:
+    if record["user_secrets"]:
+        return "The sandbox's provider asks users for their secrets."
+    return (
+        "The sandbox's provider asks users for no secret: every account of this machine can sign "
+        "in as any of them."
+    )
 
 
 def _provider(record: Record) -> str:

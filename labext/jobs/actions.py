@@ -9,6 +9,7 @@ from labext.jobs import rows
 from labext.jobs.answers import not_served
 from labext.jobs.batch.journal import Journal
 from labext.jobs.batch.parts import Parts
+from labext.jobs.input_content import ContentRecords
 from labext.jobs.lookup import resolve
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
@@ -21,10 +22,13 @@ Act = Callable[[str, Row], str]
 class Actions:
     """Stops and deletes on one service."""
 
-    def __init__(self, service: Service, parts: Parts, journal: Journal) -> None:
+    def __init__(
+        self, service: Service, parts: Parts, journal: Journal, contents: ContentRecords
+    ) -> None:
         self._service = service
         self._parts = parts
         self._journal = journal
+        self._contents = contents
 
     def stop(self, name: str) -> str:
         """Stop what is behind a name; return the service's words."""
@@ -43,6 +47,7 @@ class Actions:
             said = f"Nothing of {name} is on the service; what was recorded of it here is deleted."
         self._parts.forget(name)
         self._journal.forget(name)
+        self._contents.forget(name)
         return said
 
     def _stop(self, part: str, row: Row) -> str:

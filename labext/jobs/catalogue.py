@@ -1,23 +1,19 @@
-"""The tools that the service has, and settings held against them.
+"""The tools that the service has, and the check of settings against them.
 
-The catalogue changes often (job service contract): what is remembered is enough to accept, but is
-read anew before anything is refused.
+The catalogue changes often (job service contract): what is remembered is enough to accept settings,
+but is read anew before any are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from labext import wording
 from labext.errors import InputError
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
 from labext.jobs.settings import clean, refuse
-
-Jobs = Mapping[str, Mapping[str, Any]]
-T = TypeVar("T")
-_SHOWN = 5
 
 
 class Catalogue:
@@ -51,25 +47,29 @@ class Catalogue:
         Raises:
             InputError: the tool is unknown, or the settings have faults; each is named.
         """
-        return self._checked(type, lambda tool: _one(tool, settings))
-
-    def check_all(self, type: str, jobs: Jobs) -> dict[str, dict[str, Any]]:
-        """Return the settings of each job as they are to be sent.
-
-        Raises:
-            InputError: the tool is unknown, or settings have faults; each is named once, with the
-                jobs that have it.
-        """
-        return self._checked(type, lambda tool: _all(tool, jobs))
-
-    def _checked(self, type: str, check: Callable[[Tool], T]) -> T:
         known = self._tools.get(type)
         if known is not None:
             try:
-                return check(known)
+                return _one(known, settings)
             except InputError:
                 self._tools = {}
-        return check(self._read(type))
+        return _one(self._read(type), settings)
+
+    def clean_all(
+        self, type: str, jobs: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[dict[str, Any]], dict[int, list[str]]]:
+        """Return the settings of each job as they are to be sent, and the faults by position.
+
+        Raises:
+            InputError: the tool is unknown.
+        """
+        known = self._tools.get(type)
+        if known is not None:
+            cleaned, faults = _all(known, jobs)
+            if not faults:
+                return cleaned, faults
+            self._tools = {}
+        return _all(self._read(type), jobs)
 
     def _read(self, name: str) -> Tool:
         tools = self.read()
@@ -88,22 +88,14 @@ def _one(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def _all(tool: Tool, jobs: Jobs) -> dict[str, dict[str, Any]]:
-    cleaned: dict[str, dict[str, Any]] = {}
-    found: dict[str, list[str]] = {}
-    for job, settings in jobs.items():
-        cleaned[job], faults = clean(tool, settings)
-        for fault in faults:
-            found.setdefault(fault, []).append(job)
-    if not found:
-        return cleaned
-    listed = [_where(fault, of, len(jobs)) for fault, of in list(found.items())[:_SHOWN]]
-    if len(found) > _SHOWN:
-        listed.append(f"{len(found) - _SHOWN} faults more")
-    raise refuse(tool, listed)
-
-
-def _where(fault: str, jobs: list[str], total: int) -> str:
-    if len(jobs) == total:
-        return fault
-    return f"{fault} (in {wording.listed(jobs, 3)})"
+def _all(
+    tool: Tool, jobs: Sequence[Mapping[str, Any]]
+) -> tuple[list[dict[str, Any]], dict[int, list[str]]]:
+    cleaned: list[dict[str, Any]] = []
+    faults: dict[int, list[str]] = {}
+    for row, settings in enumerate(jobs):
+        clean_settings, found = clean(tool, settings)
+        cleaned.append(clean_settings)
+        if found:
+            faults[row] = found
+    return cleaned, faults

@@ -61,6 +61,11 @@ def explain(failure: Failure) -> LabextError | None:
             return None
 
 
+def is_taken(words: str) -> bool:
+    """Return whether the service's words mean that a name is taken."""
+    return _TAKEN.search(words) is not None
+
+
 def _refused(failure: Failure) -> LabextError:
     words = failure.words
     if _UPLOADED.search(words):

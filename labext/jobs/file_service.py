@@ -8,6 +8,7 @@ from typing import BinaryIO
 from labext.errors import LabextError, NotFoundError, ServiceError
 from labext.jobs import operations
 from labext.jobs.answers import is_address, not_served, said
+from labext.jobs.file_versions import FileVersion
 from labext.transport import Transport
 
 
@@ -15,6 +16,7 @@ class Files:
     """The files of the job service that a transport leads to."""
 
     transport: Transport
+    _describes_files = True
 
     def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
         """Upload a file's content; return the service's words."""
@@ -78,6 +80,25 @@ class Files:
             raise ServiceError(f"The service gave no address to upload {name} to.")
         head = answer.get("headUrl")
         return address, head if isinstance(head, str) and is_address(head) else None
+
+    def stored_version(self, name: str, folder: str | None) -> FileVersion | None:
+        """Return what the service's store tells of an uploaded file.
+
+        None where it tells nothing: a service without presigned addresses, or none that are good.
+        """
+        if not self._describes_files:
+            return None
+        try:
+            _, head = self.presigned_upload(name, folder)
+            if head is None:
+                return None
+            return FileVersion.of_headers(self.transport.store().headers(head, name))
+        except NotFoundError as error:
+            if error.method != "HEAD":
+                self._describes_files = False
+            return None
+        except LabextError:
+            return None
 
     def delete_file(self, path: str | None, folder: str | None) -> str:
         """Delete an uploaded file, or a folder with its files; return the service's words."""

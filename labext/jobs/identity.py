@@ -37,17 +37,21 @@ def digest(type: str, settings: Any) -> str:
 def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the settings of a job row without the platform's own fields.
 
-    None where the row shows none that can be read.
+    None where the row has none that can be read.
     """
-    settings = row.get("Settings")
-    if isinstance(settings, str):
+    settings = stored_record(row, "Settings")
+    return None if settings is None else _own(settings)
+
+
+def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
+    """Return a field of a job row that holds a JSON object; None where it can't be read."""
+    value = row.get(field)
+    if isinstance(value, str):
         try:
-            settings = json.loads(settings)
+            value = json.loads(value)
         except ValueError:
             return None
-    if not isinstance(settings, dict):
-        return None
-    return _own(settings)
+    return value if isinstance(value, dict) else None
 
 
 def difference(type: str, settings: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:

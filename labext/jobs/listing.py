@@ -1,9 +1,9 @@
-"""Lists of jobs: page by page as records, or whole as a typed DataFrame."""
+"""List jobs: page by page as records, or whole as a typed DataFrame."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +13,9 @@ from labext.jobs.batch.folding import Folded
 from labext.jobs.batch.parts import Parts
 from labext.jobs.batch.plan import Plan, room
 from labext.jobs.identity import difference, stored_settings
+from labext.jobs.job_filter import ALL_JOBS, JobFilter
 from labext.jobs.rows import Page, Row
-from labext.jobs.service import Service, circle
+from labext.jobs.service import PAGE, Service, circle
 from labext.steering import tame
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Found = tuple[str | None, Page]
 
 @dataclass(frozen=True)
 class Query:
-    """What is listed: the query of `GET /jobs` (job service contract).
+    """What is listed: the query of `GET /jobs` (job service contract), and a filter.
 
     Attributes:
         batch: the jobs of this batch; None for the account's jobs.
@@ -35,6 +36,7 @@ class Query:
         subjobs: batches' jobs too.
         email: a teammate's jobs.
         start_key: where an earlier list ended.
+        filter: which of these rows are listed.
     """
 
     batch: str | None = None
@@ -43,6 +45,7 @@ class Query:
     subjobs: bool = False
     email: str | None = None
     start_key: str | None = None
+    filter: JobFilter = ALL_JOBS
 
     def __post_init__(self) -> None:
         if self.limit is not None and (isinstance(self.limit, bool) or self.limit < 1):
@@ -124,13 +127,13 @@ class Lister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs.rowviews import JobRows
+        from labext.jobs.rowviews import JobRows, MatchingRows
 
         table = self.table(query, scores=scores)
         attrs = table.attrs
         given = self.inputs(table, query, input_rows, name_column)
         if given is not None:
-            whole = query.limit is None and not query.start_key
+            whole = query.limit is None and not query.start_key and not query.filter
             table = joining.join(
                 table,
                 given.key,
@@ -139,9 +142,9 @@ class Lister:
                 name_column=given.name_column,
                 missing=whole,
             )
-        made = JobRows(table)
-        made.attrs = attrs
-        return made
+        shown = MatchingRows(table) if query.filter else JobRows(table)
+        shown.attrs = attrs
+        return shown
 
     def table(self, query: Query, *, scores: bool = False) -> pd.DataFrame:
         """Return a list as a typed DataFrame, in the service's order and without input rows."""
@@ -207,21 +210,38 @@ class Lister:
         """Read the account's jobs, a split batch as one row."""
         if query.subjobs or query.organization:
             return self._as_they_are(query)
-        found, folded = _Listed(start_key=query.start_key or ""), Folded()
-        keys = set[str]()
-        while query.limit is None or len(folded) < query.limit:
-            left = None if query.limit is None else query.limit - len(folded)
-            more = self._as_they_are(replace(query, limit=left, start_key=found.start_key))
-            folded.add(more.rows)
-            found.statuses, found.start_key = more.statuses, more.start_key
-            if not found.start_key:
-                break
-            if found.start_key in keys:
+        listed = _Listed(start_key=query.start_key or "")
+        folded, keys = Folded(query.filter.matches), set[str]()
+        most = query.limit
+        while True:
+            self._fold(query, folded, most, listed)
+            if listed.start_key in keys:
                 raise circle()
-            keys.add(found.start_key)
-        cut = bool(found.start_key or query.start_key)
-        found.rows = folded.rows(partial(self._service.find, email=query.email) if cut else None)
-        return found
+            keys.add(listed.start_key)
+            if listed.start_key and (most is None or folded.matching < most):
+                continue
+            cut = bool(listed.start_key or query.start_key)
+            listed.rows = folded.rows(
+                partial(self._service.find, email=query.email) if cut else None
+            )
+            missing = 0 if query.limit is None else query.limit - len(listed.rows)
+            if missing <= 0 or not listed.start_key or most is None:
+                return listed
+            most += missing  # with all its parts a split batch is in another state
+
+    def _fold(self, query: Query, folded: Folded, most: int | None, listed: _Listed) -> None:
+        """Read one page; where it brings more rows than wanted, as much of it as is wanted."""
+        key = listed.start_key
+        left = None if most is None else most - folded.matching
+        size = PAGE if query.filter or left is None else min(left, PAGE)
+        page = self._service.page(size, key, **query.params)
+        added = folded.add(page.rows, most)
+        listed.statuses, listed.start_key = page.statuses or listed.statuses, page.start_key
+        if added is not None:
+            # The list goes on behind the last row that was taken: that key is asked for.
+            listed.start_key = self._service.page(added, key, **query.params).start_key
+        elif query.filter.is_past(page.rows):
+            listed.start_key = ""
 
     def _as_they_are(self, query: Query) -> _Listed:
         found = _Listed()
@@ -234,8 +254,14 @@ class Lister:
     def _of(self, query: Query, batches: tuple[str | None, ...]) -> Iterator[Found]:
         left = query.limit
         for batch in batches:
-            pages = self._service.pages(
-                limit=left, start_key=query.start_key, batch=batch, **query.params
+            if left is not None and left <= 0:
+                return
+            pages = (
+                self._matching(query, batch, left)
+                if query.filter
+                else self._service.pages(
+                    limit=left, start_key=query.start_key, batch=batch, **query.params
+                )
             )
             try:
                 for page in pages:
@@ -245,6 +271,32 @@ class Lister:
                 if batch is None:
                     raise
                 continue  # not there: whether any part is shows when all were asked
+
+    def _matching(self, query: Query, batch: str | None, most: int | None) -> Iterator[Page]:
+        """Yield the pages of a list with the rows that match a filter, at most so many in all."""
+        matches, left = query.filter.matches, most
+        key, keys = query.start_key or "", set[str]()
+        while left is None or left > 0:
+            page = self._service.page(PAGE, key, batch=batch, **query.params)
+            places = [place for place, row in enumerate(page.rows) if matches(row)]
+            past = batch is None and query.filter.is_past(page.rows)
+            if left is not None and len(places) >= left and places[left - 1] + 1 < len(page.rows):
+                # The list goes on behind the last row that is taken: that key is asked for.
+                end = places[left - 1] + 1
+                cut = self._service.page(end, key, batch=batch, **query.params)
+                page, places, past = page._replace(start_key=cut.start_key), places[:left], False
+            found = page._replace(
+                rows=[page.rows[place] for place in places],
+                start_key="" if past else page.start_key,
+            )
+            left = None if left is None else left - len(found.rows)
+            yield found
+            key = found.start_key
+            if not key:
+                return
+            if key in keys:
+                raise circle()
+            keys.add(key)
 
     def _elsewhere(self, query: Query, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Say where else the jobs of a batch are, that were not where they were looked for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labext import wording
@@ -105,10 +105,17 @@ def check_project(tag: str | None) -> str | None:
     return tag
 
 
-def made_up(type: str, settings: Any) -> str:
-    """Return the name for a job that has none: the same for the same type and settings."""
+def made_up(type: str, settings: Any, checksums: Mapping[str, str] | None = None) -> str:
+    """Return a name for a submission that has none: the same for the same submission.
+
+    Args:
+        type: the tool.
+        settings: what is submitted.
+        checksums: of the content of the files that the settings name, by value.
+    """
     kept = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: LONGEST - 9] or "job"
-    return f"{kept}-{digest(type, settings)[:8]}"
+    whole = {"settings": settings, "contents": checksums} if checksums else settings
+    return f"{kept}-{digest(type, whole)[:8]}"
 
 
 def numbered(count: int) -> list[str]:

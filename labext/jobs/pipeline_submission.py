@@ -1,7 +1,8 @@
-"""Submitting a pipeline so that nothing is done twice, by the rules of `submission`.
+"""Submit a pipeline so that nothing is done twice, by the rules of `submission`.
 
 A pipeline under the same name is the same one if its inputs are, and its stages or the saved
-pipeline's name, as far as the service shows them in `Settings`.
+pipeline's name, as far as the service shows them in `Settings`, and the content of the files that
+they name.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labext.errors import InputError
-from labext.jobs import files, rows
+from labext.jobs import references, rows
 from labext.jobs.catalogue import Catalogue
 from labext.jobs.identity import canonical, settings_difference, shortened, stored_settings
+from labext.jobs.input_content import InputContent
 from labext.jobs.pipelines import PIPE, Pipeline
+from labext.jobs.references import References
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
+from labext.jobs.settings import file_path, looks_like_a_file
 from labext.jobs.submission import Submission, submit_once
 
 TYPE = "pipeline"
@@ -23,12 +27,16 @@ TYPE = "pipeline"
 
 
 def submit_pipeline(
-    service: Service, name: str, pipeline: Pipeline, project_tag: str | None
+    service: Service,
+    name: str,
+    pipeline: Pipeline,
+    project_tag: str | None,
+    content: InputContent,
 ) -> Submission:
     """Submit a checked pipeline, given or saved, unless it is there.
 
     Raises:
-        ConflictError: the name is taken by something else.
+        ConflictError: the name is taken by something else, or by a pipeline with other content.
         OutcomeUnknownError: the answer was lost and the service can't be asked.
     """
     body: dict[str, Any] = {"jobName": name, **pipeline.settings}
@@ -42,27 +50,41 @@ def submit_pipeline(
         lambda: send(body),
         lambda row: difference(pipeline, row),
         "stages and inputs" if pipeline.saved is None else "inputs",
+        content,
     )
 
 
-def check_references(service: Service, catalogue: Catalogue, pipeline: Pipeline) -> None:
-    """Check which files and earlier jobs the stages refer to, the first one also by the inputs.
+def check_references(service: Service, catalogue: Catalogue, pipeline: Pipeline) -> References:
+    """Return what the stages and the initial inputs of a pipeline name.
+
+    The stages of a saved pipeline are not known; of its inputs those count that are the names of
+    uploaded files.
 
     Raises:
-        InputError: a file that has not been uploaded, a job that is not there or not complete.
+        InputError: a file that has not been uploaded, or whose name is ambiguous; a job that is not
+            there or not complete.
     """
+    if pipeline.saved is not None:
+        inputs = {value: "an input" for value in pipeline.inputs if _may_be_a_file(value)}
+        known = references.resolve_values(service, inputs)
+        return References(known.uploaded, known.outputs)
+    found = References()
     faults: list[str] = []
-    absent: list[str] = []
     for number, tool, settings in pipeline.tools():
         jobs = _with_inputs(settings, pipeline.inputs) if number == 1 else [settings]
-        found = files.reference_faults(service, catalogue.tool(tool), jobs)
-        faults += [f"stage {number}, {tool}: {fault}" for fault in found.faults]
-        absent += found.absent
+        named = references.resolve(service, catalogue.tool(tool), jobs)
+        faults += [f"stage {number}, {tool}: {fault}" for fault in named.faults.values()]
+        found.add(named)
     if faults:
         raise InputError(
             f"This pipeline can't be used: {'; '.join(faults)}.",
-            files.step(faults, absent) or "Correct the names.",
+            found.next_step or "Correct the names.",
         )
+    return found
+
+
+def _may_be_a_file(value: Any) -> bool:
+    return isinstance(value, str) and (looks_like_a_file(value) or file_path(value) is not None)
 
 
 def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:

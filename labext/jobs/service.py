@@ -9,7 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labext.errors import LabextError, NotFoundError, ServiceError
+from labext.errors import (
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    UnreachableError,
+)
 from labext.jobs import operations, rows
 from labext.jobs.answers import address_of, not_served, said
 from labext.jobs.file_service import Files
@@ -63,9 +69,7 @@ class Service(Files):
         """
         left, key, seen = limit, start_key, set[str]()
         while left is None or left > 0:
-            asked = PAGE if left is None else min(left, PAGE)
-            query = {**params, "limit": asked, "startKey": key or None}
-            page = rows.page(self.transport.send(operations.JOBS, params=query).json())
+            page = self.page(PAGE if left is None else min(left, PAGE), key, **params)
             if left is not None:
                 page = page._replace(rows=page.rows[:left])
                 left -= len(page.rows)
@@ -76,6 +80,11 @@ class Service(Files):
             if key in seen:
                 raise circle()
             seen.add(key)
+
+    def page(self, limit: int, start_key: str | None = None, **params: Any) -> Page:
+        """Return one page of a list."""
+        query = {**params, "limit": limit, "startKey": start_key or None}
+        return rows.page(self.transport.send(operations.JOBS, params=query).json())
 
     def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
         """Ask whether a submission would be accepted; None where the service can't be asked.
@@ -92,6 +101,37 @@ class Service(Files):
         if not isinstance(answer, Mapping) or not isinstance(answer.get("valid"), bool):
             return None
         return answer["valid"], str(answer.get("error") or "")
+
+    def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
+        """Ask which rows of a batch would be refused: the service's words by position.
+
+        None where no rows are judged: by a service that checks one job at a time, or one that
+        refuses the request as a whole, which the submission will tell.
+
+        Args:
+            body: `type`, `settings` (an array) and `jobNames`.
+        """
+        try:
+            answer = self.transport.send(operations.VALIDATE, json=body).json()
+        except (InputError, ServiceError) as error:
+            if isinstance(error, UnreachableError):
+                raise
+            return None
+        results = answer.get("results") if isinstance(answer, Mapping) else None
+        if not isinstance(results, list) or not all(isinstance(row, Mapping) for row in results):
+            return None
+        judged = {
+            row["index"]: row["valid"]
+            for row in results
+            if isinstance(row.get("index"), int) and isinstance(row.get("valid"), bool)
+        }
+        if judged.keys() != set(range(len(body["settings"]))):
+            return None
+        return {
+            row["index"]: str(row.get("error") or "it is not valid")
+            for row in results
+            if not row["valid"]
+        }
 
     def submit_job(self, body: Mapping[str, Any]) -> str:
         """Submit a job; return the service's words."""

@@ -20,7 +20,7 @@ from labext.jobs.schema import Parameter, Tool, cast
 _ACCOUNT = re.compile(r"[^/\s]*@[^/\s]+/\S+")
 _FILE_NAME = re.compile(r"[^\s/\\]{1,200}\.[A-Za-z0-9]{1,6}")
 _DEEPEST = 100
-_OUTPUT = re.compile(r"(?P<job>[a-zA-Z0-9_-]{1,100})/\S+")
+_PATH = re.compile(r"(?P<head>[^\s/]+)/(?P<rest>[^\r\n]+)")
 
 
 def clean(
@@ -108,10 +108,10 @@ def looks_like_a_file(value: str) -> bool:
     return _FILE_NAME.fullmatch(value) is not None
 
 
-def output_of(value: str) -> str | None:
-    """Return the job of a `<JobName>/path/to/file` reference; None for any other value."""
-    found = _OUTPUT.fullmatch(value)
-    return None if found is None else found["job"]
+def file_path(value: str) -> tuple[str, str] | None:
+    """Return the parts of a path: a job or a folder, and the rest; None for any other value."""
+    path = _PATH.fullmatch(value)
+    return None if path is None else (path["head"], path["rest"])
 
 
 def _is_passed(tool: Tool, name: str, given: Any, passed: str | None) -> bool:

@@ -1,8 +1,9 @@
-"""Submitting so that nothing is done twice.
+"""Submit a job or a pipeline so that nothing is done twice.
 
-A name is looked up before anything is sent. What stands there with the same type and settings is
-taken as this submission, anything else is a conflict. Since names are unique, a submission whose
-answer was lost is settled by looking its name up, and may be sent again.
+A name is looked up before anything is sent. What is there with the same type, settings and content
+of the files that the settings name is taken as this submission; anything else is a conflict. Since
+names are unique, a submission whose answer was lost is settled by looking its name up, and may be
+sent again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from labext.errors import (
 )
 from labext.jobs import rows
 from labext.jobs.identity import difference
+from labext.jobs.input_content import InputContent
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.progress import Outcome
@@ -50,12 +52,17 @@ class Submission:
 
 
 def submit_job(
-    service: Service, name: str, type: str, settings: Mapping[str, Any], project_tag: str | None
+    service: Service,
+    name: str,
+    type: str,
+    settings: Mapping[str, Any],
+    project_tag: str | None,
+    content: InputContent,
 ) -> Submission:
-    """Submit one job, its settings checked, unless it is there.
+    """Submit one job with clean settings, unless it is there.
 
     Raises:
-        ConflictError: the name is taken by another job.
+        ConflictError: the name is taken by another job, or by one with other content.
         OutcomeUnknownError: the answer was lost and the service can't be asked.
     """
     body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
@@ -69,6 +76,7 @@ def submit_job(
         lambda: service.submit_job(body),
         lambda row: _job_difference(type, settings, row),
         "settings",
+        content,
     )
 
 
@@ -79,6 +87,7 @@ def submit_once(
     send: Callable[[], str],
     unlike: Callable[[Row], str | None],
     same_what: str,
+    content: InputContent,
 ) -> Submission:
     """Send a submission under a name of its own, unless it is there.
 
@@ -90,6 +99,7 @@ def submit_once(
         unlike: says in a few words how the row that has the name is another submission's; None
             where it is this one's.
         same_what: what such a row has in common with this submission, in the plural.
+        content: the content of the files that the settings name.
 
     Raises:
         ConflictError: the name is taken by something else.
@@ -98,32 +108,38 @@ def submit_once(
 
     def same() -> Row | None:
         row = service.find(name)
-        if row is not None and (difference := unlike(row)):
-            raise taken(name, difference)
+        if row is not None:
+            if difference := unlike(row):
+                raise taken(name, difference)
+            content.check(name, row)
         return row
 
     row = same()
     if row is not None:
-        return Submission(name, type, False, _reused(name, row, same_what), row)
+        return Submission(name, type, False, _reused(name, row, same_what, content), row)
+    content.remember(name)
     said, row, created = send_once(
         name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
     )
     if row is not None and not created:
-        return Submission(name, type, False, _reused(name, row, same_what), row)
+        return Submission(name, type, False, _reused(name, row, same_what, content), row)
     return Submission(name, type, True, said or f"{name} was submitted.", row)
 
 
-def validate_job(service: Service, name: str, type: str, settings: Mapping[str, Any]) -> None:
-    """Ask the service whether it would take a job, its settings checked, without submitting it.
+def validate_job(
+    service: Service, name: str, type: str, settings: Mapping[str, Any], content: InputContent
+) -> None:
+    """Ask the service whether it would take a job with clean settings, without submitting it.
 
     Raises:
-        ConflictError: the name is taken by another job.
+        ConflictError: the name is taken by another job, or by one with other content.
         InputError: the service would refuse it.
     """
     row = service.find(name)
     if row is not None:
         if unlike := _job_difference(type, settings, row):
             raise taken(name, unlike)
+        content.check(name, row)
         return
     answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
     if answer is not None and not answer[0]:
@@ -228,11 +244,11 @@ def _job_difference(type: str, settings: Mapping[str, Any], row: Row) -> str | N
     return difference(type, settings, row)
 
 
-def _reused(name: str, row: Row, same_what: str) -> str:
-    again = ""
+def _reused(name: str, row: Row, same_what: str, content: InputContent) -> str:
+    """Say that an identical submission is there, and how to run it again if that has a point."""
+    message = f"{name} is there already with the same {same_what} ({rows.phase(row)}); nothing was "
+    if caveat := content.caveat(name, row):
+        return f"{message}sent. {caveat}"
     if rows.outcome(row) not in (None, Outcome.COMPLETE):
-        again = f"; to run it again, delete it first: `%jobs delete {name} --yes`"
-    return (
-        f"{name} is there already with the same {same_what} ({rows.phase(row)}); "
-        f"nothing was sent{again}."
-    )
+        return f"{message}sent; to run it again, delete it first: `%jobs delete {name} --yes`."
+    return f"{message}sent."

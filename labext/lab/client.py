@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from requests.auth import AuthBase
 
 from labext.config import Connection
 from labext.errors import InputError
+from labext.lab import folders
 from labext.lab.address import api_of, tenant_of
 from labext.lab.auth import ClientCredentials
 from labext.lab.auth.choosing import chosen
@@ -149,6 +150,7 @@ class LabClient:
                 - ids, names, creator_ids: any of several values, as texts or as one with commas.
                 - name, name_includes: also an alias or the registry ID; letters in any case.
                 - bases: exactly these, on either strand; of a circle wherever it is opened.
+                - folder: its name or its ID.
                 - folder_id, project_id, schema_id, archive_reason.
                 - created_at, modified_at: `"> 2024-01-01"`, `"> 2024-01-01 AND < 2024-07-01"`, a
                   date or time since which, or a pair of them.
@@ -157,14 +159,15 @@ class LabClient:
                   more than a hundred ids or names it holds within each hundred.
 
         Raises:
-            InputError: a filter or a column that there isn't; a near one is told.
+            InputError: a filter, a column or a folder that there isn't; a near one is told.
+            ConflictError: several folders have the name.
             AccessError: the caller may not list, or not there.
             ServiceError: the list makes no sense, or does not end.
         """
         from labext.lab.sequences.records import frame
         from labext.lab.sequences.rowviews import ChosenRows, SequenceRows
 
-        sifted = Filters(filters)
+        sifted = self._filters(filters)
         wanted = Columns(columns, sifted.reads)
         table = frame(self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread)
         wanted.check_within(len(table))
@@ -178,7 +181,7 @@ class LabClient:
         **filters: Any,
     ) -> Iterator[Record]:
         """Yield records as the platform gives them, page by page; arguments as for `sequences`."""
-        sifted = Filters(filters)
+        sifted = self._filters(filters)
         pages = self._lister.pages(limit, Columns(columns, sifted.reads), sifted)
         return (record for page in pages for record in page)
 
@@ -194,6 +197,25 @@ class LabClient:
         """
         return lookup.one(self._lister, name)
 
+    def folders(self) -> list[str]:
+        """Return the names of the folders that the caller may see, each once.
+
+        Raises:
+            NotFoundError: the platform does not list folders.
+        """
+        return folders.names(self._transport)
+
     def names(self, limit: int | None = 1000) -> list[str]:
         """Return the names of the sequences that were changed last, each once."""
         return lookup.names(self._lister, limit)
+
+    def _filters(self, given: Mapping[str, Any]) -> Filters:
+        """Return the filters of a list, with the folder looked up."""
+        named = {name: value for name, value in given.items() if name != "folder"}
+        folder = given.get("folder")
+        if folder is not None:
+            if named.get("folder_id") is not None:
+                raise InputError("The filters folder and folder_id are both given.", "Give one.")
+            Filters(named)  # a faulty filter is reported before anything is sent
+            named["folder_id"] = folders.folder_id(self._transport, folder)
+        return Filters(named)

@@ -12,7 +12,7 @@ from labext.errors import (
     NotFoundError,
     SignInError,
 )
-from labext.lab.operations import SEQUENCES, WHO
+from labext.lab.operations import FOLDERS, SEQUENCES, WHO
 from labext.transport import Failure
 
 _CAUSES = (
@@ -63,6 +63,11 @@ def explainer(method: str | None) -> Callable[[Failure], LabextError | None]:
                 return NotFoundError(
                     _said(failure, "The list of sequences is not there"),
                     "Check the tenant's address: the API is at its `/api/v2`.",
+                )
+            case 404 | 405 if failure.op.name == FOLDERS.name:
+                return NotFoundError(
+                    _said(failure, "The lab platform does not list its folders"),
+                    "Give the ID of the folder in place of its name.",
                 )
             case 400:
                 return InputError(

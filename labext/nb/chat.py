@@ -30,7 +30,7 @@ class Chat(Group):
         return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
 
     def find(self, session: str, notebook: str | None = None) -> str:
-        """Return a session's identifier; those of a notebook come first."""
+        """Return a session's identifier; with `notebook`, a title is one of this notebook alone."""
         return self._titles.find("session", session, self._notebook(notebook))
 
     def get(self, session: str) -> Record:

@@ -72,7 +72,7 @@ class NotebookClient(Knowledge):
             service="notebook service",
         )
         wire = Wire(self._transport)
-        spoken = Spoken(wire, dialect)
+        spoken = Spoken(wire, dialect, verify=verify)
         parts = wire, spoken, Titles(wire, spoken)
         super().__init__(*parts)
         self.notebooks = Notebooks(*parts)

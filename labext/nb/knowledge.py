@@ -78,7 +78,8 @@ class Knowledge(Group):
     ) -> Answer:
         """Return an answer out of the sources and notes, with what it cites.
 
-        The client waits as long as the service works.
+        The client waits as long as the service works. Sources that are still being processed are
+        not looked at; `sources.unprocessed` returns them, and `sources.wait` waits for them.
 
         Args:
             question: what is asked.

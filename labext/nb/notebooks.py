@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
@@ -28,10 +28,13 @@ class Notebooks(Group):
 
         return notebooks(self._wire.run(self._dialect.notebooks(archived, order_by)))
 
+    def iter(self) -> Iterator[Record]:
+        """Yield the records of all notebooks."""
+        yield from self._wire.run(self._dialect.notebooks())
+
     def names(self) -> Sequence[str]:
         """Return the names of all notebooks, each once."""
-        records = self._wire.run(self._dialect.notebooks())
-        return [*dict.fromkeys(str(record["name"]) for record in records if record["name"])]
+        return [*dict.fromkeys(str(record["name"]) for record in self.iter() if record["name"])]
 
     def find(self, notebook: str) -> str:
         """Return a notebook's identifier."""

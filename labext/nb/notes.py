@@ -32,7 +32,7 @@ class Notes(Group):
         return [*dict.fromkeys(str(each["title"]) for each in listed if each["title"])]
 
     def find(self, note: str, notebook: str | None = None) -> str:
-        """Return a note's identifier; those of a notebook come first."""
+        """Return a note's identifier; with `notebook`, a title is one of this notebook alone."""
         return self._titles.find("note", note, self._notebook(notebook))
 
     def get(self, note: str) -> Record:

@@ -22,18 +22,29 @@ class Noun:
         table: a pattern of what its identifiers begin with (contract, Resources): `chat_session`.
         magic: the noun of `%nb` that lists them: `sessions`.
         listed: gives the records among which a title is looked for.
+        in_notebook: `within` is a notebook, and a title is never looked for outside it.
     """
 
     table: str
     magic: str
     listed: Listed
+    in_notebook: bool = False
 
 
 NOUNS: Mapping[str, Noun] = {
     "notebook": Noun("notebook", "notebooks", lambda w, d, _: w.run(d.notebooks())),
-    "source": Noun("source", "sources", lambda w, d, of: [*all_sources(w, d, notebook=of)]),
-    "note": Noun("note", "notes", lambda w, d, of: w.run(d.notes(of, contents=False))),
-    "session": Noun("chat_session", "sessions", lambda w, d, of: w.run(d.sessions(of))),
+    "source": Noun(
+        "source",
+        "sources",
+        lambda w, d, of: [*all_sources(w, d, notebook=of)],
+        in_notebook=True,
+    ),
+    "note": Noun(
+        "note", "notes", lambda w, d, of: w.run(d.notes(of, contents=False)), in_notebook=True
+    ),
+    "session": Noun(
+        "chat_session", "sessions", lambda w, d, of: w.run(d.sessions(of)), in_notebook=True
+    ),
     "insight": Noun("(?:source_)?insight", "insights", lambda *_: []),
     "source chat": Noun("chat_session", "source-chats", lambda *_: []),
     "transformation": Noun(

@@ -65,7 +65,7 @@ class Sources(Group):
         return [*dict.fromkeys(str(each["title"]) for each in self.iter(notebook) if each["title"])]
 
     def find(self, source: str, notebook: str | None = None) -> str:
-        """Return a source's identifier; those of a notebook come first."""
+        """Return a source's identifier; with `notebook`, a title is one of this notebook alone."""
         return self._titles.find("source", source, self._notebook(notebook))
 
     def get(self, source: str) -> Record:
@@ -214,6 +214,14 @@ class Sources(Group):
         """Tell whether a source's file is on the service; False also without such a source."""
         return self._wire.run(self._dialect.has_original(self.find(source)))
 
+    def has_content(self, source: str, path: Path | str) -> bool | None:
+        """Tell whether a source was made from a local file, going by the file's content.
+
+        Of more than 1 MiB only the size is compared. None if the original can't be looked at.
+        """
+        request = self._dialect.original(self.find(source))
+        return originals.has_content(self._wire, request, adding.checked_file(path))
+
     def retry(self, source: str) -> Record:
         """Process a failed source again; return its record.
 
@@ -227,6 +235,25 @@ class Sources(Group):
         from labext.nb.rowviews import insights
 
         return insights(self._wire.run(self._dialect.insights(self.find(source))))
+
+    def unprocessed(
+        self, notebook: str | None = None, sources: Iterable[str] | None = None
+    ) -> Sequence[Record]:
+        """Return the records of sources that are still to be processed, or are being processed.
+
+        No search, answer or chat looks at them yet.
+
+        Args:
+            notebook: those of one notebook; None for all.
+            sources: these sources alone.
+        """
+        within = self._notebook(notebook)
+        if sources is None:
+            records: Iterable[Record] = all_sources(self._wire, self._dialect, notebook=within)
+        else:
+            found = self._titles.several("source", sources, within)
+            records = waiting.looked_up(self._wire, self._dialect, found)
+        return [each for each in records if watching.is_in_progress(each)]
 
     def watch(
         self, sources: Iterable[str] | str, stop: threading.Event | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from labext import wording
 from labext.errors import ConflictError, InputError, NotFoundError
@@ -12,12 +12,16 @@ from labext.nb.nouns import NOUNS
 from labext.nb.records import Record
 from labext.nb.wire import Wire
 
+_PLACES = 3
+"""Things of a title elsewhere of which an error says where they are: a request each."""
+
 
 class Titles:
-    """Finds identifiers for titles; an identifier is itself, and nothing is asked for it.
+    """Resolve titles to identifiers; an identifier is returned as it is, without a request.
 
-    A noun is one of `labext.nb.nouns.NOUNS`. `within` is what a noun's things are looked for in
-    first: a notebook (an identifier), a model's type, a credential's provider.
+    A noun is one of `labext.nb.nouns.NOUNS`. `within` restricts where a title is looked for: a
+    notebook (an identifier), a model's type or a credential's provider. A source, note or chat of
+    another notebook is never returned for a title; models and credentials fall back to all.
     """
 
     def __init__(self, wire: Wire, spoken: Spoken) -> None:
@@ -28,37 +32,64 @@ class Titles:
         """Return the identifier of one thing.
 
         Raises:
-            NotFoundError: none is called so; a near name is told.
-            ConflictError: several are; they are listed.
+            NotFoundError: nothing has this title; suggests a similar one, or says where it is.
+            ConflictError: several things have it; they are listed.
         """
         return identifier(noun, given) or self.several(noun, given, within)[0]
 
     def several(
         self, noun: str, given: str | Iterable[str], within: str | None = None
     ) -> list[str]:
-        """Return the identifiers of several things, each once, in their order."""
+        """Return the identifiers of several things, without duplicates, in the given order."""
         names = [given] if isinstance(given, str) else list(given)
-        known = {name: identifier(noun, name) for name in names}
-        titled = [name for name, each in known.items() if each is None]
-        if titled and within is not None:
-            titled = self._settle(known, noun, titled, self.listed(noun, within))
-        if titled:
-            every = self.listed(noun)
-            known |= {name: one_of(noun, name, every) for name in titled}
-        return list(dict.fromkeys(each for each in known.values() if each))
+        found = {name: identifier(noun, name) for name in names}
+        titles = [name for name, known in found.items() if known is None]
+        if titles and within is not None:
+            records = self.listed(noun, within)
+            matched = [title for title in titles if fitting(title, records)]
+            found |= {title: one_of(noun, title, records) for title in matched}
+            titles = [title for title in titles if title not in matched]
+            if titles and NOUNS[noun].in_notebook:
+                raise self._not_in_notebook(noun, titles[0], within, records)
+        if titles:
+            records = self.listed(noun)
+            found |= {title: one_of(noun, title, records) for title in titles}
+        return list(dict.fromkeys(each for each in found.values() if each))
 
     def listed(self, noun: str, within: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
         return NOUNS[noun].listed(self._wire, self._spoken.dialect, within)
 
-    @staticmethod
-    def _settle(
-        known: dict[str, str | None], noun: str, titled: list[str], near: list[Record]
-    ) -> list[str]:
-        """Note what the titles that fit something near stand for; return the other titles."""
-        fit = [name for name in titled if fitting(name, near)]
-        known |= {name: one_of(noun, name, near) for name in fit}
-        return [name for name in titled if name not in fit]
+    def _not_in_notebook(
+        self, noun: str, title: str, notebook: str, records: Sequence[Record]
+    ) -> NotFoundError:
+        """Return the error for a title that is not in a notebook; it says where there is one."""
+        names = {str(each["id"]): str(each["name"]) for each in self.listed("notebook")}
+        here = names.get(notebook, notebook)
+        missing = f"There is no {noun} {wording.shown(title.strip())} in {here}"
+        elsewhere = fitting(title, self.listed(noun))
+        if not elsewhere:
+            near = _near_title(title, records)
+            return NotFoundError(f"{missing}{near}.", f"See `%nb {NOUNS[noun].magic}`.")
+        places = [self._place(noun, each, names) for each in elsewhere[:_PLACES]]
+        more = (str(each["id"]) for each in elsewhere[_PLACES:])
+        return NotFoundError(
+            f"{missing}; it is {wording.listed([*places, *more], _PLACES)}.",
+            f"Choose its notebook with `%nb use`, or give its identifier: `{elsewhere[0]['id']}`.",
+        )
+
+    def _place(self, noun: str, record: Record, names: Mapping[str, str]) -> str:
+        """Return in which notebooks a record is, as far as is known, and its identifier."""
+        if noun != "source":
+            identifiers = [record["notebook_id"]]
+        elif (identifiers := record["notebooks"]) is None:  # not in the list of Open Notebook
+            identifiers = self._wire.run(self._spoken.dialect.source(record["id"]))["notebooks"]
+        known = [names[each] for each in identifiers or () if each in names]
+        if known:
+            place = f"in {wording.listed(known)}"
+        else:
+            place = "in no notebook" if noun == "source" else "elsewhere"
+        return f"{place} ({record['id']})"
 
 
 def identifier(noun: str, given: str) -> str | None:
@@ -98,11 +129,8 @@ def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
     """
     found = fitting(given, records)
     if not found:
-        names = (record.get(key) for key in ("name", "title", "file_name") for record in records)
-        known = [str(name) for name in names if name]
-        near = wording.did_you_mean(given.strip(), known)
         raise NotFoundError(
-            f"There is no {noun} {wording.shown(given.strip())}{near}.",
+            f"There is no {noun} {wording.shown(given.strip())}{_near_title(given, records)}.",
             f"See `%nb {NOUNS[noun].magic}`.",
         )
     if len(found) > 1:
@@ -118,6 +146,12 @@ def title(record: Record) -> str | None:
     """Return what a thing is called."""
     name: str | None = record.get("name") or record.get("title")
     return name
+
+
+def _near_title(given: str, records: Iterable[Record]) -> str:
+    """Return ` (did you mean "…"?)` with a title similar to the given one, or nothing."""
+    names = (record.get(key) for key in ("name", "title", "file_name") for record in records)
+    return wording.did_you_mean(given.strip(), [str(name) for name in names if name])
 
 
 def _titles(record: Record) -> list[str]:

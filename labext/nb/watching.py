@@ -34,6 +34,14 @@ ENDS = {
 }
 
 
+_IN_PROGRESS = stillness.QUEUED | {"running", "processing"}
+
+
+def is_in_progress(source: Record) -> bool:
+    """Tell whether a source is still to be processed, or is being processed."""
+    return str(source["status"] or "").casefold() in _IN_PROGRESS
+
+
 @dataclass(frozen=True)
 class SourceRow:
     """One source as it is processed.

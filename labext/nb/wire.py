@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labext.errors import LabextError
 from labext.nb.dialects import Request, Steps
@@ -12,6 +13,9 @@ from labext.transport import Transport
 from labext.transport.download import OnBytes
 from labext.transport.events import events
 from labext.transport.multipart import Multipart
+
+if TYPE_CHECKING:
+    from requests import Response
 
 __all__ = ["IDLE", "OnBytes", "Wire"]
 
@@ -70,6 +74,13 @@ class Wire:
         with self.transport.stream(request.op, **given) as response:
             for event in events(response, plain=plain):
                 yield event.json()
+
+    @contextmanager
+    def open(self, request: Request) -> Iterator[Response]:
+        """Send a request and give its response before the body is read."""
+        sent = arguments(request) | {"headers": {"Accept-Encoding": "identity"}}
+        with self.transport.stream(request.op, **sent) as response:
+            yield response
 
     def download(
         self,

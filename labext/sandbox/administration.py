@@ -15,7 +15,8 @@ from typing import Any
 from sqlalchemy import MetaData
 from sqlalchemy.exc import DBAPIError
 
-from labext.errors import SetupError, StorageError
+from labext.errors import SetupError
+from labext.sandbox.backup import check_started
 from labext.sandbox.control import Sandbox
 from labext.sandbox.database import Database
 from labext.sandbox.folder import Folder, read_json, secret
@@ -23,6 +24,7 @@ from labext.sandbox.queue import Base as QueueBase
 from labext.sandbox.queue import Queue
 from labext.sandbox.service import Options, Service, Site, origin
 from labext.sandbox.signing import Signer
+from labext.sandbox.startup import check_database, explain
 
 Record = dict[str, Any]
 """What the functions of administration return: plain, of what JSON knows."""
@@ -53,24 +55,19 @@ def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
 
     Raises:
         SetupError: no sandbox was ever started there, or one of an earlier version runs.
-        StorageError: the database can't be read or written.
+        StorageError: the database is empty or damaged, or can't be read or written.
     """
     folder = Folder(data_dir)
-    if not folder.is_ours() or not folder.database.is_file():
-        raise SetupError(
-            f"There is no sandbox in {folder.path}: it was never started.",
-            f"Start it once: `labext sandbox start --data-dir {folder.path}`.",
-        )
+    check_started(folder)
     database = Database.at(folder.database)
     try:
         running = Sandbox(folder.path).status().state != "stopped"
+        if not running:
+            check_database(database, folder, [service])
         _bring_up_to_date(database, service.metadata, folder, running)
         yield Administration(_site(folder, database, service), running)
     except DBAPIError as error:
-        raise StorageError(
-            f"The sandbox's database {folder.database} can't be used: {error.orig}.",
-            "See that there is room on the disk and that the file is yours, then try again.",
-        ) from error
+        raise explain(error, folder) from error
     finally:
         database.close()
 

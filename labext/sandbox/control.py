@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,13 +16,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from labext.config import sandbox_dir
-from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError, StorageError
+from labext.errors import (
+    ConflictError,
+    LabextError,
+    NotReadyError,
+    ServiceError,
+    SetupError,
+    StorageError,
+)
 from labext.redaction import keep_secret
 from labext.sandbox import daemon
-from labext.sandbox.folder import LOCKED, Folder, Lock, read_json
+from labext.sandbox.folder import DISK_FULL, LOCKED, Folder, Lock, read_json
+
+if TYPE_CHECKING:
+    from labext.sandbox.backup import Backup, Restored
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -57,6 +68,7 @@ class SandboxStatus:
         rate: `named` or `off`; None when stopped.
         workers: how many jobs run at once; None is one a core.
         started: when, in UTC.
+        notices: what whoever runs it should know, such as files that were moved at its start.
     """
 
     state: Literal["running", "starting", "stopped"]
@@ -66,6 +78,7 @@ class SandboxStatus:
     rate: str | None = None
     workers: int | None = None
     started: datetime | None = None
+    notices: tuple[str, ...] = ()
 
     @property
     def running(self) -> bool:
@@ -83,6 +96,7 @@ class LabConnection:
         api_key: a student's.
         client_id, client_secret: an app's.
         oidc_configuration_url: of the identity provider, whose ID tokens `campus` takes.
+        oidc_client_id, oidc_user, oidc_secret: with which the student signs in there.
         tenants: the address of every tenant by its name.
     """
 
@@ -92,6 +106,9 @@ class LabConnection:
     client_id: str
     client_secret: str = field(repr=False)
     oidc_configuration_url: str
+    oidc_client_id: str
+    oidc_user: str
+    oidc_secret: str = field(repr=False)
     tenants: dict[str, str]
 
 
@@ -122,6 +139,8 @@ class Sandbox:
         sequences: how many sequences the laboratory platform has at least: filled up with
             fragments and point mutants of its own; None as for `rate`, and fills nothing up.
         services: `module:name` of the services, instead of all.
+        adopt_empty: start although the database is empty or damaged while there are files, which
+            are moved to the folder `quarantine`.
 
     As a context manager it starts the sandbox, and stops it at the end unless it ran before.
     """
@@ -134,10 +153,12 @@ class Sandbox:
         workers: int | None = None,
         sequences: int | None = None,
         services: Sequence[str] | None = None,
+        adopt_empty: bool = False,
     ) -> None:
         self._folder = Folder(sandbox_dir() if data_dir is None else data_dir)
         self._options = {"rate": rate, "workers": workers, "sequences": sequences}
         self._services = services
+        self._adopt_empty = adopt_empty
         self._lock = Lock(self._folder.lock_file)
         self._started_here = False
 
@@ -145,6 +166,10 @@ class Sandbox:
     def data_dir(self) -> Path:
         """Where its data is."""
         return self._folder.path
+
+    def command(self, verb: str) -> str:
+        """Return the shell command that does this to the sandbox: `labext sandbox stop`."""
+        return self._folder.command(verb)
 
     @property
     def lab(self) -> LabConnection:
@@ -183,8 +208,8 @@ class Sandbox:
         Raises:
             SetupError: a package is missing, the system can't run it, the folder isn't ours.
             ConflictError: it runs with other options than those that were asked for.
-            ServiceError: it did not start; the message has the last line of its log.
-            StorageError: the folder can't be written.
+            ServiceError: it did not start; the message says why.
+            StorageError: the disk is full, or the folder can't be written.
         """
         check_system()
         self._started_here = False
@@ -244,6 +269,7 @@ class Sandbox:
             rate=state.get("rate"),
             workers=state.get("workers"),
             started=None if started is None else datetime.fromtimestamp(started, UTC),
+            notices=tuple(state.get("notices", ())),
         )
 
     def reset(self) -> bool:
@@ -271,6 +297,26 @@ class Sandbox:
             self._lock.release()
         return True
 
+    def backup(self, file: str | Path) -> Backup:
+        """Back it up into a new file, also while it runs; see `labext.sandbox.backup.back_up`."""
+        check_system()
+        from labext.sandbox.backup import back_up
+
+        return back_up(self._folder, Path(file))
+
+    def restore(self, file: str | Path, *, replace: bool = False) -> Restored:
+        """Restore a backup; see `labext.sandbox.backup.restore`.
+
+        With `replace` it is stopped first, and its data are replaced.
+        """
+        check_system()
+        from labext.sandbox.backup import check_backup, restore
+
+        check_backup(Path(file))
+        if replace:
+            self.stop()
+        return restore(self._folder, Path(file), replace=replace)
+
     def connection(self) -> dict[str, Any]:
         """Where its services are, with their keys: what connection.json says.
 
@@ -284,7 +330,7 @@ class Sandbox:
             )
         for entry in connection.values():
             if isinstance(entry, dict):
-                for name in ("api_key", "client_secret", "password"):
+                for name in ("api_key", "client_secret", "oidc_secret", "password"):
                     keep_secret(entry.get(name))
         return connection
 
@@ -327,12 +373,14 @@ class Sandbox:
             process = daemon.spawn(self._folder, self._arguments())
         except OSError as error:
             raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
+        timed_out = False
         try:
             while process.poll() is None:
                 if self._connection().get("pid") == process.pid:
                     daemon.leave(process)
                     return True
                 if time.monotonic() > until:
+                    timed_out = True
                     process.kill()
                     process.wait()
                 time.sleep(0.01)
@@ -341,14 +389,40 @@ class Sandbox:
             raise
         if process.returncode == LOCKED:
             return False
+        if timed_out:
+            raise ServiceError(
+                f"The sandbox did not start within {START_SECONDS:g} seconds.", f"Look at {log}."
+            )
+        raise self._failure(process, offset)
+
+    def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
+        """Return why a host has ended: as it has recorded, or as its exit code or its log says."""
+        failure = read_json(self._folder.state).get("failure", {})
+        if failure.get("pid") == process.pid:
+            return ServiceError(
+                f"The sandbox did not start. {failure['what']}", failure["next_step"]
+            )
+        if process.returncode == DISK_FULL:
+            return StorageError(
+                f"The disk is full: {self.data_dir} cannot be written.",
+                "Make room, then start again.",
+            )
+        log = self._folder.log
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            return ServiceError(
+                f"The sandbox did not start: its process was ended by {name}.", f"Look at {log}."
+            )
         words = daemon.last_words(log, offset) or f"it ended with code {process.returncode}"
-        raise ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
+        return ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
 
     def _arguments(self) -> list[str]:
         given = {f"--{name}": value for name, value in self._options.items() if value is not None}
         arguments = [str(part) for option in given.items() for part in option]
         for service in self._services or ():
             arguments += ["--service", service]
+        if self._adopt_empty:
+            arguments.append("--adopt-empty")
         return arguments
 
     def _check_options(self) -> None:

@@ -19,7 +19,11 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.orm import DeclarativeBase, Session
 
+from labext.errors import SetupError
 from labext.sandbox.upgrading import columns_in, outdated, upgrade
+
+SCHEMA_VERSION = 1
+"""Increase it with every change of the tables that earlier versions of labext cannot work with."""
 
 BUSY_SECONDS = 30
 """How long a transaction waits for another process that writes."""
@@ -49,11 +53,18 @@ class Database:
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
-        """Create tables and indexes that aren't there yet; on SQLite renew an earlier version's.
+        """Create missing tables and indexes; on SQLite upgrade those of an earlier version.
 
         Raises:
+            SetupError: the database was made by a newer version of labext.
             ValueError: an earlier version's rows don't fit into today's tables.
         """
+        version = self._schema_version()
+        if version > SCHEMA_VERSION:
+            raise SetupError(
+                f"The database {self.engine.url.database} was made by a newer version of labext.",
+                "Update labext: `pip install --upgrade labext-jupyter`.",
+            )
         if self.is_outdated(*metadata):
             self._upgrade(metadata)
         for tables in metadata:
@@ -61,6 +72,15 @@ class Database:
             for table in tables.sorted_tables:
                 for index in table.indexes:  # a table that was there may lack one
                     index.create(self._writes[True], checkfirst=True)
+        if version < SCHEMA_VERSION:
+            with self._writes[True].begin() as connection:
+                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _schema_version(self) -> int:
+        if self.engine.dialect.name != "sqlite":
+            return SCHEMA_VERSION
+        with self.engine.connect() as connection:
+            return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
     def is_outdated(self, *metadata: MetaData) -> bool:
         """Whether a table is there with other columns than it should have."""

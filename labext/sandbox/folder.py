@@ -5,13 +5,14 @@ else is ever written into or deleted.
 
     .labext-sandbox   the marker
     host.lock         locked as long as the host lives; says which process it is
-    host.json         how it was started, and when: rate, workers
+    host.json         how it was started, and when: rate, workers; or why it could not be
     host.log          what it said
     connection.json   where the services are, with their keys; there while they answer
     ports.json        each service's port, taken again at the next start
     sandbox.sqlite    the database of all services
     secrets/          keys, one a file
     tasks/            scratch folders of what runs
+    quarantine/       files that were moved out of the way instead of being deleted
     SERVICE/          a service's own files
 """
 
@@ -20,18 +21,24 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from labext.errors import SetupError, StorageError
+from labext.folders import is_default_sandbox
 from labext.redaction import keep_secret
 from labext.sandbox import whole_files
 
 MARKER = ".labext-sandbox"
+DATABASE = "sandbox.sqlite"
+PORTS = "ports.json"
 LOCKED = 3
 """The exit code of a host that found another one in its folder."""
+DISK_FULL = 4
+"""The exit code of a host that could not start because the disk is full."""
 
 
 class Folder:
@@ -43,10 +50,11 @@ class Folder:
         self.state = self.path / "host.json"
         self.log = self.path / "host.log"
         self.connection = self.path / "connection.json"
-        self.ports = self.path / "ports.json"
-        self.database = self.path / "sandbox.sqlite"
+        self.ports = self.path / PORTS
+        self.database = self.path / DATABASE
         self.secrets = self.path / "secrets"
         self.tasks = self.path / "tasks"
+        self.quarantine = self.path / "quarantine"
 
     def is_ours(self) -> bool:
         """Whether the folder is a sandbox's."""
@@ -96,6 +104,11 @@ class Folder:
         folder = self.path / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
+
+    def command(self, verb: str, *options: str) -> str:
+        """Return the shell command for this folder's sandbox, such as `labext sandbox stop`."""
+        where = [] if is_default_sandbox(self.path) else ["--data-dir", str(self.path)]
+        return shlex.join(["labext", "sandbox", verb, *options, *where])
 
     def erase(self) -> None:
         """Delete the folder with all that is in it, the marker last.
@@ -154,6 +167,18 @@ class Lock:
         self.release()
         return not free
 
+    def is_current(self) -> bool:
+        """Return whether the file at this path is still the one that this process has locked.
+
+        It is not once the folder was deleted or moved, or another process has made a new one.
+        """
+        try:
+            return self._descriptor is not None and self._is_at_path(self._descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # it cannot be told: a network file system that does not answer
+            return True
+
     def holder(self) -> dict[str, Any]:
         """What the last holder wrote about itself: `pid` and `created`, or nothing."""
         return read_json(self.path)
@@ -166,7 +191,7 @@ class Lock:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # An erased folder's lock file is no lock: whoever comes next makes a new one.
-            if os.fstat(descriptor).st_ino != self.path.stat().st_ino:
+            if not self._is_at_path(descriptor):
                 raise BlockingIOError
         except OSError as error:
             if descriptor is not None:
@@ -186,6 +211,9 @@ class Lock:
             os.pwrite(descriptor, json.dumps(me).encode(), 0)
         return True
 
+    def _is_at_path(self, descriptor: int) -> bool:
+        return os.path.samestat(os.fstat(descriptor), self.path.stat())
+
 
 def secret(path: Path) -> str:
     """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
@@ -194,6 +222,18 @@ def secret(path: Path) -> str:
     value = path.read_text()
     keep_secret(value)
     return value
+
+
+def entries(folder: Path) -> set[Path]:
+    """Return what is in a folder; nothing if there is none."""
+    return set(folder.iterdir()) if folder.is_dir() else set()
+
+
+def has_content(path: Path) -> bool:
+    """Return whether a file is not empty, or whether there is any file below a folder."""
+    if path.is_dir() and not path.is_symlink():
+        return any(files for _folder, _folders, files in os.walk(path))
+    return os.path.lexists(path) and path.lstat().st_size > 0
 
 
 def remove(path: Path) -> None:

@@ -2,12 +2,13 @@
 
 A service is a module-level object, named `package.module:name` in `labext.sandbox.host.SERVICES`.
 The host opens a port for each of its doors, creates `metadata`'s tables, adds `kinds` to the queue,
-calls `seed`, then `apps`, serves them, and writes `connection` into connection.json.
+calls `seed`, moves `orphans` to the quarantine folder, calls `apps`, serves them, and writes
+`connection` into connection.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -51,7 +52,8 @@ class Site:
     """Where a service lives: what the host gives it.
 
     Attributes:
-        folder: a folder of its own, readable by its owner only, kept between starts.
+        folder: a folder of its own, readable by its owner only, kept between starts. Its folders
+            `incoming` and `work` are for what is not finished, and are not backed up.
         secrets: a folder for its secrets: `labext.sandbox.folder.secret(site.secrets / "api_key")`.
         database: shared by all services; a service's tables carry its name as a prefix.
         queue: shared by all services.
@@ -104,11 +106,21 @@ class Service(Protocol):
     def preload(self) -> Sequence[str]:
         """Modules that its tasks need: imported once, so that a task's process has them at once."""
 
+    @property
+    def data_folders(self) -> Sequence[str]:
+        """The folders in `Site.folder` that hold users' files, each entry of which has a row."""
+
     def kinds(self, site: Site) -> Sequence[Kind]:
         """Its kinds of tasks."""
 
     def seed(self, site: Site) -> None:
-        """Make what it has from the start, unless it is there. Runs at every start."""
+        """Make what it has from the start, unless it is there. Runs at every start.
+
+        It deletes no file of a user: see `orphans`.
+        """
+
+    def orphans(self, site: Site) -> Iterable[Path]:
+        """Return the entries of `data_folders` that have no row."""
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
         """What its doors show over TLS; None where they speak plain HTTP. Asked before `seed`.

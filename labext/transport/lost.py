@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import requests
 import urllib3.exceptions
 
+from labext.connections import is_sandbox
 from labext.errors import LabextError, ServiceError, SetupError, UnreachableError
 from labext.transport.failure import first_words
-from labext.transport.session import is_loopback
 
 
 class Stage(Enum):
@@ -64,8 +64,8 @@ def lost(failure: Exception, url: str, service: str) -> Lost:
     if stage is Stage.UNSENT:
         what = f"No {service} answers at {place} ({why})."
         step = "Check the address, and that the service runs."
-        if is_loopback(url):
-            step = "Start the sandbox with `%lab sandbox start`, or correct the address."
+        if is_sandbox(url):
+            step = "Start the sandbox again with `%lab sandbox start`."
         return Lost(stage, why, UnreachableError(what, step))
     what = f"The connection to the {service} at {place} broke ({why})."
     return Lost(stage, why, UnreachableError(what, "Try again; look at the service if it stays."))

@@ -5,7 +5,7 @@ The address is the key: it is given to nobody but the store that it names, and n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import BinaryIO, TypeVar
 
@@ -59,19 +59,18 @@ class Store:
 
         self._tried(once)
 
-    def size(self, url: str, name: str) -> int | None:
-        """Return how many bytes the file at an address has; None where the store doesn't say.
+    def headers(self, url: str, name: str) -> Mapping[str, str]:
+        """Return the headers that describe the file at an address, as HEAD gives them.
 
         Raises:
             NotFoundError: it is not there.
             AccessError, ServiceError: as for `put`.
         """
 
-        def once(session: requests.Session) -> int | None:
+        def once(session: requests.Session) -> Mapping[str, str]:
             request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
-            with self._sent(session, request, name) as got:
-                length = got.headers.get("Content-Length", "")
-                return int(length) if length.isascii() and length.isdigit() else None
+            with self._sent(session, request, name) as response:
+                return response.headers
 
         return self._tried(once)
 

@@ -48,6 +48,7 @@ class Candidates:
             "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
             "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
             "sequences": lambda _: (self._sequences(), "sequence"),
+            "lab_folders": lambda _: (self._lab_folders(), "folder"),
             "notebooks": lambda _: (self._of_nb("notebooks"), "notebook"),
             "sources": lambda _: (self._of_nb("sources"), "source"),
             "notes": lambda _: (self._of_nb("notes"), "note"),
@@ -100,6 +101,10 @@ class Candidates:
             return self._session.lab().names(limit=NEWEST)
 
         return self._session.names.get("lab/sequences", look)
+
+    def _lab_folders(self) -> Sequence[str]:
+        """Return the names of the lab platform's folders, as far as they are known."""
+        return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
 
     def _of_nb(self, what: str) -> Sequence[str]:
         """Return names on the notebook service: of the notebook that is named, else in use."""

@@ -7,10 +7,12 @@ service is asked whether it accepts what is known.
 from __future__ import annotations
 
 import re
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from labext import config, secret_store
 from labext.config import SANDBOX, Connection, Service
@@ -22,6 +24,9 @@ from labext_magics.methods import Method
 _LIKE_ADDRESS = re.compile(r"[:/]|^localhost$|\.[A-Za-z]{2,}$")
 """A name with one of these is more likely an address without its scheme."""
 
+_PATIENCE = 5.0
+"""Seconds to wait for a server's greeting."""
+
 
 @dataclass(frozen=True)
 class SignIn:
@@ -32,11 +37,14 @@ class SignIn:
         methods: the ways there are; the first is taken where nothing says which.
         accepts: asks the service by what is known, and returns what it said in a few words. Without
             a secret it sees whether the service is there, and whether it takes anybody.
+        find_api: returns the address of the API that an address leads to; the second argument is
+            what a certificate is checked against.
     """
 
     service: Service
     methods: tuple[Method, ...]
     accepts: Callable[[Connection], str]
+    find_api: Callable[[str, bool | str], str] = lambda url, _: url
 
     def connect(
         self,
@@ -50,6 +58,8 @@ class SignIn:
     ) -> None:
         """Use a service for this session, once it has accepted what signs in.
 
+        After a failure nothing is saved, and the error says which service stays in use.
+
         Args:
             where: an address, a profile's name, or `sandbox`.
             save: keep the address under this profile's name.
@@ -58,19 +68,14 @@ class SignIn:
             method: the way to sign in.
             options: of the profile, as in `config.OPTIONS`; they hold in place of its own.
         """
-        if save is not None:
-            config.check_profile_name(save)
-        if "://" in where:
-            target = self._by_address(where, save, ca_bundle)
-        else:
-            target = self._by_name(where)
-            if save or ca_bundle:
-                raise InputError(
-                    f"`--save` and `--ca-bundle` go with an address, and {where} is a profile.",
-                    f"Use the profile as it is: `%{self.service} connect {where}`.",
-                )
-        target = replace(target, options={**target.options, **(options or {})})
-        self._sign_in(_by_method(target, method), keep=keep, save=save)
+        try:
+            if save is not None:
+                config.check_profile_name(save)
+            target = self._target(where, save, ca_bundle)
+            target = replace(target, options={**target.options, **(options or {})})
+            self._sign_in(_by_method(target, method), keep=keep, save=save)
+        except LabextError as error:
+            raise error.with_hint(self._in_use()) from None
 
     def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:
         """Check what is known for the service in use; ask for it where it isn't accepted.
@@ -99,24 +104,74 @@ class SignIn:
             f"Signed out of {target.base_url}.{left} `%{self.service} login` signs in again."
         )
 
-    def _by_name(self, name: str) -> Connection:
-        if name not in config.profiles():
-            secrets.refuse_value(name, self.service)
-            if _LIKE_ADDRESS.search(name):
-                raise SetupError(
-                    f"There is no profile {name}, and an address begins with https://.",
-                    f"Write `%{self.service} connect https://{name}`.",
-                )
-        return config.connection(self.service, name)
+    def _in_use(self) -> str:
+        """Return a sentence on the service that this session uses."""
+        try:
+            used = config.connection(self.service)
+        except LabextError:
+            return f"No {self.service} service is in use."
+        profile = "" if used.profile is None else f" (profile {used.profile})"
+        return f"`%{self.service}` still uses {used.base_url}{profile}."
+
+    def _target(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
+        """Return how to reach what a line names: an address or a profile."""
+        if "://" in where:
+            return self._by_address(where, save, ca_bundle)
+        if where not in config.profiles():
+            secrets.refuse_value(where, self.service)
+            if _LIKE_ADDRESS.search(where):
+                return self._by_address(self._with_scheme(where), save, ca_bundle)
+        target = config.connection(self.service, where)
+        if save or ca_bundle:
+            raise InputError(
+                f"`--save` and `--ca-bundle` go with an address, and {where} is a profile.",
+                f"Use the profile as it is: `%{self.service} connect {where}`.",
+            )
+        return target
+
+    def _with_scheme(self, where: str) -> str:
+        """Return an address that was typed without its scheme, with the one that is spoken there.
+
+        Raises:
+            SetupError: HTTPS is not spoken, or has to be typed; names the address to use.
+        """
+        from labext.transport.session import is_loopback
+
+        secure = f"https://{where}"
+        connect = f"%{self.service} connect"
+        if self.service in config.SECURE:
+            raise SetupError(
+                f"There is no profile {where}, and an address begins with https://.",
+                f"Write `{connect} {secure}`.",
+            )
+        try:
+            spoken = speaks_tls(secure)
+        except OSError:
+            if is_loopback(secure):
+                return f"http://{where}"
+            raise SetupError(
+                f"There is no profile {where}, and no server answers at an address like this.",
+                f"Check it; an address begins with a scheme: `{connect} http://{where}`.",
+            ) from None
+        if spoken:
+            return secure
+        if is_loopback(secure):
+            return f"http://{where}"
+        raise SetupError(
+            f"{where} does not speak HTTPS: what is sent there could be read on the way.",
+            f"If it may be, write `{connect} http://{where}`.",
+        )
 
     def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
         """Return how to reach an address, with the secrets that belong to it if any are known."""
         secrets.refuse_value(where, self.service)
-        url = config.service_url(self.service, where)
+        typed = config.service_url(self.service, where)
         options = {} if ca_bundle is None else {"ca_bundle": str(_file(ca_bundle))}
+        url = self.find_api(typed, options.get("ca_bundle", True))
         saved = None if save is None else self._saved(save)
         if saved is None:
-            return Connection(self.service, save, url, self._from_environment(url), options)
+            known = self._from_environment(url) or self._from_environment(typed)
+            return Connection(self.service, save, url, known, options)
         if not _same(saved.base_url, url):
             raise InputError(
                 f"The profile {save} is there already, for {saved.base_url}.",
@@ -155,17 +210,20 @@ class SignIn:
             )
         method = self._method(target)
         accepted, said, typed = self._accepted(target, method)
-        if save is not None:
-            config.save_profile(save, self.service, accepted.base_url, accepted.options)
         if typed and own and method.lasting and not keep:
             keep = asking.agreed(f"Keep the {method.noun} in the keyring?")
-        held = ""
-        if keep and not _keep(accepted, method):
-            held = f" There is no keyring here: the {method.noun} is held for this session only."
+        secrets = [name for name in method.asked if name in accepted.secrets]
+        remark = ""
+        if keep and not secrets:
+            remark = f" It asks for no {method.noun}, so there is none to keep."
+        elif keep and not _keep(accepted, secrets):
+            remark = f" There is no keyring here: the {method.noun} is held for this session only."
         elif typed and target.profile is None and method.lasting:
-            held = f" {to_keep} keeps the {method.noun} for other sessions."
+            remark = f" {to_keep} keeps the {method.noun} for other sessions."
+        if save is not None or (keep and _is_changed(accepted)):
+            _save(accepted)
         _use(accepted)
-        output.say(f"Connected to {accepted.base_url}: {said}.{held}")
+        output.say(f"Connected to {accepted.base_url}: {said}.{remark}")
 
     def _method(self, target: Connection) -> Method:
         """Return the way that the target names, else the first for which all is known."""
@@ -221,15 +279,31 @@ def _by_method(target: Connection, method: str | None, user: str | None = None) 
     return replace(target, options={name: value for name, value in options.items() if value})
 
 
-def _keep(accepted: Connection, method: Method) -> bool:
-    """Keep what has signed in, and the way if it was chosen; False where there is no keyring."""
-    name, service = str(accepted.profile), accepted.service
-    if accepted.options != config.connection(service, name).options:
-        config.save_profile(name, service, accepted.base_url, accepted.options)
+def _keep(accepted: Connection, names: list[str]) -> bool:
+    """Keep secrets under the profile's name; return False where there is no keyring."""
+    profile = str(accepted.profile)
     kept = [
-        config.save_secret(service, name, each, accepted.secrets[each]) for each in method.asked
+        config.save_secret(accepted.service, profile, name, accepted.secrets[name])
+        for name in names
     ]
     return all(kept)
+
+
+def _is_changed(accepted: Connection) -> bool:
+    """Tell whether a profile's options differ from those in its file."""
+    return accepted.options != config.connection(accepted.service, accepted.profile).options
+
+
+def _save(accepted: Connection) -> None:
+    """Write the profile; if that fails, forget the secrets of a profile that is not there."""
+    name, service = str(accepted.profile), accepted.service
+    try:
+        config.save_profile(name, service, accepted.base_url, accepted.options)
+    except LabextError:
+        if name not in config.profiles():
+            for each in secret_store.NAMES[service]:
+                config.forget_secret(service, name, each)
+        raise
 
 
 def _use(accepted: Connection) -> None:
@@ -242,6 +316,24 @@ def _use(accepted: Connection) -> None:
         if config.connection(service) == accepted:
             return
     config.use(accepted)
+
+
+def speaks_tls(url: str) -> bool:
+    """Tell whether the server at an address speaks TLS; nothing is sent to it but a greeting.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    parts = urlsplit(url)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    address = parts.hostname or "", parts.port or 443
+    with socket.create_connection(address, _PATIENCE) as connection:
+        try:
+            context.wrap_socket(connection, server_hostname=parts.hostname).close()
+        except (ssl.SSLError, OSError):
+            return False
+    return True
 
 
 def _same(one: str, other: str) -> bool:

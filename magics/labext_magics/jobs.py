@@ -42,8 +42,8 @@ SUBMIT = Command(
     ],
     body="its settings, as YAML or JSON; or `type`, `name` and `settings`. TOOL may then stand "
     "there.",
-    details="The same name, tool and settings again are the same job: it is taken as it is. The "
-    "same name with other settings is refused.",
+    details="The same name, tool, settings and content of the files that they name are the same "
+    "job: it is taken as it is. The same name with other settings or content is refused.",
     examples=[
         "%jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI",
         "%jobs submit align_pair --set first={seqs[0]} --set second={seqs[1]} --wait",
@@ -66,15 +66,23 @@ BATCH = Command(
         ),
         Parameter("max-runtime", kinds.WHOLE, "seconds that each job may run"),
         Parameter("budget", kinds.POSITIVE, "weighted hours that the batch may use"),
+        Parameter(
+            "skip-invalid",
+            None,
+            "submit the jobs that are valid, and return the rows of the others",
+        ),
         CHECK,
         *AFTERWARDS,
     ],
     body="the jobs, as YAML or JSON: a list of `name` and `settings`, a mapping of names to "
     "settings, or the service's own `jobNames` and `settings`.",
     details="More than 100 jobs are sent in parts and still seen as one batch. Without --map every "
-    "column but the name's must be a setting.",
+    "column but the name's must be a setting. All rows that are not valid are named at once, and "
+    "nothing is sent; with --skip-invalid the others are, and with --check none.",
     examples=[
-        "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases"
+        "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases",
+        "refused = %jobs batch folds --type rna_fold --from frame --name-column name "
+        "--map sequence=bases --skip-invalid",
     ],
 )
 
@@ -119,12 +127,21 @@ MAGIC = Magic(
                 Parameter("organization", None, "the whole organization's, where you may see them"),
                 Parameter("subjobs", None, "also the jobs inside batches and pipelines"),
                 EMAIL,
+                Parameter("state", kinds.JOB_STATE, "only jobs in this state"),
+                Parameter("tool", kinds.TOOL, "only jobs, batches and pipelines of this tool"),
+                Parameter("since", kinds.SINCE, "only jobs created since then"),
                 Parameter("scores", None, "spread the scores into columns `score.…`"),
                 *ROWS,
                 OUT,
             ],
-            details="With --batch and --from the rows that the batch was made of are joined to it.",
-            examples=["scores = %jobs list --batch folds --scores"],
+            details="With --batch and --from the rows that the batch was made of are joined to it. "
+            "A state is written in any case, `in-queue` as one word; `failed` also stands for "
+            "Stopped and AggregationFailed. --since takes a date, a time of this machine's clock, "
+            "or how long ago: 2026-03-01, 14:30, today, 2h, 3d.",
+            examples=[
+                "scores = %jobs list --batch folds --scores",
+                "failed = %jobs list --state failed --tool digest --since 3d",
+            ],
         ),
         Command("show", "Show one job, batch or pipeline.", jobs_look.show, [JOB], [EMAIL, OUT]),
         Command(
@@ -167,7 +184,7 @@ MAGIC = Magic(
         ),
         Command(
             "upload",
-            "Upload files; a setting refers to one by its bare name.",
+            "Upload files; a setting refers to one by its name, or by FOLDER/NAME.",
             jobs_files.upload,
             [Parameter("PATH", kinds.PATH, "a file", required=True, many=True)],
             [
@@ -175,8 +192,9 @@ MAGIC = Magic(
                 Parameter("presigned", None, "send it straight to the service's store"),
                 OUT,
             ],
-            details="What is too large for the service itself goes to its store anyway. There it "
-            "is looked for afterwards.",
+            details="A file that the service has with the same content is not sent again; one that "
+            "replaces another is said to. What is too large for the service itself goes to its "
+            "store anyway. There it is looked for afterwards.",
         ),
         Command(
             "files",

@@ -15,6 +15,8 @@ from labext_magics.rows import frame_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.jobs.files import Upload
+
 
 def results(
     call: Call,
@@ -56,7 +58,7 @@ def results(
 
 
 def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool) -> pd.DataFrame:
-    """Upload files, all of which must be there, and return a row for each."""
+    """Upload files, all of which must be there, and return a row for each with its status."""
     import pandas as pd
 
     folders = [p for p in path if p.is_dir()]
@@ -71,15 +73,39 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
             f"There is no file {wording.listed(str(p) for p in missing)}.",
             "Check the path: it counts from the notebook's folder.",
         )
-    rows = []
-    for each in path:
-        call.jobs.upload(each, folder, presigned=presigned)
-        rows.append({"file": each.name, "folder": folder or "", "bytes": each.stat().st_size})
-    output.say(
-        f"{wording.listed(p.name for p in path)} uploaded; "
-        f"a setting refers to {'it' if len(path) == 1 else 'each'} by that name."
+    done = [call.jobs.upload(each, folder, presigned=presigned) for each in path]
+    _say_uploaded(done)
+    return pd.DataFrame(
+        [
+            {
+                "file": each.name,
+                "folder": each.folder,
+                "bytes": each.size,
+                "status": _status(each),
+            }
+            for each in done
+        ]
     )
-    return pd.DataFrame(rows)
+
+
+def _say_uploaded(done: list[Upload]) -> None:
+    """Say what was uploaded, how settings refer to it, and what it replaced."""
+    new = [each for each in done if _status(each) == "new"]
+    if new:
+        refer = f"a setting refers to {'it' if len(new) == 1 else 'each'} by that name"
+        if new[0].folder:
+            refer += f", or as {new[0].path} where that name is in several folders"
+        output.say(f"{wording.listed(each.path for each in new)} uploaded; {refer}.")
+    for each in done:
+        if _status(each) != "new":
+            output.say(each.message)
+
+
+def _status(done: Upload) -> str:
+    """Return what the upload did: new, replaced or unchanged."""
+    if not done.sent:
+        return "unchanged"
+    return "replaced" if done.replaced else "new"
 
 
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:

@@ -1,12 +1,16 @@
-"""What comes after a submission: watching it, and fetching its results."""
+"""Follow a submission: watch it, fetch its results, show its row."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from labext.errors import InputError
 from labext_magics import jobs_files, jobs_look
 from labext_magics.dispatch import Call
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def check(*, wait: bool, to: Path | None, background: bool, only_check: bool = False) -> None:
@@ -21,6 +25,13 @@ def check(*, wait: bool, to: Path | None, background: bool, only_check: bool = F
         if is_wrong:
             step = "Add `--wait`." if to is not None and not only_check else "Keep one of the two."
             raise InputError(f"{what}.", step)
+
+
+def submitted_row(call: Call, name: str) -> pd.DataFrame:
+    """Return the row of what was submitted, which is shown in one line."""
+    from labext.jobs.rowviews import SubmittedRow
+
+    return SubmittedRow(call.jobs.show(name))
 
 
 def follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> bool:

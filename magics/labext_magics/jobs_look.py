@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
@@ -47,6 +48,9 @@ def list_(
     organization: bool,
     subjobs: bool,
     email: str | None,
+    state: str | None,
+    tool: str | None,
+    since: str | datetime | timedelta | None,
     scores: bool,
     from_: Any,
     name_column: str | None,
@@ -59,6 +63,9 @@ def list_(
         organization=organization,
         subjobs=subjobs,
         email=email,
+        state=state,
+        tool=tool,
+        since=since,
         scores=scores,
         rows=None if from_ is None else frame_of(from_),
         name_column=name_column,
@@ -106,9 +113,9 @@ def follow(call: Call, name: str, *, background: bool, email: str | None = None)
 
 def _failed(last: Progress) -> JobFailedError:
     reason = f": {last.reason.rstrip('.')}" if last.reason else ""
-    step = (
-        f"`%jobs list --batch {last.subject}` shows its jobs."
-        if last.kind in ("batch", "pipeline")
-        else f"`%jobs show {last.subject}` shows its settings."
-    )
+    step = f"`%jobs show {last.subject}` shows its settings."
+    if last.kind in ("batch", "pipeline"):
+        step = f"`%jobs list --batch {last.subject}` shows its jobs."
+        if last.states.get("Complete"):
+            step += f" `%jobs results {last.subject}` fetches what completed."
     return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)

@@ -69,7 +69,7 @@ def _followed(
 ) -> pd.DataFrame:
     output.say(done.message)
     jobs_follow.follow(call, done.name, wait=wait, to=to, background=background)
-    return call.jobs.show(done.name)
+    return jobs_follow.submitted_row(call, done.name)
 
 
 def _warn(stages: Any) -> None:

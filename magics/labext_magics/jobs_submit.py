@@ -47,7 +47,7 @@ def submit(
     done = jobs.submit(job.name, job.tool, typed, job.project)
     output.say(done.message)
     jobs_follow.follow(call, done.name, wait=wait, to=to, background=background)
-    return jobs.show(done.name)
+    return jobs_follow.submitted_row(call, done.name)
 
 
 def batch(
@@ -61,12 +61,16 @@ def batch(
     settings: list[dict[str, Any]],
     max_runtime: int | None,
     budget: float | None,
+    skip_invalid: bool,
     check: bool,
     wait: bool,
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit a batch, or find the same one there; return a row for each job."""
+    """Submit a batch, or find the same one there; return a row for each job.
+
+    With `skip_invalid` the jobs that are not valid are left out, and their rows returned.
+    """
     jobs_follow.check(only_check=check, wait=wait, to=to, background=background)
     asked = jobs_body.Batch(name, tool, None, max_runtime, budget)
     if call.body is not None:
@@ -87,10 +91,15 @@ def batch(
         "mapping": merged(mapping) or None,
         "max_runtime_seconds": asked.max_runtime,
         "weighted_hours_budget": asked.budget,
+        "skip_invalid": skip_invalid,
     }
     if check:
         checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
-        output.say(f"{asked.name} is valid with {wording.count(len(checked), 'job')}; {_NOT_SENT}.")
+        if skip_invalid and len(checked):
+            output.say(f"{wording.count(len(checked), 'row')} would be left out; {_NOT_SENT}.")
+            return checked
+        jobs_word = "every job" if skip_invalid else wording.count(len(checked), "job")
+        output.say(f"{asked.name} is valid with {jobs_word}; {_NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.say(adapted)
         return checked
@@ -98,6 +107,8 @@ def batch(
         done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
     output.say(done.message)
     ended = jobs_follow.follow(call, done.name, wait=wait, to=to, background=background)
+    if skip_invalid and done.refused is not None:
+        return done.refused
     return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,11 @@ def _positive(raw: Raw, scope: Scope) -> float:
     return number
 
 
+def _since(raw: Raw, scope: Scope) -> str | datetime | timedelta:
+    value = _object(raw, scope)
+    return value if isinstance(value, datetime | timedelta) else _text(raw, scope)
+
+
 def _path(raw: Raw, scope: Scope) -> Path:
     return Path(_text(raw, scope)).expanduser()
 
@@ -204,6 +210,11 @@ def ordered_by(*columns: str) -> Kind:
     return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
 
 
+def suggestions(metavar: str, expects: str, *words: str) -> Kind:
+    """Return the kind of a text for which completion offers some words; others will do as well."""
+    return Kind(metavar, expects, _text, choices=words)
+
+
 def choice(*words: str) -> Kind:
     """Return the kind of one of a few words."""
 
@@ -222,8 +233,20 @@ PIPELINE = text("PIPELINE", "pipelines")
 UNFINISHED = text("NAME", "unfinished")
 NEW_NAME = text("NAME")
 TOOL = text("TOOL", "tools")
+JOB_STATE = suggestions(
+    "STATE",
+    "a state",
+    *("Complete", "Running", "in-queue", "Stopped", "failed", "Aggregating", "AggregationFailed"),
+)
+SINCE = Kind(
+    "TIME",
+    "a date, a time or a duration",
+    _since,
+    choices=("today", "yesterday", "1h", "1d", "7d"),
+)
 UPLOADED = text("FILE", "files")
 FOLDER = text("FOLDER", "folders")
+LAB_FOLDER = text("FOLDER", "lab_folders")
 PROFILE = text("URL|PROFILE", "profiles")
 COLUMN = text("COLUMN", "columns")
 PATH = Kind("PATH", "a path", _path, "paths")

@@ -14,6 +14,13 @@ from labext_magics.lab_look import described
 from labext_magics.methods import Method
 from labext_magics.options import CA_BUNDLE, KEEP, SAVE, WHERE, YES_KEYRING
 
+
+def _gets_id_tokens(target: Connection) -> bool:
+    from labext.lab.auth.choosing import gets_id_tokens
+
+    return gets_id_tokens(target)
+
+
 METHODS = (
     Method("lab", "key", "key", {"api_key": "API key"}, option="--method key"),
     Method(
@@ -31,6 +38,7 @@ METHODS = (
         lasting=False,
         option="--method oidc",
         source="The sandbox's are made by `labext sandbox lab id-token EMAIL`.",
+        obtained=_gets_id_tokens,
     ),
 )
 

@@ -31,12 +31,14 @@ def start(
 
     sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
     ran = sandbox.status().running
-    sandbox.start()
+    status = sandbox.start()
     if data_dir is not None:
         choose_sandbox(data_dir)
     choose_profile(None, SANDBOX)
     was = "was running already" if ran else "is running"
     output.say(f"The sandbox {was}, and this session uses it.")
+    for notice in status.notices:
+        output.say(notice)
 
 
 def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from labext import wording
@@ -24,6 +24,7 @@ class Method:
         lasting: it is of use in another session; else nobody is asked whether to keep it.
         option: what chooses it on a line, if it isn't the first.
         source: where one is got, as a sentence, if that isn't plain.
+        obtained: whether a connection has what obtains the secrets when they are needed.
     """
 
     service: Service
@@ -33,16 +34,17 @@ class Method:
     lasting: bool = True
     option: str = ""
     source: str = ""
+    obtained: Callable[[Connection], bool] = lambda _: False
 
     def is_known(self, target: Connection) -> bool:
-        """Say whether all that it needs is known."""
-        return all(name in target.secrets for name in self.asked)
+        """Return whether all that it needs is known, or can be obtained."""
+        return all(name in target.secrets for name in self.asked) or self.obtained(target)
 
     def held_by(self, target: Connection) -> str:
-        """Return the variables of the environment that all its secrets are from; else nothing."""
+        """Return the environment variables that contain all its secrets; else an empty text."""
         names = [variable(self.service, name) for name in self.asked]
         given = {name: from_environment(self.service, name) for name in self.asked}
-        same = all(target.secrets[name] == value for name, value in given.items())
+        same = all(value and target.secrets.get(name) == value for name, value in given.items())
         return " and ".join(names) if same else ""
 
     def ask(self, url: str) -> dict[str, str]:

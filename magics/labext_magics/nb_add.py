@@ -150,7 +150,7 @@ _OPTIONS = [
 _BODY = "the source's text."
 _DETAILS = (
     "PDF, DOCX, HTML, Markdown, plain text, sound and video. All files are looked at before the "
-    "first is sent. What is in the notebook already, with the same name and size, the same "
+    "first is sent. What is in the notebook already, with the same name and content, the same "
     "address or the same title and text, is kept; if it has failed, it is processed again."
 )
 

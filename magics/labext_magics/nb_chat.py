@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import wording
 from labext.errors import InputError
-from labext_magics import kinds, nb_options, nb_scope, output
+from labext_magics import kinds, nb_options, nb_processing, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT
@@ -33,22 +33,27 @@ def chat(
     no_sources: bool,
     no_notes: bool,
     model_override: str | None,
+    no_wait: bool,
 ) -> Any:
     """Send a message, draw the reply and return it.
 
-    The chat of a notebook goes on from line to line; the first line of a kernel begins one.
+    The chat of a notebook goes on from line to line; the first line of a kernel begins one. Sources
+    that are still being processed are waited for first, unless `no_wait`.
     """
     import labext_widgets
 
     text = nb_scope.text_of(call, message, "message", "%nb chat")
     about = nb_scope.notebook_of(call, notebook)
     by = nb_scope.model(call, model_override)
+    named = [call.nb.sources.find(each, about.id) for each in sources]
     given = nb_scope.looked_at(
-        [call.nb.sources.find(each, about.id) for each in sources],
+        named,
         [call.nb.notes.find(each, about.id) for each in notes],
         no_sources,
         no_notes,
     )
+    if named or not (notes or no_sources):
+        nb_processing.wait_for_text(call, about, named or None, wait=not no_wait)
     chosen = _session(call, about, text, session=session, new=new, title=title)
     with nb_scope.reply_awaited(
         f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
@@ -118,9 +123,11 @@ SHORTCUTS = (
             nb_options.NO_SOURCES,
             nb_options.NO_NOTES,
             nb_options.MODEL,
+            nb_processing.NO_WAIT,
             OUT,
         ],
         body="the message.",
+        details="Sources that are still being processed are waited for first.",
         examples=["%%nb chat"],
     ),
 )

@@ -87,7 +87,14 @@ def _accepts(target: Connection) -> str:
         return wording.count(len(client.notebooks.list()), "notebook")
 
 
-SIGN_IN = SignIn("nb", (Method("nb", "password", "password", {"password": "password"}),), _accepts)
+def _find_api(url: str, verify: bool | str) -> str:
+    from labext.nb.address import find_api
+
+    return find_api(url, verify)
+
+
+_METHODS = (Method("nb", "password", "password", {"password": "password"}),)
+SIGN_IN = SignIn("nb", _METHODS, _accepts, _find_api)
 
 COMMANDS = (
     Command(
@@ -106,10 +113,11 @@ COMMANDS = (
             ),
         ],
         guarded=True,
-        details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for, if "
-        "the service wants one: on a line it has no place. Open Notebook is found out by what it "
-        "tells of itself; `--dialect` says so where something in between hides that, and "
-        "`--save` keeps it.",
+        details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for if "
+        "the service wants one: on a line it has no place. The address may be that of the server "
+        "or of its web page (`http://localhost:8502`): the API below it is found. Open Notebook "
+        "is recognised; `--dialect` names the kind of server where a proxy hides it, and `--save` "
+        "keeps that.",
         examples=["%nb connect http://localhost:5055/api --save work --keep"],
     ),
     Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labext import wording
-from labext_magics import kinds, nb_commands, nb_options, nb_scope, output
+from labext_magics import kinds, nb_commands, nb_options, nb_processing, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT, PREVIEW, YES
@@ -44,6 +44,7 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
 
     found = [nb_scope.one(call, "source", each) for each in dict.fromkeys(sources)]
     by = nb_scope.model(call, model)
+    nb_processing.wait_for_text(call, None, found, option=None)
     chosen = call.nb.transformations.find(transformation)
     made = []
     for each in dict.fromkeys(found):
@@ -73,8 +74,8 @@ def delete(
     call: Call, *, insights: list[str], source: str | None, yes: bool, preview: bool
 ) -> None:
     """Delete insights, once all of them are known to be there."""
-    records = [_record(call, each, source) for each in dict.fromkeys(insights)]
-    called = {each["id"]: _called(call, each) for each in records}
+    records = [_record(call, each, source, to_delete=True) for each in dict.fromkeys(insights)]
+    called = {each["id"]: _called(call, each, place=True) for each in records}
     would_go = [f"the insight {each}" for each in called.values()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return
@@ -83,20 +84,21 @@ def delete(
         output.say(f"The insight {name} is deleted.")
 
 
-def _record(call: Call, named: str, source: str | None) -> Record:
+def _record(call: Call, named: str, source: str | None, *, to_delete: bool = False) -> Record:
     """Return an insight of a source, else of the notebook in use, by its type or its id."""
-    of = None if source is None else nb_scope.one(call, "source", source)
+    of = None if source is None else nb_scope.one(call, "source", source, to_delete=to_delete)
     within = call.session.notebook
+    if to_delete and of is None and within is None:
+        nb_scope.check_identifier("insight", named)
     found = call.nb.insights.find(named, of, None if within is None else within.id)
     return call.nb.insights.get(found)
 
 
-def _called(call: Call, record: Record) -> str:
-    return f"{record['insight_type']} of {_source(call, record)}"
-
-
-def _source(call: Call, record: Record) -> str:
-    return nb_scope.title(call.nb.sources.get(record["source_id"]))
+def _called(call: Call, record: Record, *, place: bool = False) -> str:
+    """Return an insight's type and its source's title, and with `place` the source's notebooks."""
+    source = call.nb.sources.get(record["source_id"])
+    where = nb_scope.places(call, source["notebooks"] or ()) if place else ""
+    return f"{record['insight_type']} of {nb_scope.title(source)}{where}"
 
 
 def _title(note: Record) -> str:

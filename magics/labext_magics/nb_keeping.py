@@ -52,9 +52,16 @@ def files(
     title: str | None,
     given: dict[str, Any],
 ) -> list[Record]:
-    """Add what the notebook doesn't have yet; have processed again what has failed."""
+    """Add what the notebook doesn't have yet; retry what has failed there.
+
+    A file is known by its name and content, an address by itself.
+    """
     there = list(call.nb.sources.iter(into.id))
-    found = {item: each for item in items for each in there if _is(each, item)}
+    found: dict[Path | str, Record] = {}
+    for item in items:
+        record = _find(call, there, item, into)
+        if record is not None:
+            found[item] = record
     failed = {item: each for item, each in found.items() if each["status"] == "failed"}
     kept = {item: each for item, each in found.items() if item not in failed}
     again = {item: call.nb.sources.retry(each["id"]) for item, each in failed.items()}
@@ -66,22 +73,53 @@ def files(
     }
     for what, records in told.items():
         if records:
-            output.say(f"{wording.are(map(_title, records.values()))} {what}.")
-    if any(isinstance(item, Path) and each.get("size") is None for item, each in kept.items()):
-        output.say(
-            "The service tells no sizes, so files are known by their names alone: one that has "
-            "changed is added after `%nb sources delete`, or under another name."
-        )
+            names = (item.name if isinstance(item, Path) else item for item in records)
+            output.say(f"{wording.are(names)} {what}.")
     records = {**kept, **again, **added}
     return [records[item] for item in items]
 
 
-def _is(there: Record, item: Path | str) -> bool:
-    """Say whether a source is of this address, or of a file with this name and, if told, size."""
+def _find(
+    call: Call, records: Sequence[Record], item: Path | str, into: NotebookInUse
+) -> Record | None:
+    """Return the source of a notebook that was made from an address or a file.
+
+    A file counts as the same if it has the name and the content. If the service has no original to
+    compare with, the name decides, and a message says so.
+    """
+    from labext.nb.originals import is_numbered
+
     if isinstance(item, str):
-        return bool(there["url"] == item)
-    size = there.get("size")
-    return there["file_name"] == item.name and size in (None, item.stat().st_size)
+        return next((each for each in records if each["url"] == item), None)
+    named = [each for each in records if each["file_name"] == item.name]
+    numbered = [each for each in records if is_numbered(each["file_name"] or "", item.name)]
+    unknown = None
+    for record in (*named, *numbered):
+        same = _has_content(call, record, item)
+        if same:
+            return record
+        if same is None and record in named:
+            unknown = record
+    if unknown is not None:
+        output.say(
+            f"The service has no original of {item.name} to compare with, so it is known by its "
+            "name alone: one that has changed is added after `%nb sources delete`, or under "
+            "another name."
+        )
+    elif named:
+        output.say(
+            f"{into.name} has another {item.name} ({named[0]['id']}), whose content differs: both "
+            f"are kept. `%nb sources delete {named[0]['id']} --yes` deletes that one."
+        )
+    return unknown
+
+
+def _has_content(call: Call, record: Record, file: Path) -> bool | None:
+    """Tell whether a source has the content of a file; the service's size may decide already."""
+    size = record.get("size")
+    if size is not None and size != file.stat().st_size:
+        return False
+    return call.nb.sources.has_content(record["id"], file)
 
 
 def _sent(

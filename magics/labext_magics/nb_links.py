@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from labext import wording
+from labext.errors import NotFoundError
 from labext_magics import nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command
+from labext_magics.session import NotebookInUse
 
 
 def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Put sources into a notebook as well; what is in it already stays."""
+    """Put sources of any notebook into one; what is in it already stays."""
     into = nb_scope.notebook_of(call, notebook)
-    records = nb_scope.sources(call, sources)
+    found = dict.fromkeys(_find(call, each, into) for each in sources)
+    records = [call.nb.sources.get(each) for each in found]
     for record in records:
         call.nb.notebooks.link(into.id, record["id"])
     output.say(f"{wording.are(map(nb_scope.title, records))} in {into.name}.")
@@ -20,12 +23,24 @@ def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
 def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
     """Take sources out of a notebook; they are not deleted."""
     out_of = nb_scope.notebook_of(call, notebook)
-    records = nb_scope.sources(call, sources)
+    named = (call.nb.sources.find(each, out_of.id) for each in sources)
+    records = [call.nb.sources.get(each) for each in dict.fromkeys(named)]
     for record in records:
         call.nb.notebooks.unlink(out_of.id, record["id"])
     output.say(
         f"{wording.are(map(nb_scope.title, records))} no longer in {out_of.name}, and not deleted."
     )
+
+
+def _find(call: Call, named: str, into: NotebookInUse) -> str:
+    """Return the identifier of a source to link: of the notebook in use, else of any notebook."""
+    within = call.session.notebook
+    if within is not None and within != into:
+        try:
+            return call.nb.sources.find(named, within.id)
+        except NotFoundError:
+            pass  # look in all notebooks
+    return call.nb.sources.find(named)
 
 
 def link_to(call: Call, *, notebook: str, sources: list[str]) -> None:

@@ -52,7 +52,7 @@ def edit(
 ) -> pd.DataFrame:
     """Change a note's title, type, or its text, which is the cell's body."""
     content = (call.body or "").strip() or None
-    record = _note(call, note)
+    record = _note(call, note, to_delete=content is not None)
     given = {"title": title, "type": note_type}
     if content is None:
         nb_scope.changes(given, "%nb notes edit")
@@ -63,13 +63,16 @@ def edit(
 
 def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
     """Delete notes, once all of them are known to be there."""
-    records = [_note(call, each) for each in notes]
-    would_go = [_called(record) for record in records]
-    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+    records = {each: _note(call, each, to_delete=True) for each in dict.fromkeys(notes)}
+    called = {
+        record["id"]: f"{_called(record)}{_place(call, named, record)}"
+        for named, record in records.items()
+    }
+    if not output.confirmed("delete", list(called.values()), yes=yes, preview=preview):
         return
-    for record in records:
-        call.nb.notes.delete(record["id"])
-        output.say(f"{_called(record)} is deleted.")
+    for identifier, note in called.items():
+        call.nb.notes.delete(identifier)
+        output.say(f"{note} is deleted.")
 
 
 def _row(record: Record) -> pd.DataFrame:
@@ -78,8 +81,19 @@ def _row(record: Record) -> pd.DataFrame:
     return notes([record])
 
 
-def _note(call: Call, named: str) -> Record:
-    return call.nb.notes.get(nb_scope.one(call, "note", named))
+def _note(call: Call, named: str, *, to_delete: bool = False) -> Record:
+    return call.nb.notes.get(nb_scope.one(call, "note", named, to_delete=to_delete))
+
+
+def _place(call: Call, named: str, record: Record) -> str:
+    """Return ` of A` for a note of the notebook A, as far as that is known.
+
+    Open Notebook does not tell it, but a title is always one of the notebook in use.
+    """
+    within, notebook = call.session.notebook, record["notebook_id"]
+    if notebook is None and within is not None and named != record["id"]:
+        return f" of {within.name}"
+    return nb_scope.places(call, [notebook] if notebook else ())
 
 
 def _kept(call: Call, notebook: str, title: str | None, content: str, kind: str) -> Record | None:

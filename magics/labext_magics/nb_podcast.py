@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from labext import wording
 from labext.errors import ConflictError, InputError
-from labext_magics import kinds, nb_following, nb_options, nb_scope, output
+from labext_magics import kinds, nb_following, nb_options, nb_processing, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
@@ -47,6 +47,7 @@ def podcast(
     there = _there(call, name, about, made_by, spoken_by, briefing)
     if there is not None:
         return _again(call, there, background=background)
+    nb_processing.wait_for_text(call, about, wait=not background, option="--background")
     sent = call.nb.podcasts.generate(
         about.id, made_by, spoken_by if speakers else None, name, briefing
     )

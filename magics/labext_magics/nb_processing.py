@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from labext import wording
+from labext.errors import WatchInterrupted
+from labext.progress import Outcome
 from labext_magics import kinds, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT
+from labext_magics.session import NotebookInUse
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.nb.records import Record
+
+_STUCK = timedelta(hours=1)
+"""After this time without a change a source is no longer waited for."""
 
 
 def status(call: Call, *, source: str) -> pd.DataFrame:
@@ -29,12 +38,11 @@ def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
     if sources:
         return follow(call, [nb_scope.one(call, "source", each) for each in sources])
     within = nb_scope.in_use(call)
-    there = call.nb.sources.list(within.id)
-    going = there.loc[there["status"].isin(["new", "queued", "running"]), "id"]
-    if not len(going):
+    unprocessed = call.nb.sources.unprocessed(within.id)
+    if not unprocessed:
         output.say(f"Nothing of {within.name} is being processed.")
-        return there
-    return follow(call, list(going))
+        return call.nb.sources.list(within.id)
+    return follow(call, [each["id"] for each in unprocessed])
 
 
 def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
@@ -62,7 +70,83 @@ def follow(call: Call, sources: Sequence[str]) -> pd.DataFrame:
     return nb.sources.wait(sources)
 
 
+def wait_for_text(
+    call: Call,
+    within: NotebookInUse | None,
+    sources: Sequence[str] | None = None,
+    *,
+    wait: bool = True,
+    option: str | None = "--no-wait",
+) -> None:
+    """Wait until sources have been processed, or say that they are not looked at.
+
+    A source whose record has not changed for an hour is not waited for: most likely its worker has
+    been killed.
+
+    Args:
+        call: what the line has to work with.
+        within: the notebook whose sources are needed; None for all notebooks.
+        sources: only these sources, by title or identifier.
+        wait: False to only say which are not processed.
+        option: of the line, by which it does not wait.
+
+    Raises:
+        WatchInterrupted: the kernel was interrupted; nothing has been asked.
+    """
+    import labext_widgets
+
+    found = call.nb.sources.unprocessed(None if within is None else within.id, sources)
+    waiting = [each for each in found if wait and not _is_stuck(each)]
+    skipped = [each for each in found if each not in waiting]
+    of = "" if within is None else f" of {within.name}"
+    if skipped:
+        output.say(f"{_being_processed(skipped, of)} and not looked at yet: {_names(skipped)}.")
+    if not waiting:
+        return
+    skip = "" if option is None else f"; `{option}` skips this"
+    output.say(f"{_being_processed(waiting, of)}: {_names(waiting)}. Waiting{skip}.")
+    watched = call.nb.sources.watch([each["id"] for each in waiting])
+    try:
+        last = labext_widgets.follow_ingestion(watched, again="%nb sources wait")
+    except WatchInterrupted:
+        raise WatchInterrupted(
+            f"Waiting for {wording.count(len(waiting), 'source')} was interrupted: nothing was "
+            "asked.",
+            f"Run the line again{'' if option is None else f', or with `{option}`'}.",
+        ) from None
+    rows = () if last is None else last.rows
+    failed = {row.id: row.reason for row in rows if row.outcome is not Outcome.COMPLETE}
+    for source in waiting:
+        if source["id"] in failed:
+            reason = failed[source["id"]] or "no reason is told"
+            output.say(f"{_name(source)} could not be processed, and is not looked at: {reason}")
+
+
+def _is_stuck(source: Record) -> bool:
+    """Tell whether a source has not changed for so long that it would be waited for in vain."""
+    try:
+        changed = datetime.fromisoformat(str(source["updated_at"]))
+        return datetime.now(UTC) - changed > _STUCK
+    except (ValueError, TypeError):  # no time, or one without a time zone
+        return False
+
+
+def _being_processed(sources: Sequence[Record], of: str) -> str:
+    verb = "is" if len(sources) == 1 else "are"
+    return f"{wording.count(len(sources), 'source')}{of} {verb} still being processed"
+
+
+def _names(sources: Sequence[Record]) -> str:
+    return wording.listed(map(_name, sources))
+
+
+def _name(source: Record) -> str:
+    """Return a source's file or address as it was typed, else its title."""
+    return str(source["file_name"] or source["url"] or source["title"] or source["id"])
+
+
 WAIT = Parameter("wait", None, "watch until all are processed")
+NO_WAIT = Parameter("no-wait", None, "do without sources that are still being processed")
 
 COMMANDS = (
     Command("sources status", "Show how far a source is.", status, [nb_options.ONE_SOURCE], [OUT]),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from labext import wording
 from labext.errors import InputError, WatchInterrupted
 from labext_magics.dispatch import Call
 from labext_magics.session import NotebookInUse
@@ -51,16 +52,44 @@ def made(record: dict[str, Any]) -> NotebookInUse:
     return NotebookInUse(str(record["id"]), str(record["name"]))
 
 
-def one(call: Call, noun: Noun, named: str) -> str:
-    """Return the identifier of a source, a note or a chat; those of the notebook in use come first.
+def one(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -> str:
+    """Return the identifier of a source, a note or a chat that a line names.
+
+    A title is looked for in the notebook in use alone. Without one it is looked for in all, unless
+    something is to be deleted.
 
     Raises:
-        NotFoundError: none is called so; a near title is told.
-        ConflictError: several are; they are listed.
+        NotFoundError: it is not in the notebook; says where there is one of this title.
+        ConflictError: several have this title; they are listed.
+        InputError: something is to be deleted by its title, and no notebook is in use.
     """
     nb, within = call.nb, call.session.notebook
+    if to_delete and within is None:
+        check_identifier(noun, named)
     find = {"source": nb.sources.find, "note": nb.notes.find, "session": nb.chat.find}[noun]
     return find(named, None if within is None else within.id)
+
+
+def check_identifier(noun: str, named: str) -> None:
+    """Raise InputError for a title: without a notebook in use nothing is deleted by its title."""
+    from labext.nb.nouns import NOUNS
+    from labext.nb.titles import identifier
+
+    if identifier(noun, named) is None:
+        raise InputError(
+            f"No notebook is in use, so nothing is deleted by its title ({wording.shown(named)}).",
+            "Choose its notebook with `%nb use NAME`, or give the identifier, which "
+            f"`%nb {NOUNS[noun].magic} --all` shows.",
+        )
+
+
+def places(call: Call, notebooks: Iterable[str]) -> str:
+    """Return ` of A, B` for the identifiers of notebooks, or nothing without any."""
+    wanted = set(notebooks)
+    if not wanted:
+        return ""
+    names = [str(each["name"]) for each in call.nb.notebooks.iter() if each["id"] in wanted]
+    return f" of {wording.listed(names)}" if names else ""
 
 
 def model(call: Call, named: str | None) -> str | None:
@@ -68,14 +97,14 @@ def model(call: Call, named: str | None) -> str | None:
     return None if named is None else call.nb.models.find(named, "llm")
 
 
-def source(call: Call, named: str) -> Record:
+def source(call: Call, named: str, *, to_delete: bool = False) -> Record:
     """Return the record of a source that a line names."""
-    return call.nb.sources.get(one(call, "source", named))
+    return call.nb.sources.get(one(call, "source", named, to_delete=to_delete))
 
 
-def sources(call: Call, named: list[str]) -> list[Record]:
+def sources(call: Call, named: list[str], *, to_delete: bool = False) -> list[Record]:
     """Return the records of sources that a line names, each once."""
-    records = (source(call, each) for each in dict.fromkeys(named))
+    records = (source(call, each, to_delete=to_delete) for each in dict.fromkeys(named))
     return list({record["id"]: record for record in records}.values())
 
 

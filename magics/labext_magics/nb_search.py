@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from labext_magics import kinds, nb_options, nb_scope
+from labext_magics import kinds, nb_options, nb_processing, nb_scope
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT
@@ -29,6 +29,8 @@ def search(
 ) -> pd.DataFrame:
     """Return a row for each passage that fits, the best first."""
     within = nb_scope.notebook_or_all(call, notebook, every)
+    if _needs_sources(sources, notes, no_sources):
+        nb_processing.wait_for_text(call, within, sources or None, wait=False)
     return call.nb.search(
         query,
         type or "text",
@@ -56,10 +58,12 @@ def ask(
     answer_model: str | None,
     final_answer_model: str | None,
     simple: bool,
+    no_wait: bool,
 ) -> Any:
     """Draw an answer as it comes, and return it with its citations.
 
-    With `simple` it is asked for in one piece.
+    Sources that are still being processed are waited for first, unless `no_wait`. With `simple`
+    the answer is asked for in one piece.
     """
     import labext_widgets
 
@@ -75,11 +79,18 @@ def ask(
         "final_answer_model": nb_scope.model(call, final_answer_model),
         **nb_scope.looked_at(sources, notes, no_sources, no_notes),
     }
+    if _needs_sources(sources, notes, no_sources):
+        nb_processing.wait_for_text(call, within, sources or None, wait=not no_wait)
     if simple:
         with nb_scope.reply_awaited("Ask again."):
             answer = call.nb.ask(text, **given)
         return labext_widgets.answered(answer)
     return labext_widgets.answer(call.nb.ask_stream(text, **given), question=text)
+
+
+def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:
+    """Tell whether sources are looked at: not if only notes are named."""
+    return bool(sources) or not (notes or no_sources)
 
 
 _WHERE = [
@@ -118,9 +129,11 @@ SHORTCUTS = (
             Parameter("answer-model", kinds.MODEL, "the model that answers by each search"),
             Parameter("final-answer-model", kinds.MODEL, "the model that makes one answer of them"),
             Parameter("simple", None, "have the answer in one piece"),
+            nb_processing.NO_WAIT,
             OUT,
         ],
         body="the question.",
+        details="Sources that are still being processed are waited for first.",
         examples=['%nb ask "Why is glucose added to the uninduced culture?"'],
     ),
 )

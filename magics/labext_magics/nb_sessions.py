@@ -53,16 +53,20 @@ def edit(
 
 def delete(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
     """Delete chats with their messages, once all of them are known to be there."""
-    records = [call.nb.chat.get(nb_scope.one(call, "session", each)) for each in sessions]
-    would_go = [nb_chat.called(record) for record in records]
-    if not output.confirmed("delete", would_go, yes=yes, preview=preview):
+    named = (nb_scope.one(call, "session", each, to_delete=True) for each in sessions)
+    records = [call.nb.chat.get(each) for each in dict.fromkeys(named)]
+    called = {
+        each["id"]: nb_chat.called(each) + nb_scope.places(call, [each["notebook_id"]])
+        for each in records
+    }
+    if not output.confirmed("delete", list(called.values()), yes=yes, preview=preview):
         return
     chats = call.session.chats
-    for record in records:
-        call.nb.chat.delete(record["id"])
-        for about in [about for about, held in chats.items() if held == record["id"]]:
+    for identifier, chat in called.items():
+        call.nb.chat.delete(identifier)
+        for about in [about for about, held in chats.items() if held == identifier]:
             del chats[about]
-        output.say(f"{nb_chat.called(record)} is deleted.")
+        output.say(f"{chat} is deleted.")
 
 
 def context(

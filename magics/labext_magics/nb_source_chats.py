@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext_magics import kinds, nb_chat, nb_options, nb_scope, output
+from labext_magics import kinds, nb_chat, nb_options, nb_processing, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.line import quote
@@ -27,6 +27,7 @@ def chat(
     new: bool,
     title: str | None,
     model_override: str | None,
+    no_wait: bool,
 ) -> Any:
     """Send a message about one source, draw the reply and return it.
 
@@ -37,6 +38,7 @@ def chat(
     text = nb_scope.text_of(call, message, "message", "%nb sources chat SOURCE")
     about = nb_scope.one(call, "source", source)
     by = nb_scope.model(call, model_override)
+    nb_processing.wait_for_text(call, None, [about], wait=not no_wait)
     chosen = _session(call, about, text, session=session, new=new, title=title)
     shown = f"`%nb source-chats show {chosen} --source {quote(source)}`"
     with nb_scope.reply_awaited(f"{shown} shows whether it was kept; if not, run this again."):
@@ -87,7 +89,7 @@ def edit(
 
 def delete(call: Call, *, sessions: list[str], source: str, yes: bool, preview: bool) -> None:
     """Delete chats about a source with their messages, once all are known to be there."""
-    about = nb_scope.one(call, "source", source)
+    about = nb_scope.one(call, "source", source, to_delete=True)
     records = [call.nb.source_chats.get(about, each) for each in dict.fromkeys(sessions)]
     would_go = [nb_chat.called(record) for record in records]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
@@ -124,6 +126,7 @@ OF_SOURCES = (
             Parameter("new", None, "begin another chat"),
             Parameter("title", kinds.text("TITLE"), "begin a chat of this title"),
             nb_options.MODEL,
+            nb_processing.NO_WAIT,
             OUT,
         ],
         body="the message.",

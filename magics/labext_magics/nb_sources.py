@@ -55,14 +55,18 @@ def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd
 
 
 def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
-    """Delete sources in every notebook, once all of them are known to be there."""
-    records = nb_scope.sources(call, sources)
-    would_go = [_described(record) for record in records]
+    """Delete sources of the notebook in use, once all of them are known to be there.
+
+    A source that is in other notebooks too is deleted there as well.
+    """
+    records = nb_scope.sources(call, sources, to_delete=True)
+    described = {record["id"]: _described(call, record) for record in records}
+    would_go = [f"the source {each}" for each in described.values()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         return
-    for record in records:
-        call.nb.sources.delete(record["id"])
-        output.say(f"The source {nb_scope.title(record)} is deleted.")
+    for identifier, source in described.items():
+        call.nb.sources.delete(identifier)
+        output.say(f"The source {source} is deleted.")
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
@@ -96,10 +100,11 @@ def _rows(records: list[Record]) -> pd.DataFrame:
     return rowviews.sources(records)
 
 
-def _described(record: Record) -> str:
-    others = len(record["notebooks"] or ())
-    of = f" of {others} notebooks" if others > 1 else ""
-    return f"the source {nb_scope.title(record)}{of}"
+def _described(call: Call, record: Record) -> str:
+    """Return a source's title, its file where the title is another one, and its notebooks."""
+    title, file = nb_scope.title(record), record["file_name"]
+    named = title if file in (None, title) else f"{title} ({file})"
+    return f"{named}{nb_scope.places(call, record['notebooks'] or ())}"
 
 
 COMMANDS = (

@@ -49,6 +49,18 @@ class Api:
             options["headers"] = {"Authorization": f"Bearer {token}"}
         return self.get("dna-sequences?pageSize=1", tenant, **options).status_code
 
+    def signs_in(self, email: str, secret: str) -> bool:
+        """Return whether the identity provider accepts the secret of a user."""
+        url = self._session.get(self._lab.oidc_configuration_url, timeout=30).json()
+        form = {
+            "grant_type": "password",
+            "client_id": self._lab.oidc_client_id,
+            "scope": "openid",
+            "username": email,
+            "password": secret,
+        }
+        return self._session.post(url["token_endpoint"], data=form, timeout=30).ok
+
     def count(self, key: str, **query: Any) -> int:
         answer = self.get("dna-sequences", auth=(key, ""), params={"pageSize": 1, **query})
         assert answer.ok, answer.text
@@ -353,6 +365,34 @@ def test_an_id_token_stands_alone_on_its_line_and_signs_in(lab: Any, api: Api, p
     reasons = {each["reason"] for each in lab.json("audit", "list", "--status", "401")}
     assert len(reasons) >= 3
     assert not any(token in str(reasons) for token in (made["id_token"], foreign))
+
+
+def test_the_sign_in_secret_of_a_user_is_printed_and_renewed(
+    lab: Any, api: Api, box: Sandbox
+) -> None:
+    email = "keeper@course.example"
+    lab.said("users", "add", email)
+    first = lab.said("users", "secret", email)
+    assert first.count("\n") == 1
+    assert len(first.strip()) >= 32
+    assert lab.json("users", "secret", email) == {
+        "email": email,
+        "tenant": "campus",
+        "secret": first.strip(),
+    }
+    assert api.signs_in(email, first.strip())
+    second = lab.said("users", "secret", email, "--renew")
+    assert second != first
+    assert not api.signs_in(email, first.strip())
+    assert api.signs_in(email, second.strip())
+    files = {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
+    lab.said("users", "remove", email, "--yes")
+    (gone,) = files - {*(box.data_dir / "secrets").glob("lab_oidc_user_*")}
+    assert not gone.exists()
+    assert not api.signs_in(email, second.strip())
+    assert "user of campus" in lab.refused("users", "secret", email)
+    clinic = ("users", "secret", "clinician@sandbox.local", "--tenant", "clinic")
+    assert "no enterprise account" in lab.refused(*clinic)
 
 
 def test_a_tenant_takes_the_id_tokens_of_its_provider_alone(

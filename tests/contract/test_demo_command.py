@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -32,8 +33,8 @@ print(sys.prefix)
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path / "box"
-    Sandbox(tmp_path / "box").stop()
+    yield tmp_path / "my box"
+    Sandbox(tmp_path / "my box").stop()
 
 
 @pytest.fixture
@@ -70,6 +71,19 @@ def test_run_executes_the_notebook_and_says_what_it_did(folder: Path, data_dir: 
     assert any((folder / "out" / "cut").rglob("*"))
     assert (folder / "data" / "hairpins.csv").is_file()
     assert nbformat.read(folder / demo.NOTEBOOK, as_version=4).cells[0].execution_count is None
+    check_printed_stop_command(done.stdout, data_dir)
+
+
+def check_printed_stop_command(printed: str, data_dir: Path) -> None:
+    """The demo's sandbox is stopped by the line that the demo prints, typed in any folder."""
+    match = re.search(r"`(labext .+)` stops it", printed)
+    assert match is not None
+    program, *words = shlex.split(match[1])
+    assert program == "labext"
+    assert Sandbox(data_dir).status().running
+    stopped = labext(*words, cwd=Path("/"))
+    assert stopped.returncode == 0, stopped.stderr
+    assert Sandbox(data_dir).status().state == "stopped"
 
 
 def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir: Path) -> None:

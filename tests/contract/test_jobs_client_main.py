@@ -200,8 +200,8 @@ def test_files(client: JobsClient, tmp_path: Path) -> None:
     built = client.submit("files-peptide", "peptide_build", PEPTIDE)
     client.wait(built.name)
     path = client.download(built.name, tmp_path, file="peptide.pdb").path
-    assert client.upload(path) == "peptide.pdb"
-    assert client.upload(path, folder="set") == "peptide.pdb"
+    assert client.upload(path).name == "peptide.pdb"
+    assert client.upload(path, folder="set").path == "set/peptide.pdb"
     assert "peptide.pdb" in client.files()
     assert client.files("set") == ["peptide.pdb"]
     assert "set/" in client.files(include_folders=True)

@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
 from labext import config
-from labext.errors import InputError, SetupError, SignInError
+from labext.errors import InputError, SetupError, SignInError, UnreachableError
 from labext.sandbox import Sandbox
 
 TYPED = "typed-but-wrong-0123456789"
@@ -162,6 +162,23 @@ def test_a_wrong_key_changes_nothing(
     assert not memory.kept
     with pytest.raises(SetupError, match="No jobs service is configured"):
         run("%jobs list")
+
+
+def test_a_failed_connect_names_the_service_that_stays_in_use(
+    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    down = "%jobs connect http://127.0.0.1:9/api/ --save down --keep"
+    with pytest.raises(UnreachableError, match=r"No jobs service is in use\.$"):
+        run(down)
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url} --save up")
+    with pytest.raises(UnreachableError) as caught:
+        run(down)
+    assert caught.value.next_step == (
+        "Check the address, and that the service runs. "
+        f"`%jobs` still uses {box.jobs.base_url} (profile up)."
+    )
+    assert config.profiles() == ["up"]
 
 
 def test_where_nobody_can_be_asked(run: Run, box: Sandbox, asked_for: Ask) -> None:

@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import comes, offered
 from labext_test_shell import opened as opened_shell
 
+from labext.errors import ConflictError, NotFoundError
 from labext.lab import files
 from labext.sandbox import Sandbox
 
@@ -78,6 +79,8 @@ def test_every_filter_is_handed_on(run: Run) -> None:
     assert names(run, f"--folder {plasmid['folderId']} --circular yes") == set(
         every.index[every["isCircular"]]
     )
+    assert names(run, "--folder Vectors") == names(run, f"--folder {plasmid['folderId']}")
+    assert names(run, "--folder 'cold-regulated GENES'") == genes
     assert names(run, "--circular no --max-length 1000 --min-length 500") == set(
         every.index[~every["isCircular"] & every["length"].between(500, 1000)]
     )
@@ -89,6 +92,31 @@ def test_every_filter_is_handed_on(run: Run) -> None:
     assert names(run, "--archive-reason 'Made in error'").isdisjoint(every.index)
     ordered = list(run("%lab sequences --sort name:desc --limit 5")["name"])
     assert ordered == sorted(every.index, key=str.casefold, reverse=True)[:5]
+
+
+def test_an_ambiguous_folder_is_an_error_that_lists_the_folders(
+    run: Run, command: Callable[[str], Any]
+) -> None:
+    lab = command("lab")
+    assert len(run("%lab sequences --folder Vectors")) == 3
+    lab.said("folders", "add", "Vectors", "--project", "Cold response")
+    try:
+        with pytest.raises(ConflictError) as caught:
+            run("%lab sequences --folder Vectors")
+        ids = [each["id"] for each in lab.json("folders", "list") if each["name"] == "Vectors"]
+        assert len(ids) == 2
+        assert all(f"{each} (project src_" in caught.value.what for each in ids)
+        (counts,) = {len(run(f"%lab sequences --folder {each}")) for each in ids} - {3}
+        assert counts == 0
+    finally:
+        second = next(
+            each["id"]
+            for each in lab.json("folders", "list")
+            if (each["name"], each["project"]) == ("Vectors", "Cold response")
+        )
+        lab.said("folders", "remove", second)
+    with pytest.raises(NotFoundError, match='did you mean "Vectors"'):
+        run("%lab sequences --folder Vektors")
 
 
 def test_a_sequence_is_shown_and_its_selection_comes_back(
@@ -139,6 +167,7 @@ def test_tab_offers_names_columns_and_words(run: Run, shell: InteractiveShell) -
     run("seqs = %lab sequences --limit 3")
 
     comes(shell, "%lab show pB", "%lab show pBAD30")
+    comes(shell, "%lab sequences --folder V", "%lab sequences --folder Vectors")
     assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in offered(shell, "%lab show plasmid")
     assert offered(shell, "%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
     assert "%lab sequences --columns id,id" not in offered(shell, "%lab sequences --columns id,i")

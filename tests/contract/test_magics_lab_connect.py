@@ -185,22 +185,59 @@ def test_an_app_acts_for_somebody(sandbox: Run, box: Sandbox) -> None:
     assert who(sandbox)["email"] is None
 
 
-def test_an_id_token_comes_from_the_environment_or_is_asked_for(
-    sandbox: Run, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch
+def test_on_the_sandbox_the_secret_of_the_student_gets_an_id_token(
+    sandbox: Run, user: User, box: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SetupError) as nobody:
+    capsys.readouterr()
+    sandbox("%lab login --method oidc")
+    assert "by ID token" in capsys.readouterr().out
+    assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
+    assert int(status(sandbox)["token expires in"].split()[0]) > 50
+    assert not user.unseen
+    assert not user.seen
+    sandbox("%lab logout")
+    assert status(sandbox)["signed in as"] == "nobody"
+    sandbox("%lab login --method oidc")
+    assert who(sandbox)["method"] == "oidc"
+    sandbox("%lab connect sandbox --method oidc")
+    assert who(sandbox)["method"] == "oidc"
+
+
+def test_a_refused_secret_of_the_sandbox_is_told_and_a_token_is_asked_for(
+    sandbox: Run, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    known = config.known("lab")
+    stale = replace(known, secrets={**known.secrets, "oidc_secret": WRONG})
+    user.answers = [id_token]
+    with monkeypatch.context() as patch:
+        patch.setattr(config, "known", lambda *_: stale)
         sandbox("%lab login --method oidc")
+    out = capsys.readouterr().out
+    assert "not accepted" in out
+    assert WRONG not in out
+    assert len(user.unseen) == 1
+    assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
+
+
+def test_an_id_token_comes_from_the_environment_or_is_asked_for(
+    run: Run, address: str, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = f"%lab connect {address} --method oidc"
+    with pytest.raises(SetupError) as nobody:
+        run(connect)
     assert "LABEXT_LAB_ID_TOKEN" in nobody.value.next_step
     assert f"id-token {STUDENT}".split()[0] in nobody.value.next_step
     user.answers = [id_token]
-    sandbox("%lab login --method oidc")
-    assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
-    assert "token expires in" in status(sandbox)
+    run(connect)
+    assert (who(run)["email"], who(run)["method"]) == (STUDENT, "oidc")
+    assert "token expires in" in status(run)
     assert not user.offers  # it is of no use tomorrow
-    sandbox("%lab logout")
+    run("%lab logout")
     monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", id_token)
-    sandbox("%lab login --method oidc")
-    assert who(sandbox)["method"] == "oidc"
+    run("%lab login --method oidc")
+    assert who(run)["method"] == "oidc"
+    assert len(user.unseen) == 2
 
 
 def test_the_environments_key_comes_first(
@@ -223,7 +260,8 @@ def test_a_refused_key_is_asked_for_by_the_same_line(
     user.answers = [WRONG, box.lab.api_key]
     with pytest.raises(SignInError, match="does not accept the API key") as caught:
         sandbox(f"%lab connect {address}")
-    assert caught.value.next_step == "Run this line again, and give another key."
+    step = "Run this line again, and give another key. `%lab` still uses"
+    assert caught.value.next_step.startswith(step)
     assert status(sandbox)["profile"] == "sandbox", "nothing has changed"
     sandbox(f"%lab connect {address}")
     assert status(sandbox)["profile"] != "sandbox"

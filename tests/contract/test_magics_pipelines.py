@@ -185,7 +185,9 @@ def test_a_pipeline_that_fails_stops_run_all(run: Run) -> None:
     )
     with pytest.raises(JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2") as no:
         run(cell)
-    assert no.value.next_step == "`%jobs list --batch fails` shows its jobs."
+    assert no.value.next_step == (
+        "`%jobs list --batch fails` shows its jobs. `%jobs results fails` fetches what completed."
+    )
     with pytest.raises(ConflictError, match="its inputs are"):
         run(cell.replace("[AC]", "[ACD]"))
     with pytest.raises(InputError, match=r"fails \(pipeline with 2 jobs, Stopped\)"):

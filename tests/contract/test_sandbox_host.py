@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -286,6 +287,36 @@ def test_a_stale_number_fools_nobody(small_box: NewBox) -> None:
     assert box.status().state == "stopped"
     assert not box.stop()
     assert box.start().running
+
+
+# Without its folder
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("then", ["deleted", "moved", "replaced"])
+def test_a_host_whose_folder_is_gone_ends_with_its_tasks(small_box: NewBox, then: str) -> None:
+    box = small_box()
+    put(box, "descend", "deep", seconds=60)
+    gone = [*pids(box, "deep"), pid_of(box)]
+    gone += [process.pid for process in psutil.Process(pid_of(box)).children(recursive=True)]
+    elsewhere = box.data_dir.with_name("elsewhere")
+    if then == "deleted":
+        shutil.rmtree(box.data_dir)
+    else:
+        box.data_dir.rename(elsewhere)
+    if then == "replaced":
+        other = small_box(data_dir=box.data_dir)
+        put(other, "wait", "new", seconds=60)
+    poll(lambda: all(is_gone(pid) for pid in gone))
+    if then == "deleted":
+        assert not box.data_dir.exists()
+    elif then == "moved":
+        assert rows(small_box(data_dir=elsewhere))["deep"]["state"] in ("waiting", "running")
+    else:
+        assert other.status().running
+        assert list(rows(other)) == ["new"]
+        poll(lambda: rows(other)["new"]["state"] == "running")
+        assert rows(other)["new"]["starts"] == 1
 
 
 # What can go wrong at the start

@@ -12,6 +12,6 @@ does not know, is a fault here, and so is a path that it has not::
     assert not server.faults
 """
 
-from open_notebook.serving import Replay, serving
+from open_notebook.serving import Replay, serving, web_page
 
-__all__ = ["Replay", "serving"]
+__all__ = ["Replay", "serving", "web_page"]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from open_notebook.state import State
 
@@ -57,6 +59,27 @@ def serving(password: str | None = None) -> Iterator[Replay]:
     with listening(application(replay)) as root:
         replay.base_url = f"{root}/api"
         yield replay
+
+
+@contextmanager
+def web_page(replay: Replay) -> Iterator[str]:
+    """Serve the web page of a server, which passes `/api` on, until the block ends."""
+    from open_notebook.app import application
+
+    api, url = application(replay), replay.base_url.removesuffix("/api")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        answer: ASGIApp = HTMLResponse("<!doctype html><title>Open Notebook</title>")
+        if scope["path"].startswith("/api/"):
+            answer = api
+        elif scope["path"] == "/config":  # the page's own, for browsers
+            answer = JSONResponse({"apiUrl": url})
+        elif scope["path"].endswith("/config"):
+            answer = HTMLResponse("<!doctype html><title>404</title>", 404)
+        await answer(scope, receive, send)
+
+    with listening(app) as root:
+        yield root
 
 
 @contextmanager

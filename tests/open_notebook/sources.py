@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +18,8 @@ from open_notebook.state import State, Thing
 
 _UNREAD = b"%PDF-broken"
 """How an upload begins that the server chokes on."""
+
+_UPLOADS = "/data/uploads/"
 
 
 @route("GET", "/api/sources")
@@ -74,7 +78,8 @@ def new_source(call: Call) -> Any:
         if call.file is not None and call.file[1].startswith(_UNREAD):
             refuse("sources.upload_broken_pdf_sync")
         _finish(state, made)
-    return _whole(state, made, None)
+    answer = _whole(state, made, None)
+    return {**answer, "asset": None} if later else answer  # told only once it is processed
 
 
 @route("GET", "/api/sources/{source_id}")
@@ -98,6 +103,7 @@ def delete_source(call: Call, identifier: str) -> Any:
     """With its links."""
     known(call.state.sources, identifier, "sources.delete_missing")
     del call.state.sources[identifier]
+    call.state.files.pop(identifier, None)
     call.state.links = [each for each in call.state.links if each[1] != identifier]
     return like("sources.delete")
 
@@ -261,8 +267,18 @@ def _check(call: Call, kind: str) -> None:
 
 
 def _asset(call: Call, kind: str) -> Thing:
-    file = f"/data/uploads/{call.file[0]}" if call.file is not None else None
+    file = None if call.file is None else f"{_UPLOADS}{_free_name(call.state, call.file[0])}"
     return {"file_path": file, "url": call.body.get("url") if kind == "link" else None}
+
+
+def _free_name(state: State, name: str) -> str:
+    """The name under which an upload is stored: one folder holds those of all notebooks."""
+    assets = (each["asset"] or {} for each in state.sources.values())
+    taken = {each.get("file_path") for each in assets}
+    stem, suffix = os.path.splitext(name)
+    numbered = (f"{stem} ({n}){suffix}" for n in itertools.count(1))
+    names = itertools.chain([name], numbered)
+    return next(each for each in names if f"{_UPLOADS}{each}" not in taken)
 
 
 def _text(call: Call, kind: str) -> str:

@@ -33,6 +33,7 @@ class TestService:
     doors = ("jobs",)
     metadata: MetaData = Base.metadata
     preload = ("labext_test_entries",)
+    data_folders = ("files",)
 
     def kinds(self, site: Site) -> list[Kind]:
         def change(session: Session, task: Task, **values: Any) -> None:
@@ -66,6 +67,11 @@ class TestService:
 
     def seed(self, site: Site) -> None:
         folder.secret(site.secrets / "jobs_api_key")
+
+    def orphans(self, site: Site) -> list[Path]:
+        with site.database.read() as session:
+            kept = set(session.scalars(select(Row.name)))
+        return [path for path in folder.entries(site.folder / "files") if path.name not in kept]
 
     def connection(self, site: Site) -> dict[str, str]:
         key = folder.secret(site.secrets / "jobs_api_key")

@@ -56,9 +56,17 @@ def watched(service: Service) -> list[Progress]:
 
 
 @given(st.floats(0, 1e6))
-def test_the_interval_is_a_sixtieth_of_what_was_waited_from_1_to_15(waited: float) -> None:
+def test_the_interval_grows_from_1_to_15_seconds(waited: float) -> None:
     assert 1 <= interval(waited) <= 15
     assert interval(waited) <= interval(waited + 60)
+
+
+@pytest.mark.parametrize(
+    ("waited", "seconds"),
+    [(0, 1), (59, 1), (60, 1), (90, 1.5), (300, 5), (899, 899 / 60), (900, 15), (7200, 15)],
+)
+def test_the_interval_is_a_sixtieth_of_the_time_waited(waited: float, seconds: float) -> None:
+    assert interval(waited) == pytest.approx(seconds)
 
 
 def test_an_hour_s_watch_asks_at_most_410_times() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 import pytest
 
 from labext import wording
@@ -22,6 +24,25 @@ def test_the_nearest_word_is_one_that_is_begun_or_spelt_alike(word: str, meant: 
     among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
     assert wording.near(word, among) == meant
     assert wording.did_you_mean(word, among) == (f' (did you mean "{meant}"?)' if meant else "")
+
+
+@pytest.mark.parametrize(
+    ("word", "similarity", "match"),
+    [
+        ("ssece", 0.615, "sequence"),
+        ("sqnc", 0.667, "sequence"),
+        ("seqce", 0.769, "sequence"),
+        ("enc", 0.545, None),
+        ("hilex", 0.545, None),
+    ],
+)
+def test_a_suggestion_needs_a_similarity_of_at_least_0_6(
+    word: str, similarity: float, match: str | None
+) -> None:
+    names = ["sequence", "helix1"]
+    ratios = [SequenceMatcher(None, word, name).ratio() for name in names]
+    assert max(ratios) == pytest.approx(similarity, abs=0.001)
+    assert wording.near(word, names) == match
 
 
 def test_counts_and_lists() -> None:

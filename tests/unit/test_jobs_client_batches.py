@@ -31,7 +31,10 @@ TOOL = Tool(
 
 def read(frame: pd.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
     given = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
-    return tables.named_settings(frame, TOOL, **(given | options))
+    rows = tables.read_rows(frame, TOOL, **(given | options))
+    if rows.error is not None:
+        raise rows.error
+    return dict(zip(rows.names, rows.settings, strict=True))
 
 
 FRAME = pd.DataFrame({"name": ["a", "b"], "bases": ["AC", "GU"], "t": [37.0, 38.0]})

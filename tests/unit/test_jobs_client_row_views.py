@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labext import frames
 from labext.jobs import rows
-from labext.jobs.rowviews import JobRows, Unfinished
+from labext.jobs.rowviews import JobRows, SubmittedRow, Unfinished
 
 RELAX = {
     "JobName": "relax1",
@@ -158,3 +158,38 @@ def test_whatever_a_service_says_can_be_shown(records: list[dict[str, object]]) 
 
 def _texts(records: list[dict[str, object]]) -> list[str]:
     return [str(each) for record in records for pair in record.items() for each in pair]
+
+
+def test_a_submitted_row_is_shown_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"JobName": "helix1", "Type": "peptide_build", "JobStatus": "In Queue"}
+    settings = {"sequence": "ACD" * 40, "conformation": "<b>helix</b>"}
+    queued = SubmittedRow(rows.table([row | {"Settings": settings}]))
+    assert repr(queued).startswith("helix1 · peptide_build · In Queue · sequence: ACDACD")
+    assert "\n" not in repr(queued)
+    assert len(repr(queued)) <= 80
+    html = queued._repr_html_() or ""
+    assert html.count("<div") == 1
+    assert "<table" not in html
+    assert "&lt;b&gt;helix&lt;/b&gt;" in html
+    scored = rows.table(
+        [row | {"JobStatus": "Complete", "Settings": settings, "Score": {"atoms": 5}}]
+    )
+    assert repr(SubmittedRow(scored)) == "helix1 · peptide_build · Complete · atoms: 5"
+    stopped = rows.table([row | {"JobStatus": "Stopped", "Reason": "Out of time."}])
+    assert repr(SubmittedRow(stopped)) == "helix1 · peptide_build · Stopped · Out of time."
+    pipeline = rows.table(
+        [{"JobName": "p", "Type": "pipeline", "JobStatus": "Running", "Stage": "1 of 2"}]
+    )
+    assert repr(SubmittedRow(pipeline)) == "p · pipeline · Running · 1 of 2"
+    assert SubmittedRow(scored)["JobName"].tolist() == ["helix1"]
+    assert type(SubmittedRow(scored).copy()) is pd.DataFrame
+    with pd.option_context("display.notebook_repr_html", False):
+        assert queued._repr_html_() is None
+
+
+def test_control_characters_in_a_submitted_row_are_removed() -> None:
+    row = {"JobName": "a\x1b[31m", "Type": "digest", "JobStatus": "Stopped", "Reason": "x\u202ey"}
+    shown = SubmittedRow(rows.table([row]))
+    for text in (repr(shown), shown._repr_html_() or ""):
+        assert "\x1b" not in text
+        assert "\u202e" not in text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from labext.errors import InputError
 from labext.jobs.schema import MISSING, Parameter, Tool, cast
-from labext.jobs.settings import clean, file_values, looks_like_a_file, output_of
+from labext.jobs.settings import clean, file_path, file_values, looks_like_a_file
 
 TOOL = Tool(
     {
@@ -145,9 +145,11 @@ def test_what_a_file_value_is() -> None:
     assert looks_like_a_file("1A8O.pdb")
     assert not looks_like_a_file("ACDE")
     assert not looks_like_a_file("a/b.pdb")
-    assert output_of("f1/out/rank_1.pdb") == "f1"
-    assert output_of("C/C=C\\C") == "C"
-    assert output_of("1A8O.pdb") is None
+    assert file_path("f1/out/rank_1.pdb") == ("f1", "out/rank_1.pdb")
+    assert file_path("set.1/my file.pdb") == ("set.1", "my file.pdb")
+    assert file_path("1A8O.pdb") is None
+    assert file_path("/1A8O.pdb") is None
+    assert file_path("a b/1A8O.pdb") is None
 
 
 PARAMETERS = {

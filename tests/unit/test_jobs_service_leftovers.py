@@ -107,6 +107,25 @@ def test_a_job_never_gets_the_files_of_one_that_was_not_stored(site, student):
     assert not stale.exists()
 
 
+def test_uploads_and_job_folders_without_a_row_are_orphans_and_a_start_removes_none(site, student):
+    job(site, student, "kept")
+    with site.database.read() as session:
+        number = session.scalars(select(Job.id)).one()
+    for path in (folders.job_folder(site, number) / "a", folders.job_folder(site, 99) / "b"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("result")
+    folders.upload_path(site, 7).write_text("upload")
+    (folders.incoming(site) / "part").write_text("half an upload")
+    JobService().seed(site)
+    assert sorted(JobService().orphans(site)) == [
+        folders.upload_path(site, 7),
+        folders.job_folder(site, 99),
+    ]
+    assert (folders.job_folder(site, 99) / "b").read_text() == "result"
+    assert folders.upload_path(site, 7).read_text() == "upload"
+    assert list(folders.incoming(site).iterdir()) == []
+
+
 def body_of(name, **more):
     return orjson.dumps({"jobName": name} | more)
 

@@ -26,13 +26,13 @@ def submit(site, student, name="p", inputs=("ACDEF",), stages=TWO):
     return submission.submit_pipeline(site, student, orjson.dumps(body))
 
 
-def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0):
+def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0, content=None):
     """End a job's task as if it had run."""
     with site.database.write() as session:
         job = named(session, name)
         out = folders.output_folder(site, job.id)
         out.mkdir(parents=True, exist_ok=True)
-        (out / file).write_text(PDB)
+        (out / file).write_text(content or PDB)
         task = site.queue.find(session, storing.run_key(job.id))
         reason = "" if outcome == "done" else "It broke."
         site.queue.finish(session, task, Ending(outcome, reason, {"n": 1}, seconds))
@@ -154,16 +154,60 @@ def test_a_job_of_an_earlier_stage_may_go_and_nothing_starts_twice(site, student
 
 
 @pytest.mark.parametrize("outcome", ["failed", "stopped"])
-def test_a_job_that_fails_takes_the_others_out_of_the_queue(site, student, outcome):
-    submit(site, student, inputs=["ACDEF"] * 100)
-    finish(site, "p-stage1-peptide_build-7", outcome)
+def test_a_stage_goes_on_without_the_job_that_fails(site, student, outcome):
+    submit(site, student, inputs=["ACDEF"] * 3)
+    finish(site, "p-stage1-peptide_build-2", outcome)
+    assert waiting(site) == ["p-stage1-peptide_build-1", "p-stage1-peptide_build-3"]
+    finish(site, "p-stage1-peptide_build-1")
+    finish(site, "p-stage1-peptide_build-3")
+    assert waiting(site) == ["p-stage2-normal_modes-1", "p-stage2-normal_modes-2"]
+    settings = [
+        orjson.loads(row(site, f"p-stage2-normal_modes-{n}").settings)["pdbFile"] for n in (1, 2)
+    ]
+    assert settings == [f"p-stage1-peptide_build-{n}/peptide.pdb" for n in (1, 3)]
+    parent = row(site, "p")
+    assert (parent.status, parent.reason) == ("In Queue", None)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "stopped"])
+def test_a_stage_of_which_every_job_fails_ends_the_pipeline(site, student, outcome):
+    submit(site, student, inputs=["ACDEF"] * 3)
+    for n in (3, 1, 2):
+        finish(site, f"p-stage1-peptide_build-{n}", outcome)
     assert waiting(site) == []
     parent = row(site, "p")
-    assert parent.reason == "Stage 1 (Build) failed: p-stage1-peptide_build-7: It broke."
-    assert parent.weighted_hours == pytest.approx(0.01)
+    assert parent.reason == "Stage 1 (Build) failed: p-stage1-peptide_build-1: It broke."
+    assert parent.weighted_hours == pytest.approx(0.03)
     with site.database.read() as session:
         states = session.execute(select(Job.status, func.count()).group_by(Job.status)).all()
-    assert [tuple(state) for state in states] == [("Stopped", 101)]
+    assert [tuple(state) for state in states] == [("Stopped", 4)]
+
+
+def test_a_pipeline_with_no_complete_job_in_its_last_stage_is_stopped(site, student):
+    submit(site, student, inputs=["ACDEF", "FEDCA"])
+    for n in (1, 2):
+        finish(site, f"p-stage1-peptide_build-{n}")
+    for n in (1, 2):
+        finish(site, f"p-stage2-normal_modes-{n}", "failed")
+    parent = row(site, "p")
+    assert parent.status == "Stopped"
+    assert parent.reason == "Stage 2 (Score) failed: p-stage2-normal_modes-1: It broke."
+    assert waiting(site) == []
+
+
+def test_jobs_that_can_not_start_have_a_row_but_no_task_and_no_usage(site, student):
+    cut = {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}}
+    submit(site, student, inputs=["ACGT", "ACGA"], stages=[cut, cut])
+    finish(site, "p-stage1-digest-1", file="fragments.fasta")
+    out = folders.output_folder(site, row(site, "p-stage1-digest-1").id)
+    (out / "fragments.fasta").write_text(">a\nACGT\n")
+    finish(site, "p-stage1-digest-2", file="fragments.fasta")
+    assert waiting(site) == ["p-stage2-digest-1"]
+    refused = row(site, "p-stage2-digest-2")
+    assert refused.status == "Stopped"
+    assert "takes one sequence, and fragments.fasta has 0" in (refused.reason or "")
+    used = usage.statistics(site, student, {"statistic": "jobs"})
+    assert used["byTool"] == {"digest": 3}
 
 
 def test_a_stage_whose_jobs_made_nothing_to_hand_on_ends_the_pipeline(site, student):
@@ -174,6 +218,20 @@ def test_a_stage_whose_jobs_made_nothing_to_hand_on_ends_the_pipeline(site, stud
         "it takes."
     )
     assert waiting(site) == []
+
+
+def test_a_tool_without_input_does_not_stop_the_tools_beside_it(site, student):
+    both = {"task": "Both", "toolSettings": {**HELIX, **CUT}}
+    after = {"task": "Next", "toolSettings": {**MODES, **CUT}}
+    submit(site, student, inputs=["ACGT"], stages=[both, after])
+    finish(site, "p-stage1-peptide_build", "failed")
+    finish(site, "p-stage1-digest", file="fragments.fasta", content=">a\nACGT\n")
+    assert waiting(site) == ["p-stage2-digest"]
+    refused = row(site, "p-stage2-normal_modes")
+    assert (refused.status, refused.reason) == (
+        "Stopped",
+        "normal_modes: the stage before handed on nothing that it takes.",
+    )
 
 
 def test_a_name_taken_meanwhile_ends_the_pipeline(site, student):
@@ -280,10 +338,53 @@ def test_a_fault_names_what_the_stage_before_hands_on():
         TWO[1],
     ]
     assert forms.fault(stages, []) == (
-        'Stage 2 (Score), normal_modes: setting pdbFile is "pipe" and takes nothing of what the '
-        "stage before hands on: fragments.fasta."
+        'Stage 2 (Score), normal_modes: setting pdbFile is "pipe" and takes protein structure, and '
+        "nothing of what the stage before hands on: fragments.fasta (DNA)."
     )
     assert forms.fault(TWO, []) is None
+
+
+CUT = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
+ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (HELIX, CUT, "takes DNA, and nothing of what the stage before hands on: peptide.pdb"),
+        (
+            {"codon_optimise": {"sequence": "pipe"}},
+            HELIX,
+            "takes protein, and nothing of what the stage before hands on: optimised.fasta (DNA)",
+        ),
+        ({"gene_find": {"sequences": "pipe"}}, CUT, "proteins.fasta (protein)"),
+        ({"conformers": {"smiles": "pipe"}}, MODES, "rank_1.pdb (small molecule)"),
+        ({"gene_find": {"sequences": "pipe"}}, ALIGN, None),
+        ({"gene_find": {"sequences": "pipe"}}, {"msa_tree": {"sequences": "pipe"}}, "takes DNA or"),
+        ({**HELIX, **CUT}, CUT, None),
+    ],
+)
+def test_a_pipe_of_another_kind_of_content_is_refused_at_submission(before, after, said):
+    stages = [{"task": "A", "toolSettings": before}, {"task": "B", "toolSettings": after}]
+    tools = {name for stage in (before, after) for name in stage}
+    if absent := tools - catalogue.catalogue().keys():
+        pytest.skip(f"not installed: {absent}")
+    fault = forms.fault(stages, [])
+    if said is None:
+        assert fault is None
+    else:
+        assert said in (fault or "")
+
+
+def test_a_tool_takes_only_outputs_of_its_kind_from_tools_side_by_side(site, student):
+    both = {"task": "Both", "toolSettings": {**HELIX, **CUT}}
+    submit(site, student, inputs=["ACGT"], stages=[both, {"task": "Cut", "toolSettings": CUT}])
+    finish(site, "p-stage1-peptide_build")
+    finish(site, "p-stage1-digest", file="fragments.fasta")
+    with site.database.read() as session:
+        stage2 = session.scalars(select(Job).where(Job.stage == 2, Job.type == "digest")).all()
+    assert len(stage2) == 1, "the FASTA file alone, and not the text of the PDB file"
+    assert "fragments.fasta" in (stage2[0].reason or "")
 
 
 def test_a_condition_on_what_is_piped_waits_for_it():

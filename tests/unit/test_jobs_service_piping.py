@@ -134,6 +134,47 @@ def test_a_structure_setting_takes_structures_alone(tmp_path):
     assert piping.fitting(TOOL, {"table": "pipe", "pdbFile": "pipe"}, pieces[1:]) == [pieces[2]]
 
 
+KINDS = Tool(
+    "k", "K", "", "", "",
+    parameters=(
+        Parameter("sequence", type="string", content=("{molecule}", "{molecule} alignment")),
+        Parameter("molecule", default="DNA", options=("DNA", "protein")),
+        Parameter("any", type="string"),
+    ),
+    passes=("out.fasta",),
+    passes_content="{molecule} alignment",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "passed", "taken"),
+    [
+        ({}, "DNA alignment", ["DNA", "DNA alignment"]),
+        ({"molecule": "protein"}, "protein alignment", ["protein", "protein alignment"]),
+        ({"molecule": "pipe"}, None, []),
+        ({"molecule": 7}, None, []),
+    ],
+)
+def test_the_kind_of_content_follows_a_setting(settings, passed, taken):
+    assert piping.content_passed(KINDS, settings) == passed
+    assert piping.content_taken(KINDS, settings, KINDS.parameters[0]) == taken
+    assert piping.content_taken(KINDS, settings, KINDS.parameters[2]) == []
+
+
+def test_a_setting_takes_only_content_of_its_kinds(tmp_path):
+    file = tmp_path / "out.fasta"
+    file.write_text(ONE)
+    (dna,) = piping.handed_on(KINDS, "j", tmp_path, {})
+    (protein,) = piping.handed_on(KINDS, "j", tmp_path, {"molecule": "protein"})
+    unknown = Output("j/out.fasta", file)
+    pieces = [dna, protein, unknown, Text("x")]
+    asked = {"sequence": "pipe"}
+    assert piping.fitting(KINDS, asked, pieces) == [dna, unknown, Text("x")]
+    asked["molecule"] = "protein"
+    assert piping.fitting(KINDS, asked, pieces) == [protein, unknown, Text("x")]
+    assert piping.fitting(KINDS, {"any": "pipe"}, pieces) == pieces
+
+
 @given(st.lists(st.text("ACGT-", min_size=1), max_size=5), st.integers(1, 7))
 def test_sequences_come_out_of_fasta_as_they_went_in(sequences, width):
     lines = []

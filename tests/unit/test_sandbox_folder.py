@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from labext.errors import SetupError, StorageError
+from labext.folders import sandbox_dir
 from labext.redaction import mask
 from labext.sandbox.folder import MARKER, Folder, Lock, read_json, remove, secret, write_json
 
@@ -169,3 +170,31 @@ def test_json_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     for broken in ("", "{", "[1]", "\x00"):
         path.write_text(broken)
         assert read_json(path) == {}
+
+
+def test_a_command_names_the_folder_unless_every_shell_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = Folder(tmp_path / "my box")
+    assert box.command("stop") == f"labext sandbox stop --data-dir '{tmp_path}/my box'"
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.path))
+    assert "--data-dir" in box.command("stop"), "another shell may lack the variable"
+    monkeypatch.delenv("LABEXT_SANDBOX_DIR")
+    assert Folder(sandbox_dir()).command("start", "--json") == "labext sandbox start --json"
+
+
+def test_a_lock_is_current_until_its_file_is_gone_or_replaced(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    lock = Lock(tmp_path / "box" / "some.lock")
+    assert not lock.is_current()
+    assert lock.acquire()
+    assert lock.is_current()
+    (tmp_path / "box").rename(tmp_path / "moved")
+    assert not lock.is_current()
+    (tmp_path / "box").touch()
+    assert not lock.is_current()
+    (tmp_path / "box").unlink()
+    (tmp_path / "box").mkdir()
+    lock.path.touch()
+    assert not lock.is_current()
+    lock.release()

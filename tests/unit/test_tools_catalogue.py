@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from string import Formatter
 
 import pytest
 from hypothesis import given, settings
@@ -161,6 +162,18 @@ def test_a_tool_without_its_package_is_not_listed(
 def test_everything_that_is_preloaded_can_be_imported():
     for name in catalogue.preload_modules():
         importlib.import_module(name)
+
+
+@TOOLS
+def test_kinds_of_content_are_declared_for_pipelines(tool):
+    assert tool.passes_content, "what a pipeline hands on has a kind of content"
+    for parameter in tool.parameters:
+        if parameter.file or (parameter.required and parameter.type == "string"):
+            assert parameter.content, f"{parameter.name} names the kinds of content that it takes"
+        assert "content" not in parameter.record()
+    names = {parameter.name for parameter in tool.parameters}
+    for kind in (tool.passes_content, *(kind for p in tool.parameters for kind in p.content)):
+        assert {field for _, field, _, _ in Formatter().parse(kind) if field} <= names
 
 
 @TOOLS

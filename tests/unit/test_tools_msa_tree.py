@@ -94,6 +94,30 @@ def test_additive_distances_give_their_tree_back(tree):
     assert all(length > -1e-9 for _, length in branches(found))
 
 
+UNEVEN = [[0, 9, 1, 9], [9, 0, 1, 2], [1, 1, 0, 9], [9, 2, 9, 0]]
+"""Distances of no tree: neighbour joining gives negative branch lengths."""
+
+
+def test_negative_branch_lengths_are_set_to_zero_and_reported():
+    raw = _tree.neighbour_joining(np.array(UNEVEN), list("abcd"))
+    lengths = [length for _, length in branches(raw)]
+    below = [length for length in lengths if length < 0]
+    assert below, "the example has negative lengths"
+    tree, negative = _tree.without_negative_lengths(raw)
+    assert sorted(negative) == sorted(below)
+    assert [length for _, length in branches(tree)] == [max(0.0, length) for length in lengths]
+    assert [node.name for node, _ in branches(tree)] == [node.name for node, _ in branches(raw)]
+    assert "-" not in _tree.newick(tree)
+
+
+def test_a_length_that_rounds_to_zero_is_not_reported_as_negative():
+    tree, negative = _tree.without_negative_lengths(
+        _tree.Node(branches=((_tree.Node("a"), -1e-9), (_tree.Node("b"), -0.0)))
+    )
+    assert negative == []
+    assert _tree.newick(tree) == "(a:0.000000,b:0.000000);"
+
+
 def test_newick_reads_back_with_odd_names():
     Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
     names = ["plain", "two words", "a(b):c,d;", "[x]", "x|1.2"]
@@ -159,6 +183,21 @@ def test_a_small_alignment_by_hand(tmp_path):
     assert score["sequences"] == 3
     assert score["mean_identity"] == pytest.approx(100 * (1 + 11 / 12 + 10 / 11) / 3, abs=0.01)
     assert score["least_identity"] == pytest.approx(100 * 10 / 11, abs=0.01)
+
+
+@needs_biotite
+def test_negative_branch_lengths_are_counted_in_the_score_and_named_in_the_log(tmp_path, capsys):
+    text = fasta(a="AAAAAAAAAA", b="AAAAACCCCC", c="CCCCCAAAAA", d="CCCCCCCCCC", e="AACCAACCAA")
+    score, _, distances, tree = run(tmp_path, text, gapOpen=50)
+    matrix = np.array([[distances[a, b] for b in "abcde"] for a in "abcde"])
+    raw = [length for _, length in branches(_tree.neighbour_joining(matrix, list("abcde")))]
+    below = [length for length in raw if length < -1e-6]
+    assert below, "the example has negative lengths"
+    assert score["negative_branches"] == len(below)
+    assert "-" not in tree
+    log = capsys.readouterr().out
+    assert f"{min(below):.6f}" in log
+    assert "tree.nwk they are 0" in log
 
 
 @needs_biotite

@@ -29,6 +29,7 @@ class BatchSubmission:
             where names were adapted the original ones stand behind JobName.
         sent: the parts that were sent now.
         gone: parts that the service had from here and has no more; `resume` sends none again.
+        refused: the rows that were left out as invalid: Name, Error, and the input's columns.
     """
 
     name: str
@@ -39,6 +40,7 @@ class BatchSubmission:
     frame: pd.DataFrame = field(repr=False, compare=False)
     sent: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    refused: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass
@@ -62,9 +64,31 @@ class Findings:
     stopped: list[Part] = field(default_factory=list)
 
 
-def report(plan: Plan, found: Findings, *, resumed: bool) -> BatchSubmission:
-    """Return what is said of a batch whose parts have all been seen to."""
+def report(
+    plan: Plan,
+    found: Findings,
+    *,
+    resumed: bool,
+    refused: pd.DataFrame | None = None,
+    caveats: Iterable[str] = (),
+) -> BatchSubmission:
+    """Return what is said of a batch whose parts have all been seen to.
+
+    Args:
+        plan: the batch.
+        found: what became of its parts.
+        resumed: whether it was to be finished.
+        refused: the rows that were left out as invalid.
+        caveats: sentences about what could not be compared.
+    """
     said = [_whole(plan, found) if resumed else _submitted(plan, found)]
+    said += [caveat for caveat in caveats if caveat]
+    if refused is not None and len(refused):
+        were = "row was" if len(refused) == 1 else "rows were"
+        said.append(
+            f"{len(refused):,} {were} left out as invalid: "
+            f"{wording.listed(refused['Name'].fillna('one without a name'))}."
+        )
     if found.gone:
         were, them = ("was", "It is") if len(found.gone) == 1 else ("were", "They are")
         said.append(
@@ -85,6 +109,7 @@ def report(plan: Plan, found: Findings, *, resumed: bool) -> BatchSubmission:
         overview(plan),
         tuple(part.name for part in found.sent),
         tuple(part.name for part in found.gone),
+        refused,
     )
 
 

@@ -1,4 +1,4 @@
-"""Submitting a batch: looked up, journalled, sent part by part, each part once.
+"""Submit a batch: validate it, look it up, journal it, and send each part once.
 
 A part that is found on the service counts as sent from here only if its type and settings are the
 same and the journal shows that its name was free before, and that it was then sent. What is the
@@ -10,7 +10,7 @@ but that an identical job is there.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
@@ -25,10 +25,13 @@ from labext.jobs import names, rows
 from labext.jobs.batch.journal import Entry, Journal
 from labext.jobs.batch.parts import Parts
 from labext.jobs.batch.plan import Part, Plan
+from labext.jobs.batch.planning import Draft
 from labext.jobs.batch.presence import Presence
 from labext.jobs.batch.report import BatchSubmission, Findings, overview, report
 from labext.jobs.batch.sendlog import Event
+from labext.jobs.failures import is_taken
 from labext.jobs.identity import canonical
+from labext.jobs.input_content import NO_FILES, Contents, InputContent
 from labext.jobs.rows import Row
 from labext.jobs.schema import Tool
 from labext.jobs.service import Service
@@ -41,44 +44,68 @@ if TYPE_CHECKING:
 __all__ = ["BatchSubmission", "BatchSubmitter"]
 
 _VALIDATED = 50
-"""The most jobs of a split batch that the service is asked to validate before any is sent."""
+"""The most jobs of a batch that a service which checks them one by one is asked about."""
+
+
+_ROWS_AT_ONCE = 1000
+_BYTES_AT_ONCE = 3_000_000
+"""How much one request for validation has, as the service's own command line keeps it."""
 
 
 class BatchSubmitter:
     """Sends plans to one service."""
 
-    def __init__(self, service: Service, journal: Journal, parts: Parts) -> None:
+    def __init__(
+        self, service: Service, journal: Journal, parts: Parts, contents: Contents
+    ) -> None:
         self._service = service
         self._journal = journal
         self._parts = parts
+        self._contents = contents
         self._presence = Presence(service, journal, parts)
+        self._checks_rows = True
 
-    def submit(self, plan: Plan, tool: Tool) -> BatchSubmission:
-        """Send what is not there yet of a batch; its settings and names are checked.
+    def submit(
+        self, draft: Draft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
+    ) -> BatchSubmission:
+        """Send what is not there yet of a batch.
+
+        Args:
+            draft: the batch, checked by what is known here.
+            tool: its tool.
+            content: the content of the files that its settings name.
+            skip_invalid: leave out the rows that are faulty.
 
         Raises:
-            ConflictError: the name is taken by another batch or job.
-            InputError: the service refuses a job's settings; then nothing was sent, if it has
-                `/validate-job`.
+            ConflictError: the name is taken by another batch or job, or by one with other content.
+            InvalidJobsError: rows are faulty; then nothing was sent.
             NotReadyError: another process of this machine is sending it.
             StorageError: the journal can't be written; then nothing was sent.
         """
+        if skip_invalid or draft.faults:
+            self._validate_all(draft, thorough=skip_invalid, tool=tool)
+            if draft.faults and not skip_invalid:
+                raise draft.error()
+        plan = draft.plan()
         with self._journal.held(plan.name):
-            there = self._presence.of(plan)
+            there = self._presence.of(plan, content)
             absent = [part for part in plan.parts if part.name not in there]
-            if plan.split:
-                self._validate(plan, absent, tool)
+            if not skip_invalid:
+                self._validate(draft, plan, absent, tool, whole=plan.split)
+            if not there:
+                content.remember(plan.name)
             entry = self._journal.write(plan, free=[part.name for part in absent])
             self._parts.forget(plan.name)
             found = self._settle(entry, there)
             try:
-                self._send_all(entry, absent, found)
+                self._send_all(entry, absent, found, content)
             except InputError:
                 if not entry.log.begun and not found.sent:
                     self._journal.forget(plan.name)  # as it is it can never be sent
                 raise
             self._note_whole(entry, found)
-        return report(plan, found, resumed=False)
+        caveats = [content.caveat(plan.name, row) for row in [*there.values()][:1]]
+        return report(plan, found, resumed=False, refused=draft.refused(), caveats=caveats)
 
     def resume(self, name: str) -> BatchSubmission:
         """Send what was never sent of a batch that the journal knows.
@@ -88,7 +115,8 @@ class BatchSubmitter:
 
         Raises:
             NotFoundError: the journal knows no batch of the name; a near one is told.
-            ConflictError: a part's name has been taken by something else.
+            ConflictError: a part's name has been taken by something else, or a file that the
+                settings name has other content than when the first parts were sent.
             NotReadyError: another process of this machine is sending it.
             StorageError: the journal is damaged, or can't be written; nothing was sent.
         """
@@ -99,25 +127,42 @@ class BatchSubmitter:
             absent = [part for part in entry.plan.parts if part.name not in there]
             gone = [part for part in absent if self._is_gone(entry, part)]
             absent = [part for part in absent if part not in gone]
+            content = self._contents.recorded(name) if absent else NO_FILES
+            if there:
+                content.check_unchanged(name)
+            else:
+                content.remember(name)
             if not entry.log.whole:
                 # Now that their names are seen to be free, what may come to stand there is ours.
                 entry = self._journal.write(entry.plan, free=[part.name for part in absent])
             self._parts.forget(name)
             found = self._settle(entry, there)
             found.gone += gone
-            self._send_all(entry, absent, found)
+            self._send_all(entry, absent, found, content)
             self._note_whole(entry, found)
         return report(entry.plan, found, resumed=True)
 
-    def check(self, plan: Plan, tool: Tool) -> pd.DataFrame:
-        """Check what `submit` would send, and send nothing; return a row a job.
+    def check(
+        self, draft: Draft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
+    ) -> pd.DataFrame:
+        """Check what `submit` would send, and send nothing.
+
+        Returns:
+            A row a job; with `skip_invalid` the rows that would be refused.
 
         Raises:
-            ConflictError: the name is taken by another batch or job.
-            InputError: the service refuses a job's settings.
+            ConflictError: the name is taken by another batch or job, or by one with other content.
+            InvalidJobsError: rows are faulty.
         """
-        there = self._presence.of(plan)
-        self._validate(plan, [part for part in plan.parts if part.name not in there], tool)
+        if skip_invalid or draft.faults:
+            self._validate_all(draft, thorough=skip_invalid, tool=tool)
+            if skip_invalid:
+                return draft.refused()
+            raise draft.error()
+        plan = draft.plan()
+        there = self._presence.of(plan, content)
+        absent = [part for part in plan.parts if part.name not in there]
+        self._validate(draft, plan, absent, tool, whole=True)
         return overview(plan)
 
     def _recorded(self, name: str) -> Entry:
@@ -171,21 +216,23 @@ class BatchSubmitter:
                 found.there.append(part)
         return found
 
-    def _send_all(self, entry: Entry, absent: list[Part], found: Findings) -> None:
+    def _send_all(
+        self, entry: Entry, absent: list[Part], found: Findings, content: InputContent
+    ) -> None:
         for part in absent:
             try:
-                self._send(entry, part, found)
+                self._send(entry, part, found, content)
             except LabextError as error:
                 self._refused(entry.plan, part, found, error)
                 raise _half_done(entry.plan, part, found, error) from None
 
-    def _send(self, entry: Entry, part: Part, found: Findings) -> None:
+    def _send(self, entry: Entry, part: Part, found: Findings, content: InputContent) -> None:
         plan, log = entry.plan, self._journal.log(entry.plan.name)
         log.note(Event.SENDING, part.name)
         _, _, created = send_once(
             part.name,
             lambda: self._service.submit_batch(plan.body(part)),
-            lambda: self._presence.part(plan, part),
+            lambda: self._presence.part(plan, part, content),
             f"{wording.count(len(part.jobs), 'job')} of {plan.type}",
         )
         if created:
@@ -210,25 +257,99 @@ class BatchSubmitter:
         with contextlib.suppress(StorageError):  # what is told is why it was refused
             self._journal.log(plan.name).note(Event.REFUSED, part.name)
 
-    def _validate(self, plan: Plan, parts: list[Part], tool: Tool) -> None:
-        """Ask the service about one job of each shape in these parts, without submitting it.
+    def _validate_all(self, draft: Draft, tool: Tool, *, thorough: bool) -> None:
+        """Add to a draft what the service finds wrong with the rows that have no fault yet.
+
+        That a name is taken counts for nothing here: whether it is by the same job shows later.
+        """
+        jobs = {draft.names[row]: draft.settings[row] for row in draft.valid_rows}
+        if not jobs:
+            return
+        stored = {job: f"{draft.name}-{job}" for job in jobs}
+        refused = self._refused_jobs(draft.type, jobs, stored, tool, thorough=thorough)
+        draft.add_refusals({job: words for job, words in refused.items() if not is_taken(words)})
+
+    def _validate(
+        self, draft: Draft, plan: Plan, parts: list[Part], tool: Tool, *, whole: bool
+    ) -> None:
+        """Ask the service about the jobs of these parts, without submitting them.
+
+        Args:
+            draft: what the plan was made of.
+            plan: the batch.
+            parts: those that are not there.
+            tool: the batch's tool.
+            whole: ask also a service that checks jobs one by one only. A batch that is not split
+                is checked by such a service when it is submitted, all of it or none.
 
         Raises:
-            InputError: it would refuse one.
+            InvalidJobsError: it would refuse some.
         """
         stored = {job: f"{part.name}-{job}" for part in parts for job in part.jobs}
-        for job in shapes(tool, {job: plan.jobs[job] for job in stored})[:_VALIDATED]:
+        jobs = {job: plan.jobs[job] for job in stored}
+        draft.add_refusals(self._refused_jobs(plan.type, jobs, stored, tool, one_by_one=whole))
+        if draft.faults:
+            raise draft.error()
+
+    def _refused_jobs(
+        self,
+        type: str,
+        jobs: Mapping[str, Mapping[str, Any]],
+        stored: Mapping[str, str],
+        tool: Tool,
+        *,
+        thorough: bool = False,
+        one_by_one: bool = True,
+    ) -> dict[str, str]:
+        """Return the service's words about each job that it would refuse, by the job's own name.
+
+        A service that does not check several jobs at once is asked about one job of each shape, or
+        with `thorough` about every job.
+        """
+        words: dict[str, str] = {}
+        for chunk in chunks(jobs) if self._checks_rows else ():
+            refused = self._service.validate_rows(
+                {
+                    "type": type,
+                    "jobNames": [stored[job] for job in chunk],
+                    "settings": [jobs[job] for job in chunk],
+                }
+            )
+            if refused is None:
+                self._checks_rows = False
+                break
+            words |= {chunk[row]: said for row, said in refused.items()}
+        if self._checks_rows or not one_by_one:
+            return words
+        for job in list(jobs) if thorough else shapes(tool, jobs)[:_VALIDATED]:
             answer = self._service.validate(
-                {"jobName": stored[job], "type": plan.type, "settings": plan.jobs[job]}
+                {"jobName": stored[job], "type": type, "settings": jobs[job]}
             )
             if answer is None:
-                return
-            valid, words = answer
+                break
+            valid, said = answer
             if not valid:
-                raise InputError(
-                    f"The service would refuse job {job} of {plan.name}: {words}",
-                    f"Nothing was sent; correct the settings (`%jobs tool {plan.type}`).",
-                )
+                words[job] = said
+        return words
+
+
+def chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Yield the jobs' names in groups that one request for validation may have.
+
+    A service takes so many rows in one request, and so many bytes: over these it answers without
+    a word, in front of its own code.
+    """
+    group: list[str] = []
+    size = 0
+    for job, settings in jobs.items():
+        length = len(canonical(settings).encode("utf-8", "replace")) + len(job)
+        if group and (len(group) == _ROWS_AT_ONCE or size + length > _BYTES_AT_ONCE):
+            yield group
+            group, size = [], 0
+        group.append(job)
+        size += length
+    if group:
+        yield group
 
 
 def _half_done(plan: Plan, part: Part, found: Findings, error: LabextError) -> LabextError:

@@ -1,9 +1,13 @@
-"""A DataFrame's rows as the jobs of a batch: one column names them, others are their settings."""
+"""Read the rows of a DataFrame as the jobs of a batch.
+
+One column names the jobs, others are their settings.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
@@ -16,7 +20,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def named_settings(
+@dataclass(frozen=True)
+class TableRows:
+    """The rows of a frame as jobs, in the frame's order.
+
+    Attributes:
+        names: the jobs' own names; empty for a row whose name is missing.
+        settings: the settings of each.
+        faults: the rows with an empty cell, by position: which columns are empty.
+        error: the error that names the empty cells by column and row; None if there are none.
+    """
+
+    names: list[str]
+    settings: list[dict[str, Any]]
+    faults: dict[int, str]
+    error: InputError | None
+
+
+def read_rows(
     frame: pd.DataFrame,
     tool: Tool,
     *,
@@ -24,8 +45,8 @@ def named_settings(
     mapping: Mapping[str, str] | None,
     constants: Mapping[str, Any],
     room: int = names.LONGEST,
-) -> dict[str, dict[str, Any]]:
-    """Return settings by job name, in the frame's order.
+) -> TableRows:
+    """Return the rows of a frame as jobs.
 
     Args:
         frame: a row a job.
@@ -38,8 +59,8 @@ def named_settings(
         room: how long a job's name may be.
 
     Raises:
-        InputError: no rows; a column that is not there, is there twice or is no setting; a cell
-            that is missing, or empty where the tool needs something; a name that is there twice.
+        InputError: no rows; a column that is not there, is there twice or is no setting; a name
+            that is there twice.
     """
     if not len(frame):
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
@@ -61,19 +82,43 @@ def named_settings(
         for name, known in tool.parameters.items()
         if known.required and name in mapping
     ]
-    _check_cells(frame, columns, [*named, *mapping.values()], {*named, *filled})
+    needed = [*dict.fromkeys([*named, *mapping.values()])]
+    empty = _empty_cells(frame, columns, needed, {*named, *filled})
     if name_column is None:
         job_names = names.numbered(len(frame))
     else:
-        originals = [_text(value) for value in _values(frame, columns, name_column)]
-        _check_repeats(frame, columns, name_column, originals)
-        job_names = adapted(originals, room)
-    names.check_jobs(job_names, (), "the batch")
+        job_names = _names(frame, columns, name_column, set(empty.get(name_column, ())), room)
     by_setting = {name: _values(frame, columns, column) for name, column in mapping.items()}
-    return {
-        job: {**constants, **{name: values[row] for name, values in by_setting.items()}}
-        for row, job in enumerate(job_names)
-    }
+    without = {name: set(empty.get(column, ())) for name, column in mapping.items()}
+    settings = [
+        {
+            **constants,
+            **{
+                name: values[row] for name, values in by_setting.items() if row not in without[name]
+            },
+        }
+        for row in range(len(frame))
+    ]
+    faults: dict[int, list[str]] = {}
+    for column, rows in empty.items():
+        for row in rows:
+            faults.setdefault(row, []).append(f'column "{column}" is empty')
+    error = _empty_error(frame, columns, needed, empty) if empty else None
+    return TableRows(
+        job_names, settings, {row: "; ".join(words) for row, words in faults.items()}, error
+    )
+
+
+def _names(
+    frame: pd.DataFrame, columns: list[str], name_column: str, unnamed: set[int], room: int
+) -> list[str]:
+    """Return the jobs' own names; empty for the rows of `unnamed`."""
+    values = _values(frame, columns, name_column)
+    originals = {row: _text(value) for row, value in enumerate(values) if row not in unnamed}
+    _check_repeats(frame, columns, name_column, [*originals.values()])
+    own = dict(zip(originals, adapted([*originals.values()], room), strict=True))
+    names.check_jobs([*own.values()], (), "the batch")
+    return [own.get(row, "") for row in range(len(values))]
 
 
 def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dict[str, str]:
@@ -105,31 +150,44 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
         )
 
 
-def _check_cells(
+def _empty_cells(
     frame: pd.DataFrame, columns: list[str], needed: list[str], filled: set[str]
-) -> None:
-    """Refuse cells without a value, and in the columns of `filled` also texts without a letter."""
-    faults, empty, blank = [], 0, set[str]()
-    for column in dict.fromkeys(needed):
+) -> dict[str, list[int]]:
+    """Return the positions of the rows without a value, by column.
+
+    In the columns of `filled` a text without a letter is no value either.
+    """
+    empty: dict[str, list[int]] = {}
+    for column in needed:
         values = frame.iloc[:, columns.index(column)]
         missing = values.isna().to_numpy()
         if column in filled:
-            blanks = values.astype(object).map(_is_blank).to_numpy(dtype=bool)
-            blank |= {column} if blanks.any() else set()
-            missing = missing | blanks
+            missing = missing | values.astype(object).map(_is_blank).to_numpy(dtype=bool)
         if missing.any():
-            labels = [str(label) for label in frame.index[missing]]
-            cells = "an empty cell" if len(labels) == 1 else f"{len(labels):,} empty cells"
-            rows = "row" if len(labels) == 1 else "rows"
-            faults.append(f'column "{column}" has {cells} ({rows} {wording.listed(labels)})')
-            empty += len(labels)
-    if faults:
-        said = "; ".join(faults)
-        fill = "Fill it, or leave the row out" if empty == 1 else "Fill them, or leave the rows out"
-        raise InputError(
-            f"{wording.sentence(said)}.",
-            f"{fill}: {_without(needed, blank)}.",
-        )
+            empty[column] = [int(row) for row in missing.nonzero()[0]]
+    return empty
+
+
+def _empty_error(
+    frame: pd.DataFrame, columns: list[str], needed: list[str], empty: Mapping[str, list[int]]
+) -> InputError:
+    """Return the error that names empty cells, with the code that leaves their rows out."""
+    words = []
+    for column, rows in empty.items():
+        labels = [str(frame.index[row]) for row in rows]
+        cells = "an empty cell" if len(labels) == 1 else f"{len(labels):,} empty cells"
+        which = "row" if len(labels) == 1 else "rows"
+        words.append(f'column "{column}" has {cells} ({which} {wording.listed(labels)})')
+    blank = {
+        column
+        for column, rows in empty.items()
+        if any(_is_blank(frame.iloc[row, columns.index(column)]) for row in rows)
+    }
+    one = sum(map(len, empty.values())) == 1
+    fill = "Fill it, or leave the row out" if one else "Fill them, or leave the rows out"
+    return InputError(
+        f"{wording.sentence('; '.join(words))}.", f"{fill}: {_without(needed, blank)}."
+    )
 
 
 def _is_blank(cell: Any) -> bool:

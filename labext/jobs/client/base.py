@@ -11,6 +11,7 @@ from labext.jobs.batch.parts import Parts
 from labext.jobs.batch.submission import BatchSubmitter
 from labext.jobs.catalogue import Catalogue
 from labext.jobs.failures import explain
+from labext.jobs.input_content import ContentRecords, Contents
 from labext.jobs.listing import Lister
 from labext.jobs.results.fetching import Fetcher
 from labext.jobs.results.obtaining import Source
@@ -46,10 +47,12 @@ class Base:
         self._catalogue = Catalogue(self._service)
         self._lister = Lister(self._service, self._parts)
         self._uploaded = Uploaded(state, self._service.address, api_key)
+        records = ContentRecords(state, self._service.address, api_key)
+        self._contents = Contents(self._service, self._uploaded, records)
         source = Source(self._service, self._parts, self._catalogue, self._uploaded)
         self._fetcher = Fetcher(self._service, self._parts, self._lister, source, state)
-        self._submitter = BatchSubmitter(self._service, self._journal, self._parts)
-        self._actions = Actions(self._service, self._parts, self._journal)
+        self._submitter = BatchSubmitter(self._service, self._journal, self._parts, self._contents)
+        self._actions = Actions(self._service, self._parts, self._journal, records)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:

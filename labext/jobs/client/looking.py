@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from labext import progress
-from labext.errors import JobFailedError, NotReadyError
+from labext import progress, wording
+from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.jobs import names, rows
 from labext.jobs.client.base import Base
+from labext.jobs.job_filter import JobFilter, parse_since
 from labext.jobs.listing import Query
 from labext.jobs.lookup import parent
 from labext.jobs.watching import Watched
@@ -31,6 +33,9 @@ class Looking(Base):
         subjobs: bool = False,
         email: str | None = None,
         start_key: str | None = None,
+        state: str | None = None,
+        tool: str | None = None,
+        since: str | datetime | timedelta | None = None,
         scores: bool = False,
         rows: pd.DataFrame | None = None,
         name_column: str | None = None,
@@ -53,17 +58,46 @@ class Looking(Base):
             subjobs: the jobs of batches too; parts as they are.
             email: a teammate's jobs, where permitted.
             start_key: where an earlier list ended.
+            state: jobs in this state, in any case; `failed` also stands for `Stopped` and
+                `AggregationFailed`, `queued` for `In Queue` and `Pending`. Of a batch it is
+                `batchStatus`.
+            tool: jobs of this tool; also batches of it, and pipelines with a stage of it.
+            since: jobs created since then: a date, a time, a duration such as `2h` or `3d`, or a
+                datetime or timedelta. Without a zone it is the machine's.
             scores: spread Score into columns `score.<metric>`.
             rows: the input's rows, to be put beside the jobs; of a batch that was sent from this
                 machine the journal has them.
             name_column: the column of `rows` with the jobs' names, as they were before some were
                 adapted; then that column stands behind JobName.
 
+        The service filters by none of state, tool and time: its pages are read until there are
+        `limit` rows that match.
+
         Raises:
             NotFoundError: the batch is not there; a near name is told.
+            InputError: no job is in that state or of that tool, and neither is known.
         """
-        query = Query(batch, limit, organization, subjobs, email, start_key)
-        return self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
+        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = Query(batch, limit, organization, subjobs, email, start_key, wanted)
+        table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
+        if wanted and table.empty:
+            wanted.check_state(table.attrs.get("statuses", {}))
+            self._check_tool(tool)
+        return table
+
+    def _check_tool(self, tool: str | None) -> None:
+        """Check the name of a tool that no job is of.
+
+        Raises:
+            InputError: the service has no such tool.
+        """
+        known = ["batch", "pipeline", *self._catalogue.known()]
+        if tool is not None and tool.casefold() not in {name.casefold() for name in known}:
+            raise InputError(
+                f'No job is of "{tool}", and the service has no such tool'
+                f"{wording.did_you_mean(tool, known)}.",
+                "See `%jobs tools`.",
+            )
 
     def iter_jobs(
         self,
@@ -74,9 +108,13 @@ class Looking(Base):
         subjobs: bool = False,
         email: str | None = None,
         start_key: str | None = None,
+        state: str | None = None,
+        tool: str | None = None,
+        since: str | datetime | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield job rows as the service gives them, page by page; arguments as for `jobs`."""
-        query = Query(batch, limit, organization, subjobs, email, start_key)
+        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = Query(batch, limit, organization, subjobs, email, start_key, wanted)
         for _, page in self._lister.pages(query):
             yield from page.rows
 

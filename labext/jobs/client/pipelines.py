@@ -9,6 +9,7 @@ from labext import wording
 from labext.errors import InputError
 from labext.jobs import names
 from labext.jobs.client.base import Base
+from labext.jobs.input_content import InputContent
 from labext.jobs.pipeline_submission import TYPE, check_references, submit_pipeline
 from labext.jobs.pipelines import Pipeline, clean_stages, listed_inputs
 from labext.jobs.submission import Submission
@@ -36,7 +37,8 @@ class Pipelines(Base):
         real services, jobs).
 
         Args:
-            name: unique, as a job's. None makes one up, always the same for the same pipeline.
+            name: unique, as a job's. None makes one up, always the same for the same pipeline and
+                content of the files that it names.
             stages: `{"task": …, "toolSettings": {tool: settings}}` each; the value `"pipe"` in a
                 setting takes the output of the stage before, in the first one the input.
             initial_inputs: a list, or a column of a frame: sequences, other texts, the bare names
@@ -45,7 +47,8 @@ class Pipelines(Base):
 
         Raises:
             InputError: something has to be corrected; nothing was sent. Every fault is named.
-            ConflictError: the name is taken by something else.
+            ConflictError: the name is taken by something else, or by a pipeline whose files had
+                other content.
             OutcomeUnknownError: the answer was lost and the service can't be asked.
         """
         names.check_project(project_tag)
@@ -53,9 +56,9 @@ class Pipelines(Base):
             names.check(name, "pipeline")
         inputs = listed_inputs(initial_inputs)
         pipeline = Pipeline(inputs, clean_stages(self._catalogue, stages))
-        check_references(self._service, self._catalogue, pipeline)
-        made = name or names.made_up(TYPE, pipeline.settings)
-        return submit_pipeline(self._service, made, pipeline, project_tag)
+        content = self._pipeline_content(pipeline)
+        made = name or names.made_up(TYPE, pipeline.settings, content.checksums())
+        return submit_pipeline(self._service, made, pipeline, project_tag, content)
 
     def run_pipeline(
         self,
@@ -75,7 +78,8 @@ class Pipelines(Base):
 
         Raises:
             InputError: something has to be corrected; nothing was sent.
-            ConflictError: the name is taken by something else.
+            ConflictError: the name is taken by something else, or by a pipeline whose files had
+                other content.
             OutcomeUnknownError: the answer was lost and the service can't be asked.
         """
         names.check_project(project_tag)
@@ -86,5 +90,11 @@ class Pipelines(Base):
         if name is not None:
             names.check(name, "pipeline")
         saved = Pipeline(listed_inputs(inputs), saved=pipeline)
-        made = name or names.made_up(pipeline, saved.settings)
-        return submit_pipeline(self._service, made, saved, project_tag)
+        content = self._pipeline_content(saved)
+        made = name or names.made_up(pipeline, saved.settings, content.checksums())
+        return submit_pipeline(self._service, made, saved, project_tag, content)
+
+    def _pipeline_content(self, pipeline: Pipeline) -> InputContent:
+        """Return the content of the files that a pipeline names, once all are known to be there."""
+        named = check_references(self._service, self._catalogue, pipeline)
+        return self._contents.of(named.uploaded, named.outputs)

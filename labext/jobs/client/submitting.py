@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from labext.jobs import files, names
-from labext.jobs.batch.plan import Limits, Plan
-from labext.jobs.batch.planning import make_plan
+from labext.jobs import names, references
+from labext.jobs.batch.plan import Limits
+from labext.jobs.batch.planning import Draft, make_draft
 from labext.jobs.batch.submission import BatchSubmission
 from labext.jobs.batch.unfinished import unfinished, unfinished_names
 from labext.jobs.client.base import Base
+from labext.jobs.input_content import InputContent
 from labext.jobs.schema import Tool
+from labext.jobs.settings import file_values, refuse
 from labext.jobs.submission import Submission, submit_job, validate_job
 
 if TYPE_CHECKING:
@@ -31,8 +33,7 @@ class Submitting(Base):
         Raises:
             InputError: the tool is unknown, or the settings have faults; every one is named.
         """
-        clean = self._catalogue.check(type, settings)
-        files.check_references(self._service, self._catalogue.tool(type), [clean])
+        clean, _ = self._checked(type, settings)
         return clean
 
     def validate(
@@ -49,8 +50,9 @@ class Submitting(Base):
         """
         if name is not None:
             names.check(name)
-        clean = self.check(type, settings)
-        validate_job(self._service, name or names.made_up(type, clean), type, clean)
+        clean, content = self._checked(type, settings)
+        name = name or names.made_up(type, clean, content.checksums())
+        validate_job(self._service, name, type, clean, content)
         return clean
 
     def submit(
@@ -64,23 +66,24 @@ class Submitting(Base):
 
         Args:
             name: unique; letters, digits, `-` and `_`, 1 to 100. None makes one up, always the
-                same for the same type and settings.
+                same for the same type, settings and content of the files that they name.
             type: the tool.
             settings: what the tool takes; `check` tells what is wrong with them.
             project_tag: the project to file it under, `proj_<id>`.
 
         Raises:
             InputError: something has to be corrected; nothing was sent.
-            ConflictError: the name is taken by a job of another type or with other settings.
+            ConflictError: the name is taken by a job of another type, with other settings, or
+                whose files had other content.
             OutcomeUnknownError: the answer was lost and the service can't be asked.
         """
         if name is not None:
             names.check(name)
         names.check_project(project_tag)
-        clean = self.check(type, settings)
+        clean, content = self._checked(type, settings)
         if name is None:
-            name = names.made_up(type, clean)
-        return submit_job(self._service, name, type, clean, project_tag)
+            name = names.made_up(type, clean, content.checksums())
+        return submit_job(self._service, name, type, clean, project_tag, content)
 
     def submit_batch(
         self,
@@ -92,6 +95,7 @@ class Submitting(Base):
         mapping: Mapping[str, str] | None = None,
         max_runtime_seconds: int | None = None,
         weighted_hours_budget: float | None = None,
+        skip_invalid: bool = False,
     ) -> BatchSubmission:
         """Submit many jobs of one tool as one batch, or take an identical one as it.
 
@@ -112,18 +116,22 @@ class Submitting(Base):
                 columns must be called as settings are.
             max_runtime_seconds: the time limit of each job.
             weighted_hours_budget: the limit of the whole batch, divided over its parts.
+            skip_invalid: submit the jobs that are valid; `.refused` has the others.
 
         Raises:
             InputError: something has to be corrected; nothing was sent.
-            ConflictError: the name is taken by something else.
+            InvalidJobsError: jobs are not valid; all of them are named, and nothing was sent.
+            ConflictError: the name is taken by something else, or by a batch whose files had other
+                content.
             StorageError: the journal can't be written; nothing was sent.
             OutcomeUnknownError: an answer was lost and the service can't be asked.
         """
         limits = Limits(max_runtime_seconds, weighted_hours_budget)
-        plan = make_plan(
+        draft = make_draft(
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
         )
-        return self._submitter.submit(plan, self._tool_of(plan))
+        tool, content = self._batch_content(draft)
+        return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
     def resume(self, name: str) -> BatchSubmission:
         """Finish a batch that broke off, from this machine's journal alone.
@@ -138,7 +146,8 @@ class Submitting(Base):
 
         Raises:
             NotFoundError: this machine has sent no batch of that name; a near one is told.
-            ConflictError: a part's name has been taken by something else.
+            ConflictError: a part's name has been taken by something else, or a file that the
+                settings name has other content than when the first parts were sent.
             NotReadyError: another process of this machine is sending it now.
             StorageError: the journal of it is damaged, or can't be written; nothing was sent.
             OutcomeUnknownError: an answer was lost and the service can't be asked.
@@ -168,26 +177,49 @@ class Submitting(Base):
         mapping: Mapping[str, str] | None = None,
         max_runtime_seconds: int | None = None,
         weighted_hours_budget: float | None = None,
+        skip_invalid: bool = False,
     ) -> pd.DataFrame:
         """Check a batch as `submit_batch` does, and by the service's `/validate-job`; send nothing.
 
-        Of each shape of settings the service is asked about one job.
+        A service that does not check several jobs at once is asked about one of each shape of
+        settings.
 
         Returns:
             A row a job: Name, JobName (as the service would know it), Part, the input's columns;
-            where names were adapted the original ones behind JobName.
+            where names were adapted the original ones behind JobName. With `skip_invalid` the jobs
+            that would be refused: Name, Error, the input's columns.
 
         Raises:
-            InputError, ConflictError: as for `submit_batch`.
+            InputError, InvalidJobsError, ConflictError: as for `submit_batch`.
         """
         limits = Limits(max_runtime_seconds, weighted_hours_budget)
-        plan = make_plan(
+        draft = make_draft(
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
         )
-        return self._submitter.check(plan, self._tool_of(plan))
+        tool, content = self._batch_content(draft)
+        return self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
 
-    def _tool_of(self, plan: Plan) -> Tool:
-        """Return a plan's tool, once what the settings refer to is known to be there."""
-        tool = self._catalogue.tool(plan.type)
-        files.check_references(self._service, tool, plan.jobs.values())
-        return tool
+    def _checked(
+        self, type: str, settings: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], InputContent]:
+        """Return clean settings, and the content of the files that they name."""
+        clean = self._catalogue.check(type, settings)
+        named = references.check(self._service, self._catalogue.tool(type), [clean])
+        return clean, self._contents.of(named.uploaded, named.outputs)
+
+    def _batch_content(self, draft: Draft) -> tuple[Tool, InputContent]:
+        """Return a draft's tool, and the content of the files that its rows name.
+
+        A row that names what is not there gets a fault.
+        """
+        tool = self._catalogue.tool(draft.type)
+        valid = [draft.settings[row] for row in draft.valid_rows]
+        named = references.resolve(self._service, tool, valid)
+        sound = not draft.faults
+        for row in draft.valid_rows:
+            values = file_values(tool, draft.settings[row]).values()
+            if faults := [named.faults[value] for value in values if value in named.faults]:
+                draft.add_faults({row: faults})
+        if sound and draft.faults:
+            draft.errors[frozenset(draft.faults)] = refuse(tool, draft.listed(), named.next_step)
+        return tool, self._contents.of(named.uploaded, named.outputs)

@@ -8,13 +8,20 @@ from pathlib import Path
 from labext.errors import InputError
 from labext.jobs import files
 from labext.jobs.client.base import Base
+from labext.jobs.file_versions import FileVersion
+from labext.jobs.files import Upload
 
 
 class Uploads(Base):
-    """Files for jobs to come."""
+    """Uploaded files."""
 
-    def upload(self, path: Path | str, folder: str | None = None, presigned: bool = False) -> str:
-        """Upload a file, streamed; return the bare name by which settings refer to it.
+    def upload(
+        self, path: Path | str, folder: str | None = None, presigned: bool = False
+    ) -> Upload:
+        """Upload a file, streamed, unless the service has it with the same content.
+
+        Settings refer to it by its bare name; where files of that name are in several folders, by
+        `folder/name`. `.message` says whether it replaced a file.
 
         Args:
             path: the file.
@@ -26,10 +33,11 @@ class Uploads(Base):
             InputError: there is no such file, or it can't be read.
             NotFoundError: the service gives no presigned address.
         """
-        name = files.upload(self._service, path, folder, presigned=presigned)
+        done = files.upload(self._service, path, folder, presigned=presigned)
         with contextlib.suppress(OSError):  # it is uploaded; only its checksum is not known then
-            self._uploaded.note(name, Path(path).expanduser())
-        return name
+            version = FileVersion.of_file(Path(path).expanduser())
+            self._uploaded.note(done.name, version, folder)
+        return done
 
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
         """Return the names of the uploaded files, of one folder or those in none."""

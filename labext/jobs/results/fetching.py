@@ -27,7 +27,7 @@ from labext.jobs.batch.parts import Parts
 from labext.jobs.identity import canonical
 from labext.jobs.listing import Lister
 from labext.jobs.lookup import resolve, seen
-from labext.jobs.results import archives, manifest, placing, provenance
+from labext.jobs.results import archives, failures, manifest, placing, provenance
 from labext.jobs.results.archives import File
 from labext.jobs.results.manifest import Manifest
 from labext.jobs.results.obtaining import Job, Source, Told, Wanted
@@ -174,7 +174,6 @@ class Fetcher:
             done.write(record)
             provenance.keep(folder)
         what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
-        what += _left_out(job)
         return self._results(job, wanted, folder, done, fetched, what)
 
     def _single(self, job: Job, target: Path, wanted: Wanted, told: Told) -> Results:
@@ -209,14 +208,16 @@ class Fetcher:
             done.write(record)
             with storage_errors(target):
                 whole.replace(target)
-        what = f"were fetched to {target}{_left_out(job)}"
-        return self._results(job, wanted, target, done, True, what)
+        return self._results(job, wanted, target, done, True, f"were fetched to {target}")
 
     def _manifest(self, job: Job, wanted: Wanted) -> Manifest:
         """Return the manifest of what is wanted, as far as it is known before it is fetched."""
+        identity = manifest.identity(job.name, job.found)
+        if job.incomplete:
+            identity["complete"] = sorted(self._source.complete_jobs(job, wanted))
         return Manifest(
             self._service.address,
-            manifest.identity(job.name, job.found),
+            identity,
             wanted.record,
             (),
             job=manifest.kept(job.row),
@@ -240,15 +241,25 @@ class Fetcher:
         count = wording.count(len(files), "file")
         unpacked = [file.path for file in done.files] if done.archive is not None else []
         made = partial(frame, self._lister, job.row, wanted.email, path, unpacked)
-        return Results(path, files, fetched, archive, f"The results ({count}) {what}.", made)
+        message = f"The results ({count}) {what}{self._left_out(job, wanted, done)}."
+        return Results(path, files, fetched, archive, message, made)
+
+    def _left_out(self, job: Job, wanted: Wanted, done: Manifest) -> str:
+        """Say which jobs did not complete, and which parts are not there, to end a sentence."""
+        if wanted.file is not None or not rows.is_parent(job.row):
+            return ""
+        known = done.origin.jobs or self._source.jobs(job, wanted, job.ended)
+        words = [failures.said(known, job.name)] if known else []
+        if missing := [part for part, row in job.found.items() if row is None]:
+            words.append(f"{wording.listed(missing, 3)} is not on the service")
+        return "".join(f"; {each}" for each in words if each)
 
 
 def _check_ended(job: Job) -> None:
-    """Check that there may be results; of a single job or batch the service itself says so.
+    """Check that there may be results; of a single job or a pipeline the service itself says so.
 
     Raises:
         NotReadyError: the batch goes on.
-        JobFailedError: its aggregation failed, or no part of it is complete.
     """
     if not rows.is_batch(job.row):
         return
@@ -257,12 +268,10 @@ def _check_ended(job: Job) -> None:
         raise NotReadyError(
             f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
         )
-    if outcome is Outcome.FAILED or (job.split and not job.complete):
-        raise _without_results(job)
 
 
 def _without_results(job: Job) -> JobFailedError:
-    """Return the error for what has ended and has no results as a whole."""
+    """Return the error for what has ended without results."""
     phase, why = rows.phase(job.row), rows.reason(job.row)
     ended = f"{phase} ({why.rstrip('.')})" if why else phase
     if not rows.is_parent(job.row):
@@ -270,16 +279,9 @@ def _without_results(job: Job) -> JobFailedError:
             f"{job.name} has no results: it ended as {ended}.", f"See `%jobs show {job.name}`."
         )
     return JobFailedError(
-        f"{job.name} has no results as a whole: {ended}.",
-        f"`%jobs list --batch {job.name}` shows its jobs; those that are complete have results, "
-        "each by its JobName.",
+        f"{job.name} has no results: it ended as {ended}, and none of its jobs has any.",
+        f"`%jobs list --batch {job.name}` shows its jobs.",
     )
-
-
-def _left_out(job: Job) -> str:
-    """Say which parts of a split batch have no results, since none of their jobs is complete."""
-    absent = [part for part in job.found if part not in job.complete] if job.split else []
-    return f"; without {', '.join(absent)}, which ended without results" if absent else ""
 
 
 def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The archives of a split batch's parts merged into one, as of a single batch.
+"""Merge several archives into one, as of a single batch: of a split batch's parts, or of jobs.
 
 A batch's archive has a folder for each job and a metrics CSV (real services, section jobs). The
 merged one has them too: the jobs' folders by their own names, and one metrics.csv with the columns
@@ -11,6 +11,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError
@@ -67,22 +68,36 @@ class Metrics:
         return out.getvalue()
 
 
+@dataclass(frozen=True)
+class JobArchive:
+    """The archive of a single job: the name it is stored under, its own name, and where it is."""
+
+    name: str
+    own: str
+    path: Path
+
+
 def merge(
     parts: Mapping[str, Path],
     target: Path,
     order: Sequence[str],
     on_bytes: OnBytes | None = None,
+    *,
+    jobs: Sequence[JobArchive] = (),
+    tables: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write one archive out of those of a split batch's parts; it is there when it is whole.
+    """Write one archive out of several; it is there when it is whole.
 
     Args:
-        parts: each part's archive, in order.
+        parts: the archives of a split batch's parts, in order.
         target: the archive to write.
         order: the jobs' own names in the input's order.
         on_bytes: is told the bytes that are merged.
+        jobs: archives of single jobs, each of which gets a folder.
+        tables: the metrics of parts that have no archive of their own.
 
     Raises:
-        ArchiveError: a part's archive is damaged, or not safe to unpack.
+        ArchiveError: an archive is damaged, or not safe to unpack.
         StorageError: the disk is full.
     """
     metrics = Metrics()
@@ -93,20 +108,27 @@ def merge(
         storage_errors(target),
         zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as out,
     ):
-        for part, archive in parts.items():
+        for name, archive, own in (
+            *((part, path, "") for part, path in parts.items()),
+            *((job.name, job.path, job.own) for job in jobs),
+        ):
             with archives.opened(archive) as whole:
                 found = archives.members(whole)
                 for path, info in found.items():
                     newest = max(newest, info.date_time)
-                    inner = _within(path, part, found)
-                    if _is_metrics(inner):
-                        _check_size(info, part)
-                        metrics.add(part, b"".join(archives.blocks(whole, info)))
+                    inner = _within(path, name, found)
+                    if own:
+                        _copy(whole, info, out, _unused(f"{own}/{inner}", f"{name}/{path}", taken))
+                    elif _is_metrics(inner):
+                        _check_size(info, name)
+                        metrics.add(name, b"".join(archives.blocks(whole, info)))
                     else:
-                        _copy(whole, info, out, _placed(inner, part, taken))
+                        _copy(whole, info, out, _placed(inner, name, taken))
                     done += info.file_size
                     if on_bytes:
                         on_bytes(done, None)
+        for part, content in (tables or {}).items():
+            metrics.add(part, content)
         table = metrics.text(order)
         if table:
             # Of the parts' time: the same parts make the same archive.
@@ -145,12 +167,18 @@ def _is_metrics(path: str) -> bool:
 def _placed(path: str, part: str, taken: set[str]) -> str:
     """Return a path's place in the merged archive: the job's folder, or the part's own."""
     first, *rest = PurePosixPath(path).parts
-    inside = "/".join([names.own(first, part), *rest])
-    number = part.rpartition("-")[2]
-    if not rest or inside in taken:
-        inside = f"{number}/{path}"
-    taken.add(inside)
-    return inside
+    beside = f"{part.rpartition('-')[2]}/{path}"
+    if not rest:
+        taken.add(beside)
+        return beside
+    return _unused("/".join([names.own(first, part), *rest]), beside, taken)
+
+
+def _unused(path: str, otherwise: str, taken: set[str]) -> str:
+    """Return a path, or another one where it is taken; note it as taken."""
+    chosen = otherwise if path in taken else path
+    taken.add(chosen)
+    return chosen
 
 
 def _copy(whole: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile, path: str) -> None:

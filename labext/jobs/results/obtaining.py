@@ -1,22 +1,35 @@
-"""Archives and files asked of the service: the two-step download, and a split batch's parts as one.
+"""Fetch archives and files from the service.
 
-Nothing is put into the user's folder here; that is `labext.jobs.results.fetching`.
+The download has two steps; the parts of a split batch are fetched one by one and merged. A batch or
+a pipeline that ended without an archive of its own, because it was stopped, ran out of its budget
+or could not be aggregated, gives the results of its complete jobs, fetched one by one. Nothing is
+put into the user's folder here; that is `labext.jobs.results.fetching`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from labext.errors import AccessError, ArchiveError, InputError, LabextError, NotFoundError
+from labext.errors import (
+    AccessError,
+    ArchiveError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    NotReadyError,
+)
 from labext.jobs import names, rows
 from labext.jobs.batch.parts import Parts
 from labext.jobs.catalogue import Catalogue
-from labext.jobs.identity import stored_settings
+from labext.jobs.identity import stored_record, stored_settings
 from labext.jobs.results import merging
 from labext.jobs.results.manifest import Origin
+from labext.jobs.results.merging import JobArchive
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.jobs.uploaded import Uploaded
@@ -89,11 +102,21 @@ class Job:
     @property
     def complete(self) -> list[str]:
         """The parts of a split batch that are complete."""
+        return [part for part, row in self.found.items() if _is_complete(row)]
+
+    @property
+    def ended(self) -> list[str]:
+        """The batches and pipelines of the service behind it that have ended."""
         return [
             part
             for part, row in self.found.items()
-            if row is not None and rows.outcome(row) is Outcome.COMPLETE
+            if row is not None and rows.is_parent(row) and rows.outcome(row) is not None
         ]
+
+    @property
+    def incomplete(self) -> list[str]:
+        """Those that have ended, and not as complete: of them single jobs may have results."""
+        return [part for part in self.ended if not _is_complete(self.found[part])]
 
 
 class Source:
@@ -117,52 +140,127 @@ class Source:
     def whole(self, job: Job, stage: Path, wanted: Wanted, told: Told) -> Path:
         """Fetch one archive, or one file, into the stage."""
         target = stage / "whole"
-        if not job.split:
-            return self.download(job.name, target, wanted, told)
         if wanted.file is None:
             return self.archive(job, stage, target, wanted, told)
-        first, _, rest = wanted.file.partition("/")
+        if not job.split and not job.incomplete:
+            return self.download(job.name, target, wanted, told)
         if wanted.file == merging.METRICS:
-            tables = {
-                part: self.download(part, stage / f"{part}.csv", wanted, told).read_bytes()
-                for part in job.complete
-            }
+            tables = {part: self._metrics(job, part, stage, wanted, told) for part in job.ended}
             write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
             return target
-        for part in job.complete:
-            if rest and first in self._jobs_of(job, part, wanted):
-                try:
-                    return self.download(part, target, wanted, told)
-                except NotFoundError:  # an archive whose folders have the jobs' stored names
-                    stored = replace(wanted, file=f"{part}-{wanted.file}")
-                    return self.download(part, target, stored, told)
+        first, _, rest = wanted.file.partition("/")
+        for part in job.ended:
+            stored_names = {
+                names.own(name, part): name for name in self._stored_names(job, part, wanted)
+            }
+            if not rest or first not in stored_names:
+                continue
+            if part in job.incomplete:
+                single = replace(wanted, file=rest)
+                return self.download(stored_names[first], target, single, told)
+            try:
+                return self.download(part, target, wanted, told)
+            except NotFoundError:  # an archive whose folders have the jobs' stored names
+                stored = replace(wanted, file=f"{part}-{wanted.file}")
+                return self.download(part, target, stored, told)
         raise InputError(
             f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
         )
 
     def archive(self, job: Job, stage: Path, target: Path, wanted: Wanted, told: Told) -> Path:
-        """Fetch the archive; of a split batch its parts', merged."""
+        """Fetch the archive; merge what comes in several.
+
+        Raises:
+            NotReadyError: nothing of it has results.
+        """
         # What an interrupted fetch left whole is not fetched again.
         if target.exists():
             return target
-        if not job.split:
+        if not job.split and not job.incomplete:
             return self.download(job.name, target, wanted, told)
-        fetched: dict[str, Path] = {}
-        for number, part in enumerate(job.complete, 1):
-            done = sum(path.stat().st_size for path in fetched.values())
-            path = stage / f"{part}.zip"
-            told.phase(f"Fetching part {number} of {len(job.complete)}")
-            if not path.exists():
-                self.download(part, path, wanted, told.after(done, last=part == job.complete[-1]))
-            fetched[part] = path
+        archives: dict[str, Path] = {}
+        jobs: list[JobArchive] = []
+        tables: dict[str, bytes] = {}
+        for number, part in enumerate(job.ended, 1):
+            if job.split:
+                told.phase(f"Fetching part {number} of {len(job.ended)}")
+            done = _size([*archives.values(), *(each.path for each in jobs)])
+            last = part == job.ended[-1]
+            path = self._part(job, part, stage, wanted, told.after(done, last=last))
+            if path is not None:
+                archives[part] = path
+                continue
+            jobs += self._single_jobs(job, part, stage, wanted, told.after(done, last=False))
+            if not wanted.pdbs_only:
+                tables[part] = _metrics_of_rows(self.jobs(job, wanted, [part]), part)
+        if not archives and not jobs:
+            raise NotReadyError(f"Nothing of {job.name} has results.")
+        if not job.split and archives:
+            archives[job.name].replace(target)
+            return target
         told.phase("Merging")
+        order = self._order(job, wanted)
         try:
-            merging.merge(fetched, target, self._order(job, wanted), told.bytes)
+            merging.merge(archives, target, order, told.bytes, jobs=jobs, tables=tables)
         except ArchiveError:
-            for path in fetched.values():
+            for path in (*archives.values(), *(each.path for each in jobs)):
                 path.unlink(missing_ok=True)
             raise
         return target
+
+    def complete_jobs(self, job: Job, wanted: Wanted) -> list[str]:
+        """Return the names of the complete jobs in what ended, but not as complete."""
+        return [
+            str(row.get("JobName"))
+            for row in self.jobs(job, wanted, job.incomplete)
+            if _is_complete(row)
+        ]
+
+    def jobs(self, job: Job, wanted: Wanted, parts: Iterable[str]) -> list[Row]:
+        """Return the rows of the jobs of batches and pipelines; none where they are not listed."""
+        try:
+            return [row for part in parts for row in self._rows(job, part, wanted.email)]
+        except (AccessError, InputError):
+            return []
+
+    def _part(self, job: Job, part: str, stage: Path, wanted: Wanted, told: Told) -> Path | None:
+        """Fetch the archive of a batch or a pipeline; None where it has none of its own."""
+        path = stage / f"{part}.zip"
+        if path.exists():
+            return path
+        if part not in job.incomplete:
+            return self.download(part, path, wanted, told)
+        if rows.outcome(job.found[part] or {}) is Outcome.FAILED:
+            return None  # its aggregation failed
+        try:
+            return self.download(part, path, wanted, told)
+        except (InputError, NotReadyError):
+            return None
+
+    def _single_jobs(
+        self, job: Job, part: str, stage: Path, wanted: Wanted, told: Told
+    ) -> list[JobArchive]:
+        """Fetch the archives of the complete jobs in a batch or a pipeline, one by one."""
+        fetched: list[JobArchive] = []
+        for row in self.jobs(job, wanted, [part]):
+            if not _is_complete(row):
+                continue
+            name = str(row.get("JobName"))
+            path = stage / f"job-{name}.zip"
+            if not path.exists():
+                before = _size([each.path for each in fetched])
+                try:
+                    self.download(name, path, wanted, told.after(before, last=False))
+                except (InputError, NotReadyError):
+                    continue  # without results, or without structures
+            fetched.append(JobArchive(name, names.own(name, part), path))
+        return fetched
+
+    def _metrics(self, job: Job, part: str, stage: Path, wanted: Wanted, told: Told) -> bytes:
+        """Return the table of metrics of a batch or a pipeline."""
+        if part in job.incomplete:
+            return _metrics_of_rows(self._rows(job, part, wanted.email), part)
+        return self.download(part, stage / f"{part}.csv", wanted, told).read_bytes()
 
     def download(self, name: str, target: Path, wanted: Wanted, told: Told) -> Path:
         """Fetch what is wanted of one job, or one batch of the service, to `target`."""
@@ -180,12 +278,14 @@ class Source:
         entry = None if wanted.email else self._parts.entry(job.name)
         if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
             return list(entry.plan.jobs)
-        return [own for part in job.complete for own in self._jobs_of(job, part, wanted)]
-
-    def _jobs_of(self, job: Job, part: str, wanted: Wanted) -> list[str]:
         return [
-            names.own(str(row.get("JobName")), part) for row in self._rows(job, part, wanted.email)
+            names.own(name, part)
+            for part in job.ended
+            for name in self._stored_names(job, part, wanted)
         ]
+
+    def _stored_names(self, job: Job, part: str, wanted: Wanted) -> list[str]:
+        return [str(row.get("JobName")) for row in self._rows(job, part, wanted.email)]
 
     def _rows(self, job: Job, part: str, email: str | None) -> list[Row]:
         if part not in job.listed:
@@ -227,3 +327,24 @@ class Source:
             return self._catalogue.tool(name).record
         except LabextError:  # gone from the catalogue, or no word of it now: the results count
             return None
+
+
+def _is_complete(row: Row | None) -> bool:
+    return row is not None and rows.outcome(row) is Outcome.COMPLETE
+
+
+def _size(paths: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+def _metrics_of_rows(found: Iterable[Row], part: str) -> bytes:
+    """Return a table of metrics as the service makes it: a row a job, with its state and score."""
+    scores = [(row, stored_record(row, "Score") or {}) for row in found]
+    keys = [*dict.fromkeys(key for _, score in scores for key in score)]
+    out = io.StringIO(newline="")
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["job", "status", *keys])
+    for row, score in scores:
+        own = names.own(str(row.get("JobName")), part)
+        table.writerow([own, rows.phase(row), *(score.get(key, "") for key in keys)])
+    return out.getvalue().encode()

@@ -1,4 +1,4 @@
-"""Which way to sign in a connection has the secrets for."""
+"""Choose the sign-in method for which a connection has the secrets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from labext.errors import InputError, SignInError
 from labext.lab.auth.apikey import ApiKey
 from labext.lab.auth.credentials import ClientCredentials
 from labext.lab.auth.idtoken import IdToken
+from labext.lab.auth.provider import ProviderSignIn
 
 SignIn = ApiKey | ClientCredentials | IdToken
 
@@ -19,6 +20,14 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "oidc": ("id_token",),
 }
 """The secrets that each way needs, the first that a connection has all of being taken."""
+
+_PROVIDER = ("oidc_configuration_url", "oidc_client_id", "oidc_user")
+
+
+def gets_id_tokens(connection: Connection) -> bool:
+    """Return whether a connection has what signs in at an identity provider that issues tokens."""
+    known = all(name in connection.options for name in _PROVIDER)
+    return known and "oidc_secret" in connection.secrets
 
 
 def chosen(connection: Connection) -> SignIn:
@@ -36,7 +45,8 @@ def chosen(connection: Connection) -> SignIn:
         )
     secrets = connection.secrets
     for method in NEEDED if named is None else (named,):
-        if all(secrets.get(name) for name in NEEDED[method]):
+        complete = all(secrets.get(name) for name in NEEDED[method])
+        if complete or (method == "oidc" and gets_id_tokens(connection)):
             return _MAKERS[method](connection)
     if named is None:
         raise SignInError(
@@ -55,8 +65,17 @@ def _app(connection: Connection) -> ClientCredentials:
     return ClientCredentials(secrets["client_id"], secrets["client_secret"], user)
 
 
+def _id_token(connection: Connection) -> IdToken:
+    secrets, options = connection.secrets, connection.options
+    if "id_token" in secrets:
+        return IdToken(secrets["id_token"])
+    url, client_id, user = (options[name] for name in _PROVIDER)
+    verify = options.get("ca_bundle", True)
+    return IdToken(ProviderSignIn(url, client_id, user, secrets["oidc_secret"], verify=verify))
+
+
 _MAKERS: Mapping[str, Callable[[Connection], SignIn]] = {
     "key": lambda connection: ApiKey(connection.secrets["api_key"]),
     "oauth": _app,
-    "oidc": lambda connection: IdToken(connection.secrets["id_token"]),
+    "oidc": _id_token,
 }

@@ -51,7 +51,9 @@ class IdToken(RenewedBearer):
     @property
     def identity(self) -> str:
         """Whose allowance its requests use: the user's, by the token's e-mail address."""
-        return f"user {self._email}" if self._give is None else f"tokens of {id(self._give)}"
+        if self._give is None:
+            return f"user {self._email}"
+        return str(getattr(self._give, "identity", f"tokens of {id(self._give)}"))
 
     @property
     def expires_in(self) -> float | None:

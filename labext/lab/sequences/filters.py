@@ -17,8 +17,8 @@ from labext.lab.sequences.paging import Record
 MOST = 100
 """Values of one filter in a request; more are asked for in several."""
 
-NAMES = (*MAKERS, "sort")
-"""The filters that there are."""
+NAMES = ("folder", *MAKERS, "sort")
+"""The filters that there are; `LabClient` turns `folder` into `folder_id`."""
 
 _SORTS = ("createdAt", "modifiedAt", "name")
 
@@ -27,7 +27,7 @@ class Filters:
     """The filters of one list.
 
     Args:
-        given: as `LabClient.sequences` takes them; None is no filter.
+        given: as `LabClient.sequences` takes them, but for `folder`; None is no filter.
 
     Raises:
         InputError: one that there isn't, or a value that it can't have.
@@ -37,7 +37,7 @@ class Filters:
         self._filters: list[Filter] = []
         self._sort: str | None = None
         for name, value in given.items():
-            if name not in NAMES:
+            if name not in MAKERS and name != "sort":
                 raise InputError(
                     f'There is no filter "{name}"{wording.did_you_mean(name, NAMES)}.',
                     f"Filters are {', '.join(NAMES)}.",

@@ -11,7 +11,7 @@ from labext.lab.sequences import paging
 from labext.lab.sequences.columns import Columns
 from labext.lab.sequences.filters import Filters
 from labext.lab.sequences.paging import Page, Record
-from labext.steering import steers, tamed
+from labext.steering import json_steers, tamed
 from labext.transport import Transport
 from labext.wording import shown
 
@@ -105,12 +105,13 @@ class _Asked:
         params: dict[str, Any] = {**self._query, "pageSize": self.size, "nextToken": token or None}
         params["returning"] = ",".join(self._returning) or None
         reply = self._transport.send(SEQUENCES, params=params)
-        # Looked at as one text, since going through the records takes as long as reading them.
-        return paging.page(_tamed(reply.json()) if steers(reply.text()) else reply.json())
+        answer = reply.json()
+        # One search of the whole document: visiting every record takes as long as parsing them.
+        return paging.page(_tamed(answer) if json_steers(reply.content) else answer)
 
 
 def _tamed(answer: Any) -> Any:
-    """Return an answer without the characters that steer a terminal: records are printed there."""
+    """Return an answer without terminal control characters: records are printed as they are."""
     try:
         return tamed(answer)
     except RecursionError:

@@ -14,7 +14,7 @@ from labext.errors import ServiceError
 
 Record = dict[str, Any]
 
-_KEY = "dnaSequences"
+_KEY, _NOUN = "dnaSequences", "sequences"
 
 _FRUITLESS = 100
 """Pages on end that bring no new record, after which a list counts as one without end."""
@@ -34,23 +34,28 @@ class Page(NamedTuple):
     told: bool
 
 
-def page(answer: Any) -> Page:
-    """Return the page out of an answer.
+def page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
+    """Return the page that a response contains.
+
+    Args:
+        answer: the parsed response.
+        key: the name of the list of records.
+        noun: what the records are, for error messages.
 
     Raises:
-        ServiceError: it holds no list of records, or several.
+        ServiceError: it contains no list of records, or several.
     """
     fields = answer if isinstance(answer, dict) else {"": answer}
     lists = [name for name, value in fields.items() if _is_list(value)]
-    if _KEY in lists:
-        lists = [_KEY]
+    if key in lists:
+        lists = [key]
     elif len(lists) > 1:
         lists = [name for name in lists if fields[name]] or lists[:1]
     if len(lists) != 1:
-        raise ServiceError("The lab platform's list of sequences makes no sense.")
+        raise ServiceError(f"The lab platform's list of {noun} makes no sense.")
     token = fields.get("nextToken")
     if isinstance(token, dict | list | float):
-        raise ServiceError("The lab platform's list of sequences tells no way to its next page.")
+        raise ServiceError(f"The lab platform's list of {noun} tells no way to its next page.")
     # 0 may be a token; only what is empty or missing ends a list
     end = token is None or token is False or token == ""
     return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)
@@ -60,7 +65,9 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def pages(ask: Callable[[str], Page], seen: set[str]) -> Iterator[list[Record]]:
+def pages(
+    ask: Callable[[str], Page], seen: set[str], *, noun: str = _NOUN
+) -> Iterator[list[Record]]:
     """Yield the records of each page, those that came before left out.
 
     A record that is changed while the list is read moves in it, and may come a second time.
@@ -68,6 +75,7 @@ def pages(ask: Callable[[str], Page], seen: set[str]) -> Iterator[list[Record]]:
     Args:
         ask: returns the page of a token; the first one's is empty.
         seen: the IDs of records that came before; those that come are added.
+        noun: what the records are, for error messages.
 
     Raises:
         ServiceError: the list does not end: the same token comes twice, or page after page has
@@ -80,7 +88,7 @@ def pages(ask: Callable[[str], Page], seen: set[str]) -> Iterator[list[Record]]:
         fruitless = 0 if new else fruitless + 1
         if found.token and (found.token in tokens or fruitless == _FRUITLESS):
             raise ServiceError(
-                "The lab platform's list of sequences goes round in a circle.",
+                f"The lab platform's list of {noun} goes round in a circle.",
                 "Give a limit, or tell whoever runs the platform.",
             )
         yield new

@@ -17,9 +17,11 @@ from labext.errors import (
     InputError,
     NotFoundError,
     ServiceError,
+    SetupError,
     SignInError,
     UnreachableError,
 )
+from labext.nb.address import find_api
 from labext.nb.dialects import Request
 from labext.nb.dialects.contract import Contract
 from labext.nb.wire import Wire
@@ -45,12 +47,13 @@ class Spoken:
     Args:
         wire: leads to it.
         wanted: one of `DIALECTS`; None: what the server tells of itself decides.
+        verify: True, or the path of a CA bundle.
 
     Raises:
         InputError: there is no such dialect.
     """
 
-    def __init__(self, wire: Wire, wanted: str | None = None) -> None:
+    def __init__(self, wire: Wire, wanted: str | None = None, *, verify: bool | str = True) -> None:
         if wanted is not None and wanted not in DIALECTS:
             near = wording.did_you_mean(wanted, DIALECTS)
             raise InputError(
@@ -58,6 +61,7 @@ class Spoken:
                 f"The dialects are {wording.listed(DIALECTS)}; without one it is found out.",
             )
         self._wire = wire
+        self._verify = verify
         self._found = None if wanted is None else _dialect(wanted)
 
     @property
@@ -65,6 +69,7 @@ class Spoken:
         """The dialect; the first call asks the server.
 
         Raises:
+            SetupError: the API has another address, which is named.
             LabextError: the server can't be reached. The next call asks again.
         """
         if self._found is None:
@@ -72,6 +77,11 @@ class Spoken:
         return self._found
 
     def _told(self) -> str:
+        url = self._wire.transport.base_url.rstrip("/")
+        if (api := find_api(url, self._verify)) != url:
+            raise SetupError(
+                f"{url} is not the address of the notebook service's API.", f"Use {api}."
+            )
         try:
             # As it comes: a page in its place would be asked for again and again.
             with self._wire.transport.stream(DESCRIPTION) as response:

@@ -25,7 +25,7 @@ MOST = 1000
 BEST = 10
 """Sources and notes that a question about some of them is answered from."""
 
-NOTHING = "Nothing that may be looked at has to do with the question."
+NOTHING = "Nothing that may be looked at and has been processed has to do with the question."
 """The answer where there is nothing to give to a model."""
 
 _TITLE = "A question"

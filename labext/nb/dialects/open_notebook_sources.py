@@ -45,12 +45,16 @@ class SourceCalls(contract.SourceCalls):
         topic: str | None,
         process_async: bool,
     ) -> Steps[Record]:
-        """Send a file, to be found by search and transformed as on a server of the contract."""
+        """Upload a file, and have it embedded and transformed as on a server of the contract.
+
+        Its name is sent as the title: that server renames a file whose name is taken anywhere on
+        it, and would take the new name for the title too.
+        """
         made_of = yield from self._making()
         form = {
             "type": "upload",
             "notebook_id": notebook,
-            "title": title,
+            "title": title or path.name,
             "async_processing": process_async,
             "embed": made_of["embed"],
             "transformations": json.dumps(made_of["transformations"]),

@@ -8,6 +8,7 @@ from typing import Any
 
 from labext.errors import InputError, ServiceError
 from labext.nb import records
+from labext.nb.originals import is_numbered
 from labext.nb.records import SOURCE, STATUS, WHOLE_SOURCE, Fields, Record, made
 
 
@@ -52,11 +53,20 @@ def source(answer: Any, fields: Fields = SOURCE) -> Record:
         "status": _status(told),
         "error": _info(told).get("error") or None,
         "kind": "upload" if file else "link" if url else "text",
-        "file_name": file.rpartition("/")[2] if isinstance(file, str) else None,
+        "file_name": _uploaded_name(file, told.get("title")) if isinstance(file, str) else None,
         "url": url,
         "passages": told.get("embedded_chunks"),
     }
     return records.thing(fields, {**dated(told), **more}, "the source")
+
+
+def _uploaded_name(path: str, title: Any) -> str:
+    """Return the name of an uploaded file, without the number that the server has added to it.
+
+    That is known where the client has sent the name as the title.
+    """
+    stored = path.rpartition("/")[2]
+    return title if isinstance(title, str) and is_numbered(stored, title) else stored
 
 
 def whole_source(answer: Any) -> Record:

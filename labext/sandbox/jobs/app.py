@@ -31,6 +31,7 @@ class JobService:
     name = "jobs"
     doors = ("jobs",)
     metadata: MetaData = TABLES
+    data_folders: Sequence[str] = folders.DATA_FOLDERS
 
     @property
     def preload(self) -> Sequence[str]:
@@ -43,9 +44,13 @@ class JobService:
         return tasks.kinds(site)
 
     def seed(self, site: Site) -> None:
-        """Accounts and limits; and what a kill has left behind is cleared away."""
+        """Make the folders and the accounts that are there from the start."""
         folders.prepare(site)
         seed.seed(site)
+
+    def orphans(self, site: Site) -> Sequence[Path]:
+        """Uploaded files and job folders without a row."""
+        return folders.orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """The student's: where it is, and its key."""
@@ -110,8 +115,8 @@ def post_run_pipeline(site: SiteOf, caller: Caller, content: Content) -> Respons
 
 @api.post("/validate-job")
 def post_validate_job(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Check a job without submitting it."""
-    return json_answer(submission.validate_job(site, caller, content))
+    """Check a job, or the rows of a batch, without submitting anything."""
+    return json_answer(submission.validate(site, caller, content))
 
 
 @api.get("/jobs")

@@ -16,6 +16,9 @@ from labext.sandbox.jobs.fields import Body
 from labext.sandbox.jobs.names import LONGEST, name_fault, shown
 
 MOST_JOBS = 100
+MOST_VALIDATED = 1000
+"""Rows that one request to `/validate-job` may have."""
+
 LONGEST_RUN = 30 * 24 * 3600
 MOST_HOURS = 1_000_000
 
@@ -60,17 +63,29 @@ def read_batch(body: Body) -> BatchOrder:
     )
 
 
-def _arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
-    names = fields.array(body, "jobNames")
+def named_rows(body: Body, most: int) -> list[tuple[Any, Any]]:
+    """Return name and settings of each row of a body with arrays, unchecked.
+
+    The name is None where the body has no `jobNames`; 400 for more than `most` rows.
+    """
     settings = fields.array(body, "settings")
-    _check_count("jobNames", len(names))
+    if not 1 <= len(settings) <= most:
+        raise invalid(f"settings has {len(settings)} items; 1 to {most} are taken.")
+    if body.get("jobNames") is None:
+        return [(None, item) for item in settings]
+    names = fields.array(body, "jobNames")
     if len(names) != len(settings):
         raise invalid(
             f"jobNames and settings have different lengths: {len(names)} and {len(settings)}."
         )
+    return [*zip(names, settings, strict=True)]
+
+
+def _arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
+    _check_count("jobNames", len(fields.array(body, "jobNames")))
     return [
-        (_name(name, f"jobNames[{place}]"), _settings(item, f"settings[{place}]"))
-        for place, (name, item) in enumerate(zip(names, settings, strict=True))
+        (job_name(name, f"jobNames[{place}]"), record(item, f"settings[{place}]"))
+        for place, (name, item) in enumerate(named_rows(body, MOST_JOBS))
     ]
 
 
@@ -83,8 +98,8 @@ def _pairs(body: Body) -> list[tuple[str, dict[str, Any]]]:
     for place, job in enumerate(jobs):
         if not isinstance(job, dict):
             raise invalid(f"jobs[{place}] is not an object: {shown(job)}.")
-        name = _name(job.get("jobName"), f"jobs[{place}].jobName")
-        pairs.append((name, _settings(job.get("settings"), f"jobs[{place}].settings")))
+        name = job_name(job.get("jobName"), f"jobs[{place}].jobName")
+        pairs.append((name, record(job.get("settings"), f"jobs[{place}].settings")))
     return pairs
 
 
@@ -93,7 +108,8 @@ def _check_count(field: str, count: int) -> None:
         raise invalid(f"{field} has {count} items; a batch has 1 to {MOST_JOBS} jobs.")
 
 
-def _name(value: object, field: str) -> str:
+def job_name(value: object, field: str) -> str:
+    """Return a job's name, checked; 400 if it can't be one."""
     if not isinstance(value, str):
         raise invalid(f"{field} is not a string: {shown(value)}.")
     if fault := name_fault(field, value):
@@ -101,7 +117,8 @@ def _name(value: object, field: str) -> str:
     return value
 
 
-def _settings(value: object, field: str) -> dict[str, Any]:
+def record(value: object, field: str) -> dict[str, Any]:
+    """Return a JSON object; 400 if it is none."""
     if not isinstance(value, dict):
         raise invalid(f"{field} is not an object: {shown(value)}.")
     return value

@@ -1,14 +1,15 @@
-"""What the value of a file setting stands for (job service contract, Settings rules 6 to 8).
+"""Resolve the value of a file setting (job service contract, Settings rules 6 to 8).
 
 Tried in this order:
 
-1. `<account>/<file>`, and any other path whose head is no job: refused, the file is not uploaded;
-2. `<JobName>/path/to/file`: that output of an earlier job;
-3. the bare name of an uploaded file, in whichever folder it was filed: one outside all folders
-   first, then the latest;
-4. else the content itself.
+1. `<JobName>/path/to/file`: an output of an earlier job;
+2. `<folder>/<file>`: an uploaded file in a folder. A path that names both is refused;
+3. any other path, such as `<account>/<file>`: refused, the file has not been uploaded;
+4. the bare name of an uploaded file: the one outside all folders, else the only one of that name.
+   A name that is in several folders, and not outside them, is refused;
+5. else the content itself.
 
-A value is taken for a path if it is one line with a '/' and no blank before it.
+A value is a path if it is one line with a '/' and no blank before the first '/'.
 """
 
 from __future__ import annotations
@@ -42,39 +43,41 @@ class Input:
 
 
 class References:
-    """Finds the files of settings, for the jobs of one submission."""
+    """Resolves the file settings of the jobs in one submission."""
 
     def __init__(self, session: Session, site: Site, account: Account) -> None:
         self._session = session
         self._site = site
         self._account = account
         self._jobs: dict[str, Job | None] = {}
-        self._files: dict[str, UploadedFile | None] = {}
+        self._files: dict[str, list[UploadedFile]] = {}
 
     def not_uploaded(self, tool: Tool, settings: Settings) -> list[str]:
-        """The values that name a file of an account, which can't be referred to that way."""
+        """Return the paths that are neither an output of a job nor an uploaded file."""
         return [
             value
             for _parameter, value in _file_settings(tool, settings)
-            if (parts := _path(value)) is not None and self._job(parts[0]) is None
+            if (path := _path(value)) is not None
+            and self._job(path[0]) is None
+            and self._file_in(*path) is None
         ]
 
     def inputs(self, tool: Tool, settings: Settings) -> dict[str, Input]:
-        """The files of `settings`; a setting that holds the content itself is not among them."""
-        found = {}
+        """Return the files of `settings`; a setting that holds the content itself has none."""
+        inputs = {}
         for parameter, value in _file_settings(tool, settings):
             source = self._input(parameter, value)
             if source is not None:
-                found[parameter.name] = source
-        return found
+                inputs[parameter.name] = source
+        return inputs
 
     def _input(self, parameter: Parameter, value: str) -> Input | None:
-        parts = _path(value)
-        if parts is not None:
-            return self._output(parameter, *parts)
-        file = self._file(value)
+        path = _path(value)
+        if path is not None:
+            return self._input_at(parameter, *path)
+        file = self._file_named(parameter, value)
         if file is not None:
-            return Input(upload_path(self._site, file.id), file.name)
+            return self._uploaded(file)
         if parameter.type == "pdb" and _ATOM.search(value) is None:
             raise invalid(
                 f"Setting {parameter.name} is neither the name of an uploaded file nor the text "
@@ -82,43 +85,72 @@ class References:
             )
         return None
 
-    def _output(self, parameter: Parameter, name: str, path: str) -> Input:
-        job = self._job(name)
-        if job is None:  # told by `not_uploaded` before
-            raise invalid(not_uploaded_sentence([f"{name}/{path}"]))
+    def _input_at(self, parameter: Parameter, head: str, rest: str) -> Input:
+        """Return the output or the uploaded file at a path."""
+        job, file = self._job(head), self._file_in(head, rest)
+        if job is None:
+            if file is None:  # `not_uploaded` has reported it
+                raise invalid(not_uploaded_sentence([f"{head}/{rest}"]))
+            return self._uploaded(file)
+        output = None
+        if job.state == COMPLETE:
+            output = output_file(self._session, self._site, job, rest)
+        if file is not None:
+            if output is not None:
+                raise invalid(
+                    f"Setting {parameter.name}: {shown(f'{head}/{rest}')} is an output of job "
+                    f"{head} and also an uploaded file in the folder {head}; rename one of them."
+                )
+            return self._uploaded(file)
         if job.state != COMPLETE:
             raise invalid(
-                f"Setting {parameter.name} refers to job {name}, which is not complete. "
+                f"Setting {parameter.name} refers to job {head}, which is not complete. "
                 f"Status: {job.state}"
             )
-        source = output_file(self._session, self._site, job, path)
-        if source is None:
+        if output is None:
             raise invalid(
-                f"Setting {parameter.name} refers to {shown(path)}, which is no output of "
-                f"job {name}."
+                f"Setting {parameter.name} refers to {shown(rest)}, which is no output of "
+                f"job {head}."
             )
-        return Input(source, source.name)
+        return Input(output, output.name)
+
+    def _uploaded(self, file: UploadedFile) -> Input:
+        return Input(upload_path(self._site, file.id), file.name)
 
     def _job(self, name: str) -> Job | None:
         if name not in self._jobs:
             self._jobs[name] = job_named(self._session, self._account.id, name)
         return self._jobs[name]
 
-    def _file(self, name: str) -> UploadedFile | None:
+    def _file_in(self, folder: str, name: str) -> UploadedFile | None:
+        return next((file for file in self._all_named(name) if file.folder == folder), None)
+
+    def _file_named(self, parameter: Parameter, name: str) -> UploadedFile | None:
+        """Return the file that a bare name stands for; 400 if it could be one of several."""
+        files = self._all_named(name)
+        outside = next((file for file in files if not file.folder), None)
+        if outside is not None or len(files) < 2:
+            return outside or next(iter(files), None)
+        paths = ", ".join(f"{file.folder}/{file.name}" for file in files)
+        raise invalid(
+            f"Setting {parameter.name}: {shown(name)} is the name of {len(files)} uploaded files; "
+            f"send one of {paths}."
+        )
+
+    def _all_named(self, name: str) -> list[UploadedFile]:
+        """Return the account's files of a name, whatever their folders."""
         if file_fault("", name) is not None:  # content: many lines, or longer than any name
-            return None
+            return []
         if name not in self._files:
-            self._files[name] = self._session.scalars(
-                select(UploadedFile)
-                .where(UploadedFile.account_id == self._account.id, UploadedFile.name == name)
-                .order_by(UploadedFile.folder != "", UploadedFile.id.desc())
-                .limit(1)
-            ).one_or_none()
+            mine = UploadedFile.account_id == self._account.id
+            named = select(UploadedFile).where(mine, UploadedFile.name == name)
+            files = self._session.scalars(named.order_by(UploadedFile.folder))
+            self._files[name] = [*files]
         return self._files[name]
 
 
 def not_uploaded_sentence(values: list[str]) -> str:
-    """The 400 of rule 7."""
+    """Return the sentence of the 400 for files that have not been uploaded."""
     listed = ", ".join(dict.fromkeys(values))
     return f"The following files have not been uploaded: {listed}."
 

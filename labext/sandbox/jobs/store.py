@@ -250,7 +250,11 @@ def _keep_record(_mapper: object, _connection: object, job: Job) -> None:
 
 
 class UploadedFile(Base):
-    """An account's file; its bytes are in the file of its number (see `files.folders`)."""
+    """An account's file; its bytes are in the file of its number (see `files.folders`).
+
+    Attributes:
+        sha256: of its content, in hexadecimal; None for a file of an earlier version.
+    """
 
     __tablename__ = "jobs_files"
     __table_args__ = (
@@ -263,6 +267,7 @@ class UploadedFile(Base):
     folder: Mapped[str] = mapped_column(String(255), default="")
     name: Mapped[str] = mapped_column(String(255))
     bytes: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str | None] = mapped_column(String(64))
     created: Mapped[str] = mapped_column(String(24))
 
 

@@ -18,7 +18,7 @@ from labext.sandbox.jobs.faults import invalid
 from labext.sandbox.jobs.files import folders
 from labext.sandbox.jobs.limits import limit
 from labext.sandbox.jobs.references import Input, References, not_uploaded_sentence
-from labext.sandbox.jobs.store import IN_QUEUE, Account, Job, now
+from labext.sandbox.jobs.store import IN_QUEUE, STOPPED, Account, Job, now
 from labext.sandbox.jobs.tool import Tool
 from labext.sandbox.service import Site
 
@@ -111,6 +111,35 @@ def store(
     except BaseException:
         folders.remove_jobs(site, [job.id for job in jobs])
         raise
+
+
+def store_stopped(
+    session: Session,
+    account: Account,
+    tool: Tool,
+    jobs: Sequence[tuple[str, Mapping[str, Any], str]],
+    *,
+    parent: Job,
+) -> None:
+    """Write the rows of jobs of a pipeline's stage that can't run: name, settings and reason."""
+    moment = now()
+    session.add_all(
+        Job(
+            account_id=account.id,
+            parent_id=parent.id,
+            name=name,
+            type=tool.name,
+            tool=tool.name,
+            status=STOPPED,
+            created=moment,
+            completed=moment,
+            settings=json_text(settings),
+            reason=reason,
+            project_tag=parent.project_tag,
+            stage=parent.stage,
+        )
+        for name, settings, reason in jobs
+    )
 
 
 def json_text(value: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
-"""Submits a job or a batch: checked whole, then stored with its tasks in one transaction.
+"""Check and submit a job or a batch.
 
-Source: job service contract, POST /submit-job, POST /submit-batch and Limits; POST /validate-job is
-the same check without the storing (real services, jobs).
+A submission is checked whole, then stored with its tasks in one transaction. Source: job service
+contract, POST /submit-job, POST /submit-batch and Limits; POST /validate-job is the same check
+without the storing (real services, jobs).
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs import budgets, catalogue, fields
-from labext.sandbox.jobs.batch_forms import BatchOrder, read_batch
+from labext.sandbox.jobs.batch_forms import (
+    MOST_VALIDATED,
+    BatchOrder,
+    job_name,
+    named_rows,
+    read_batch,
+    record,
+)
 from labext.sandbox.jobs.faults import invalid
 from labext.sandbox.jobs.fields import Body
 from labext.sandbox.jobs.names import shown
@@ -26,7 +34,7 @@ from labext.sandbox.service import Site
 
 
 def submit_job(site: Site, account: Account, body: bytes) -> str:
-    """Submit one job; returns the contract's confirmation."""
+    """Submit one job; return the contract's confirmation."""
     content = fields.parse_body(body)
     name = fields.name(content, "jobName")
     tool = _tool(content, "type")
@@ -41,29 +49,76 @@ def submit_job(site: Site, account: Account, body: bytes) -> str:
     return f"{name} submitted to queue."
 
 
-def validate_job(site: Site, account: Account, body: bytes) -> dict[str, Any]:
-    """Check what `/submit-job` would check, without submitting: the first error, or the echo.
+def validate(site: Site, account: Account, body: bytes) -> dict[str, Any]:
+    """Check a submission without submitting it: one job, or the rows of a batch.
+
+    The answer has `valid`, and `error` where that is false; what is wrong with a request as a
+    whole, such as an unknown tool or a used-up budget, is told in the same way.
+    """
+    content = fields.parse_body(body)
+    try:
+        if isinstance(content.get("settings"), list):
+            return _validate_rows(site, account, content)
+        return _validate_job(site, account, content)
+    except HTTPException as fault:
+        return {"valid": False, "error": fault.detail}
+
+
+def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]:
+    """Return the normalized settings of a job, or raise its first fault.
 
     Without a `jobName`, which a client may still have to make up, the name is not checked.
     """
-    content = fields.parse_body(body)
+    names = [fields.name(content, "jobName")] if "jobName" in content else []
+    tool = _tool(content, "type")
+    settings = fields.record(content, "settings")
+    fields.project(content)
+    _refuse(settings_fault(tool, settings, account.gates))
     with site.database.read() as session:
-        try:
-            names = [fields.name(content, "jobName")] if "jobName" in content else []
-            tool = _tool(content, "type")
-            settings = fields.record(content, "settings")
-            fields.project(content)
-            _refuse(settings_fault(tool, settings, account.gates))
-            budgets.check(session, account)
-            check_free(session, account, names)
-            _orders(session, site, account, tool, [("", settings)])
-        except HTTPException as fault:
-            return {"valid": False, "error": fault.detail}
-        return {"valid": True, "normalized": normalized(tool, settings, account.gates)}
+        budgets.check(session, account)
+        check_free(session, account, names)
+        _orders(session, site, account, tool, [("", settings)])
+    return {"valid": True, "normalized": normalized(tool, settings, account.gates)}
+
+
+def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any]:
+    """Return `{valid, count, valid_count, results: [{index, valid, error?}]}`.
+
+    Each row is checked on its own, so that all faulty rows are named at once. `jobNames` are
+    optional; a batch stores its jobs as `<batch>-<job>`, so whether a name is free is not checked.
+    """
+    tool = _tool(content, "type")
+    rows = named_rows(content, MOST_VALIDATED)
+    seen: set[str] = set()
+    results: list[dict[str, Any]] = []
+    with site.database.read() as session:
+        budgets.check(session, account)
+        references = References(session, site, account)
+        for index, (name, settings) in enumerate(rows):
+            try:
+                checked = record(settings, f"settings[{index}]")
+                _refuse(settings_fault(tool, checked, account.gates))
+                orders(references, tool, [("", checked)])
+                if name is not None:
+                    job = job_name(name, f"jobNames[{index}]")
+                    if job in seen:
+                        raise invalid(f"jobNames[{index}] occurs more than once: {job}.")
+                    seen.add(job)
+            except HTTPException as fault:
+                results.append({"index": index, "valid": False, "error": fault.detail})
+            else:
+                results.append({"index": index, "valid": True})
+    valid = sum(result["valid"] for result in results)
+    return {
+        "valid": valid == len(results),
+        "count": len(results),
+        "valid_count": valid,
+        "results": results,
+    }
 
 
 def submit_batch(site: Site, account: Account, body: bytes) -> str:
-    """Submit a batch, all of its jobs or none; returns the confirmation."""
+    """Submit a batch, all of its jobs or none; return the confirmation."""
     content = fields.parse_body(body)
     batch = read_batch(content)
     tool = _known(batch.type_field, batch.type)

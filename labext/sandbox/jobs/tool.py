@@ -44,6 +44,9 @@ class Parameter:
         when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
             one of these values (job service contract, Settings rules 3).
         gate: the organization's permission that it needs; others neither see nor send it (rule 5).
+        content: the kinds of content that a pipeline may hand to it, such as `DNA` or `protein
+            structure`; `{molecule}` stands for the value of the setting `molecule`. Empty where
+            any will do. It is not part of the service's record.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Parameter:
     options: tuple[str, ...] | None = None
     when: tuple[str, tuple[str, ...]] | None = None
     gate: str | None = None
+    content: tuple[str, ...] = ()
 
     @property
     def file(self) -> bool:
@@ -94,6 +98,8 @@ class Tool:
         passes: which of its output files a pipeline hands on where the next stage says `"pipe"`:
             glob patterns relative to the output folder, the files of each in the order of their
             names. A setting that is no file gets the sequence in a FASTA file, else its text.
+        passes_content: the kind of content of these files, as in `Parameter.content`; empty where
+            it is not known.
         check: takes settings, with or without their defaults, and returns one sentence about the
             first limit that they break, or None. File values are the names or contents that were
             sent; what is in an uploaded file is seen by `run` alone.
@@ -110,6 +116,7 @@ class Tool:
     extra: str = "sandbox"
     seconds: float | None = None
     passes: tuple[str, ...] = ()
+    passes_content: str = ""
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:

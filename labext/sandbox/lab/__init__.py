@@ -55,9 +55,32 @@ A filter on a folder or project that is     403, one answer for both: nobody lea
 hidden, or not there
 A project of which one folder is visible    May be asked for; the list shows that folder's alone
 A project that is visible and has no folder 200 and an empty list
+A sequence or a folder by its own address   403, one answer for both
+that is hidden, or not there                An id that none can have is 404
 A filter on ids of which one is hidden, or  400 that names them, as the real service says it; one
-not there                                   answer for both
+not there; the ids of `:bulk-get`           answer for both
 =========================================== ======================================================
+
+**What a query may hold (400)**
+
+=========================================== ======================================================
+A parameter that the address does not know, 400 that names it: an ignored filter would look like
+or one that is given twice                  one that matches everything
+`registryId` of no registry of the tenant   400. `null` selects what is in no registry
+`archiveReason` that is no reason           400 that lists the reasons
+`schemaField.X` without `schemaId`, or of   400. Texts are compared exactly, numbers by value or
+no field of the schema                      by range (`>= 10 AND <= 50`)
+`mentions`, `mentionedIn`                   Match nothing: sequences have no description, and the
+                                            platform has no entries
+`authorIds.anyOf`                           As `creatorIds`: the author is whoever made a sequence
+=========================================== ======================================================
+
+**Who may sign in at the identity provider.** Whoever has the user's secret, a file that only the
+owner of the data folder can read: on the page, and by the grant type `password`. The refusal does
+not say whether the address or the secret is wrong. `provider secrets off` asks for none.
+
+**Web pages.** A record's `webURL` takes the credentials of the API, is refused like it, and is
+counted and logged like it.
 
 **What a grant opens.** An organization: the folders of all its projects. A team: those of the
 team's projects. A project: its folders. A folder: itself. Several grants open what each opens. That
@@ -76,8 +99,9 @@ state and address: without credentials 401. A wrong method on the token endpoint
 (400), id and secret (401), address (403), state of the app (400).
 
 **The log** has every call, refused ones too, before its answer goes out; not what never becomes a
-call: without TLS, no HTTP, or for another host than this machine. What can't be logged is
-answered with 500. It has the acting user and app where they are known: at the token endpoint the
-app, with unknown credentials neither. It never has a query, a header's value or a body. The limit
-`audit_entries` says how many it keeps; then the oldest go.
+call: without TLS, no HTTP, or for another host than this machine. While it can't be written (a full
+disk), calls that only read are answered and logged later; the token endpoint answers 500. It has
+the acting user and app where they are known: at the token endpoint the app, with unknown
+credentials neither. It never has a query, a header's value or a body. The limit `audit_entries`
+says how many it keeps; then the oldest go.
 """

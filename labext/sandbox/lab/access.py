@@ -159,13 +159,24 @@ def visible_places(session: Session, caller: Caller) -> Places:
     return found[0] if len(found) == 1 else found[0] & found[1]
 
 
-def check_places(places: Places, folder_id: str, project_id: str) -> None:
-    """A folder or project that is asked for must be visible; a blank one is asked for by nobody.
+def check_places(
+    places: Places, folder_id: str, project_id: str, *, parameter: str = "folderId"
+) -> None:
+    """Check that a requested folder and project are visible; a blank id requests none.
 
-    What is hidden and what isn't there are refused alike: nobody learns what exists.
+    Hidden and missing ones are refused alike, so that nobody learns what exists.
+
+    Args:
+        places: what the caller may see.
+        folder_id: the folder.
+        project_id: the project.
+        parameter: the query parameter that names the folder.
+
+    Raises:
+        HTTPException: 403, one of them is not visible.
     """
     if folder_id.strip() and folder_id not in places.folders:
-        raise denied("folderId: there is no such folder, or you have no access to it.")
+        raise denied(f"{parameter}: there is no such folder, or you have no access to it.")
     if project_id.strip() and project_id not in places.projects:
         raise denied("projectId: there is no such project, or you have no access to it.")
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 
 from labext.sandbox.lab import access, allowance, faults, identity
 from labext.sandbox.lab.access import Caller
-from labext.sandbox.lab.audit import Entry
+from labext.sandbox.lab.audit import AuditLog, Entry
 from labext.sandbox.lab.idtokens import IdTokens
 from labext.sandbox.service import Site
 from labext.sandbox.web import FloodGuard
@@ -37,6 +37,7 @@ class Tenancy:
         origin: the tenant's address.
         guard: counts the calls of its users and apps; None where no limit is kept.
         id_tokens: verifies those of its identity provider.
+        audit: the log of its calls.
     """
 
     site: Site
@@ -44,6 +45,7 @@ class Tenancy:
     origin: str
     guard: FloodGuard | None
     id_tokens: IdTokens
+    audit: AuditLog
 
 
 @dataclass
@@ -89,9 +91,18 @@ Work = Callable[[Call, Caller], Answer]
 """What a route does for a caller; it may refuse with an HTTPException."""
 
 
-def served(request: Request, work: Work) -> Response:
-    """Answer an authenticated call, and log it."""
-    return logged(request, lambda call: work(call, _admitted(call)))
+Refusal = Callable[[HTTPException], Answer]
+"""Makes the response to a refused request."""
+
+
+def served(request: Request, work: Work, *, refusal: Refusal = Answer.refusal) -> Response:
+    """Answer an authenticated request that only reads, and log it."""
+    return logged(
+        request,
+        lambda call: work(call, _admitted(call)),
+        refusal=refusal,
+        log_required=False,
+    )
 
 
 def _admitted(call: Call) -> Caller:
@@ -116,8 +127,21 @@ def _admitted(call: Call) -> Caller:
     return caller
 
 
-def logged(request: Request, answer: Callable[[Call], Answer]) -> Response:
-    """Answer a call, whatever comes of it, and log it before the answer goes out."""
+def logged(
+    request: Request,
+    answer: Callable[[Call], Answer],
+    *,
+    refusal: Refusal = Answer.refusal,
+    log_required: bool = True,
+) -> Response:
+    """Answer a request, and log it before the response is sent.
+
+    Args:
+        request: the request.
+        answer: makes the response; it may refuse with an HTTPException.
+        refusal: makes the response to a refused request.
+        log_required: refuse the request if it cannot be logged.
+    """
     tenancy: Tenancy = request.app.state.tenancy
     entry = Entry.of(request, tenancy.tenant_id)
     with tenancy.site.database.read() as session:
@@ -125,9 +149,9 @@ def logged(request: Request, answer: Callable[[Call], Answer]) -> Response:
         try:
             made = answer(call)
         except HTTPException as error:
-            made = Answer.refusal(error)
+            made = refusal(error)
         except Exception:  # logged, and told without details
             log.exception("%s failed.", entry.path)
-            made = Answer.refusal(HTTPException(500, "The service failed; its log says how."))
-    entry.write(tenancy.site.database, made.status, made.reason)
+            made = refusal(HTTPException(500, "The service failed; its log says how."))
+    tenancy.audit.write(entry.values(made.status, made.reason), required=log_required)
     return Response(made.body, made.status, made.headers | call.headers, JSON)

@@ -41,6 +41,11 @@ def sequence_id(tenant: str, folder: str, place: int) -> str:
     return identifiers.of("seq", tenant, folder, place)
 
 
+def registry_id(tenant: str) -> str:
+    """Return the id of a tenant's registry; each has one."""
+    return identifiers.of("src", tenant, "Registry")
+
+
 def vectors(tenant: str) -> list[Filed]:
     """Three plasmids, and one that was archived."""
     pbad30 = _plasmid(
@@ -148,7 +153,7 @@ def _plasmid(
         schema=schema(tenant, "Plasmid"),
         fields=known | dict(fields),
         custom={"Definition": told["Definition"]} if "Definition" in told else {},
-        registration=Registration(identifiers.of("src", tenant, "Registry"), f"VEC{number:03}"),
+        registration=Registration(registry_id(tenant), f"VEC{number:03}"),
     )
 
 

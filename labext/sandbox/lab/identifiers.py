@@ -6,6 +6,9 @@ import hashlib
 import secrets
 import string
 
+PATTERN = r"[0-9A-Za-z]{8}"
+"""What follows the prefix and the underscore."""
+
 _LETTERS = string.digits + string.ascii_letters
 _LENGTH = 8
 

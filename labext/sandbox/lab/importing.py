@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from labext.sandbox.lab import identifiers, store
+from labext.sandbox.lab import identifiers, search_values, store
 from labext.sandbox.lab.records import Entry, Home, row
 from labext.sandbox.lab.store import Record, User
 
@@ -48,6 +48,7 @@ def add(
 
 
 def insert_rows(session: Session, rows: Sequence[Record]) -> None:
-    """Insert rows as `records.row` makes them, in one statement."""
+    """Insert rows as `records.row` makes them, with the values by which they are found."""
     if rows:
         session.connection().execute(insert(store.Sequence), rows)
+        search_values.insert_values(session, [each["record"] for each in rows])

@@ -1,26 +1,36 @@
-"""Lists sequences page by page (real-services.md, lab, List).
+"""List sequences page by page, and return them by id.
 
-A page goes on behind the last row of the one before, by what it is sorted by: sequences that are
-added meanwhile move none to another page. Records are handed out as the text that they are kept
-as; only `returning` takes them apart.
+A page starts after the last row of the previous one in the order of the list: sequences that are
+added meanwhile move none to another page. Records are served as the text that they are stored as;
+only `returning` parses them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import operator
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, exists, false, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from labext.sandbox.lab import returning, sameness
-from labext.sandbox.lab.faults import invalid
-from labext.sandbox.lab.query import ANY_ARCHIVED, EITHER, NOT_ARCHIVED, Bound, Query
+from labext.sandbox.lab import collection, returning, sameness
+from labext.sandbox.lab.faults import denied, invalid
+from labext.sandbox.lab.query import (
+    ANY_ARCHIVED,
+    EITHER,
+    NOT_ARCHIVED,
+    UNREGISTERED,
+    Bound,
+    FieldFilter,
+    Query,
+)
 from labext.sandbox.lab.records import served
-from labext.sandbox.lab.store import Folder, Sequence
+from labext.sandbox.lab.search_values import ALIAS, NUMBER, REGISTRY, schema_field
+from labext.sandbox.lab.store import Folder, SearchValue, Sequence, Tenant
 from labext.sandbox.signing import Forged, Signer
-from labext.wording import listed
+from labext.wording import listed, shown
 
 PURPOSE = "lab.nextToken"
 
@@ -37,24 +47,24 @@ def page(
     origin: str,
     signer: Signer,
 ) -> tuple[bytes, dict[str, str]]:
-    """A page of the list and its headers.
+    """Return a page of the list and its headers.
 
     Args:
         session: a reading one.
         wanted: the query.
         folders: the ids of the folders that the caller may see.
-        tenant_id: the tenant; a `nextToken` of another is none.
-        origin: its address, for the records' own.
+        tenant_id: the tenant; a `nextToken` of another one is invalid.
+        origin: the tenant's address, which the records contain.
         signer: of `nextToken`.
 
     Raises:
-        HTTPException: 400, a `nextToken` that was not given out for this query, or ids of which
-            the caller sees no sequence.
+        HTTPException: 400, a `nextToken` of another query, ids of no visible sequence, an unknown
+            registry, or a field that the schema does not have.
     """
-    where = _conditions(session, wanted, folders)
+    where = _conditions(session, wanted, folders, tenant_id)
     after = _after(wanted, tenant_id, signer)
     if wanted.ids is not None:
-        _check_ids(session, wanted.ids, folders)
+        _check_ids("ids", _unseen(session, wanted.ids, folders))
     # Plain columns: the session would look at each row. The long records are read for one page.
     connection = session.connection()
     total = connection.scalar(select(func.count()).select_from(Sequence).where(*where))
@@ -64,23 +74,71 @@ def page(
     found = connection.execute(statement.limit(wanted.page_size + 1)).all()
     rows, more = found[: wanted.page_size], len(found) > wanted.page_size > 0
     token = signer.seal([*rows[-1], tenant_id, wanted.scope], PURPOSE) if more else ""
-    ids = [row[1] for row in rows]
-    whole = select(Sequence.id, Sequence.record).where(Sequence.id.in_(ids))
-    kept: dict[str, str] = {row[0]: row[1] for row in connection.execute(whole).all()}
-    body = _body([kept[each] for each in ids], token, wanted, origin)
+    records = _returned(_records(session, [row[1] for row in rows]), wanted.fields, origin)
+    body = b'{"dnaSequences":' + records + b',"nextToken":' + orjson.dumps(token) + b"}"
     return body, {RESULT_COUNT: str(total)}
 
 
-def _body(records: list[str], token: str, wanted: Query, origin: str) -> bytes:
+def one(
+    session: Session,
+    identifier: str,
+    fields: returning.Fields | None,
+    folders: Collection[str],
+    *,
+    origin: str,
+) -> bytes:
+    """Return the record of a sequence, archived or not.
+
+    Args:
+        session: a reading one.
+        identifier: `seq_…`.
+        fields: the fields to return; None for all.
+        folders: the ids of the folders that the caller may see.
+        origin: the tenant's address.
+
+    Raises:
+        HTTPException: 403, there is none, or it is in another folder.
+    """
+    if _unseen(session, [identifier], folders):
+        raise denied(f"There is no sequence {shown(identifier)}, or you have no access to it.")
+    return _returned(_records(session, [identifier]), fields, origin)[1:-1]
+
+
+def several(
+    session: Session,
+    ids: Collection[str],
+    fields: returning.Fields | None,
+    folders: Collection[str],
+    *,
+    origin: str,
+) -> bytes:
+    """Return the records of sequences in the order of their ids, archived or not; args as `one`.
+
+    Raises:
+        HTTPException: 400, names the ids of which the caller sees no sequence.
+    """
+    _check_ids("dnaSequenceIds", _unseen(session, ids, folders))
+    return b'{"dnaSequences":' + _returned(_records(session, ids), fields, origin) + b"}"
+
+
+def _records(session: Session, ids: Collection[str]) -> list[str]:
+    """Return records in the order of their ids, as they are stored."""
+    # Plain columns: the session would keep each row.
+    statement = select(Sequence.id, Sequence.record).where(Sequence.id.in_(ids))
+    found: dict[str, str] = {row[0]: row[1] for row in session.connection().execute(statement)}
+    return [found[each] for each in ids]
+
+
+def _returned(records: list[str], fields: returning.Fields | None, origin: str) -> bytes:
+    """Return a JSON array of records with the fields to return."""
     joined = b"[" + served(",".join(records), origin) + b"]"
-    if wanted.fields is not None:
-        fields = wanted.fields
-        joined = orjson.dumps([returning.pick(each, fields) for each in orjson.loads(joined)])
-    return b'{"dnaSequences":' + joined + b',"nextToken":' + orjson.dumps(token) + b"}"
+    if fields is None:
+        return joined
+    return orjson.dumps([returning.pick(each, fields) for each in orjson.loads(joined)])
 
 
 def _conditions(
-    session: Session, wanted: Query, folders: Collection[str]
+    session: Session, wanted: Query, folders: Collection[str], tenant_id: int
 ) -> list[ColumnElement[bool]]:
     where: list[ColumnElement[bool]] = [
         Sequence.folder_id.in_(_asked(session, wanted, folders)),
@@ -94,24 +152,94 @@ def _conditions(
         where.append(_called([wanted.name]))
     if wanted.names is not None:
         where.append(_called(wanted.names))
+    if wanted.exact_names is not None:
+        where.append(_called_exactly(wanted.exact_names))
     if wanted.name_includes is not None:
         part = wanted.name_includes.casefold()
         texts = (Sequence.folded, Sequence.aliases)
         where.append(or_(*(text.contains(part, autoescape=True) for text in texts)))
     if wanted.bases is not None:
         where.append(Sequence.bases_hash.in_(sameness.keys(wanted.bases)))
+    if wanted.registry_id is not None:
+        where.append(_registered(session, wanted.registry_id, tenant_id))
+    if wanted.registry_numbers is not None:
+        where.append(_has(NUMBER, SearchValue.text.in_(wanted.registry_numbers)))
     if wanted.schema_id is not None:
         where.append(Sequence.schema_id == wanted.schema_id)
-    if wanted.creators is not None:
-        where.append(Sequence.creator_id.in_(wanted.creators))
+        where += _field_conditions(session, wanted.schema_fields, wanted.schema_id, folders)
+    for persons in (wanted.creators, wanted.authors):  # the author of a sequence is its creator
+        if persons is not None:
+            where.append(Sequence.creator_id.in_(persons))
+    if wanted.mentions is not None or wanted.mentioned_in is not None:
+        # Sequences have no description that could mention an item, and there are no entries.
+        where.append(false())
     return where
 
 
 def _called(names: Collection[str]) -> ColumnElement[bool]:
-    """By one of the names, by an alias or by the registry's number."""
+    """Match one of the names, ignoring case: the name, an alias or the registry number."""
     folded = [name.casefold() for name in names]
     aliases = (Sequence.aliases.contains(f"\n{name}\n", autoescape=True) for name in folded)
     return or_(Sequence.folded.in_(folded), *aliases)
+
+
+def _called_exactly(names: Collection[str]) -> ColumnElement[bool]:
+    """Match one of the names, respecting case: the name, an alias or the registry number."""
+    matches = SearchValue.text.in_(names)
+    return or_(Sequence.name.in_(names), _has(ALIAS, matches), _has(NUMBER, matches))
+
+
+def _has(field: str, *matches: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Match sequences that have a search value of a field."""
+    same = SearchValue.sequence_id == Sequence.id
+    return exists().where(same, SearchValue.field == field, *matches)
+
+
+def _registered(session: Session, registry_id: str, tenant_id: int) -> ColumnElement[bool]:
+    """Match sequences of a registry, or of none.
+
+    Raises:
+        HTTPException: 400, the tenant has no such registry.
+    """
+    if registry_id == UNREGISTERED:
+        return ~_has(REGISTRY)
+    tenant = session.get_one(Tenant, tenant_id)
+    if registry_id != collection.registry_id(tenant.name):
+        raise invalid(f"registryId: there is no registry {shown(registry_id)}.")
+    return _has(REGISTRY, SearchValue.text == registry_id)
+
+
+def _field_conditions(
+    session: Session, filters: Collection[FieldFilter], schema_id: str, folders: Collection[str]
+) -> list[ColumnElement[bool]]:
+    """Match the fields of the schema: numbers by value or range, texts exactly.
+
+    Raises:
+        HTTPException: 400, no visible sequence of the schema has the field, or its values are
+            numbers and the filter is not.
+    """
+    return [_field_condition(session, each, schema_id, folders) for each in filters]
+
+
+def _field_condition(
+    session: Session, wanted: FieldFilter, schema_id: str, folders: Collection[str]
+) -> ColumnElement[bool]:
+    field = schema_field(wanted.name)
+    of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
+    value = select(SearchValue.field).join(Sequence, Sequence.id == SearchValue.sequence_id)
+    value = value.where(*of_schema, SearchValue.field == field).limit(1)
+    if session.execute(value).first() is None:
+        raise invalid(f"{wanted.parameter}: the schema {shown(schema_id)} has no such field.")
+    if session.execute(value.where(SearchValue.number.is_not(None))).first() is None:
+        return _has(field, SearchValue.text == wanted.value)
+    return _has(field, *(_COMPARE[op](SearchValue.number, n) for op, n in wanted.ranges()))
+
+
+_COMPARE: Mapping[str, Callable[[Any, float], ColumnElement[bool]]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
 
 
 def _asked(session: Session, wanted: Query, folders: Collection[str]) -> list[str]:
@@ -139,14 +267,17 @@ def _compared(column: InstrumentedAttribute[str], bound: Bound) -> ColumnElement
     return compared
 
 
-def _check_ids(session: Session, ids: Collection[str], folders: Collection[str]) -> None:
-    """Each id is a sequence's that is visible; what is hidden and what isn't there are the same."""
+def _unseen(session: Session, ids: Collection[str], folders: Collection[str]) -> list[str]:
+    """Return the ids of no visible sequence; hidden and missing ones are not told apart."""
     statement = select(Sequence.id).where(Sequence.id.in_(ids), Sequence.folder_id.in_(folders))
     seen = {*session.scalars(statement)}
-    wrong = [each for each in ids if each not in seen]
+    return [each for each in ids if each not in seen]
+
+
+def _check_ids(parameter: str, wrong: Collection[str]) -> None:
     if wrong:
         raise invalid(
-            f"ids: there is no such sequence, or you have no access: {listed(wrong, 20)}."
+            f"{parameter}: there is no such sequence, or you have no access: {listed(wrong, 20)}."
         )
 
 

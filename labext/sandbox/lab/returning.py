@@ -1,7 +1,8 @@
-"""The parameter `returning`: which fields of the records a list has.
+"""Parse the parameter `returning` and select the fields of records.
 
-`dnaSequences.id, dnaSequences.creator.name`; `*` stands for all of a level. A record without one of
-them below the first level is served without it.
+A list takes `dnaSequences.id, dnaSequences.creator.name`, a single record `id, creator.name`; `*`
+stands for all fields of a level. A record that lacks one of them below the first level is served
+without it.
 """
 
 from __future__ import annotations
@@ -23,22 +24,29 @@ Fields = Mapping[str, "Fields"]
 """The wanted fields, with those wanted of each; `*` among them stands for all."""
 
 
-def parse(text: str) -> Fields:
-    """The fields of a record that the parameter names.
+def parse(text: str, *, of_list: bool = True) -> Fields:
+    """Parse the names of the fields to return.
 
-    `nextToken`, which may be named beside them, is always served.
+    Args:
+        text: the value of the parameter.
+        of_list: whether names start with `dnaSequences.`, as those of a list do. A list always
+            returns `nextToken`, which may be named too.
 
     Raises:
         HTTPException: 400, there is no such field.
     """
     wanted: dict[str, Any] = {}
     for path in filter(None, (part.strip() for part in text.split(","))):
-        head, *names = path.split(".")
-        if path == TOKEN:
-            continue
-        if head != LIST or not all(names) or (names and names[0] not in (*FIELDS, ALL)):
+        names = path.split(".")
+        if of_list:
+            if path == TOKEN:
+                continue
+            head, *names = names
+        known = head == LIST if of_list else True
+        if not known or not all(names) or (names and names[0] not in (*FIELDS, ALL)):
+            example = f"{LIST}.id" if of_list else "id"
             raise invalid(
-                f"returning: there is no field {shown(path)}. Fields are named as {LIST}.id."
+                f"returning: there is no field {shown(path)}. Fields are named as {example}."
             )
         _add(wanted, names or [ALL])
     return wanted

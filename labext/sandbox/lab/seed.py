@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.folder import secret
 from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import collection, filling, identifiers
+from labext.sandbox.lab import collection, filling, identifiers, search_values
 from labext.sandbox.lab.doors import CAMPUS
 from labext.sandbox.lab.importing import insert_rows
 from labext.sandbox.lab.oidc.issuing import AUDIENCE, configuration_url, is_own
+from labext.sandbox.lab.oidc.sign_in import user_secret
 from labext.sandbox.lab.plans import NOTEBOOK, PLANS, Person, Plan
 from labext.sandbox.lab.records import Home, row
 from labext.sandbox.lab.store import (
@@ -39,6 +40,9 @@ from labext.sandbox.lab.store import (
 from labext.sandbox.seeding import once
 from labext.sandbox.service import Site
 
+STUDENT = "student"
+"""The handle of the person whose credentials the sandbox hands out."""
+
 LATEST = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
 """When the first sequence was last changed: fixed, so that notebooks look the same everywhere."""
 
@@ -52,13 +56,24 @@ def seed(site: Site) -> None:
         for plan in PLANS:
             if once(session, Seeded, f"tenant {plan.tenant}"):
                 _make(session, site, plan)
+        search_values.add_missing(session)
         _tell_provider(session, site)
     filling.fill(site.database, site.options.sequences)
 
 
 def student_key(site: Site) -> str:
     """The API key of the connection that the sandbox hands out."""
-    return key(site, CAMPUS, "student")
+    return key(site, CAMPUS, STUDENT)
+
+
+def student_email() -> str:
+    """Return the address of the student."""
+    return Person(STUDENT, "").email
+
+
+def student_secret(site: Site) -> str:
+    """Return the secret with which the student signs in at the identity provider."""
+    return user_secret(site.secrets, identifiers.of("ent", CAMPUS, STUDENT))
 
 
 def key(site: Site, tenant: str, handle: str) -> str:

@@ -30,6 +30,7 @@ class Tenant(Base):
             OpenID Connect 1; Access control rules).
         configuration_url: the identity provider's OpenID configuration; None without one.
         audience: what its ID tokens are for.
+        requires_user_secret: whether the sandbox's own provider asks users for their secrets.
     """
 
     __tablename__ = "lab_tenants"
@@ -39,6 +40,7 @@ class Tenant(Base):
     enterprise: Mapped[bool] = mapped_column(default=False)
     configuration_url: Mapped[str | None] = mapped_column(Text)
     audience: Mapped[str | None] = mapped_column(String(200))
+    requires_user_secret: Mapped[bool] = mapped_column(default=True)
 
 
 class IpRange(Base):
@@ -279,6 +281,28 @@ class Sequence(Base):
     modified: Mapped[str] = mapped_column(String(32))
     archive_reason: Mapped[str | None] = mapped_column(String(200))
     record: Mapped[str] = mapped_column(Text)
+
+
+class SearchValue(Base):
+    """A value by which a sequence is found: see `search_values`.
+
+    Attributes:
+        field: `alias`, `registryId`, `entityRegistryId` or `fields.NAME`.
+        position: 0, or the place among several values of the field.
+        text: the value as text; None where the field of a schema is empty.
+        number: the value of a numeric field; None for others.
+    """
+
+    __tablename__ = "lab_search_values"
+    __table_args__ = (Index("lab_search_values_text", "field", "text"),)
+
+    sequence_id: Mapped[str] = mapped_column(
+        ForeignKey("lab_sequences.id", ondelete="CASCADE"), primary_key=True
+    )
+    field: Mapped[str] = mapped_column(String(300), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str | None] = mapped_column(Text)
+    number: Mapped[float | None]
 
 
 class AuditEntry(Base):

@@ -112,7 +112,8 @@ what an episode is about     the texts of the sources that are read, and the not
                              when the job begins; of more than 2,000,000 characters the beginnings
 a podcast job's states       as a source's; while it runs `stage` says in words and `progress` in
                              numbers how far it is; `completed` has its sound, `episodes/<id>.mp3`,
-                             and `failed` its reason, no sound and no transcript
+                             and `failed` its reason and no sound; the transcript stays where the
+                             sound of a completed one was lost
 retrying an episode          the same episode by a new job, with its briefing, by its profiles as
                              they are now, or as they were where they are gone; the job before is a
                              404 then; 400 if its notebook is gone
@@ -147,9 +148,10 @@ a credential's key           encrypted by a secret of the sandbox, in no answer;
                              takes it away; `decryption_error` and a 422 of every use where the
                              secret changed
 a credential's `base_url`    http or https, without user, query and fragment, null for the
-                             provider's own; link-local addresses are refused (400) and never
-                             connected to; another server (scheme, host, port) than a stored key was
-                             given for needs `api_key` with it, a key or null (400)
+                             provider's own; link-local addresses and cloud metadata services are
+                             refused (400) and never sent anything; another server (scheme, host,
+                             port) than a stored key was given for needs `api_key` with it, a key or
+                             null (400)
 a credential's provider      stays (400); the name need not be its own
 the environment              `OPENAI_API_KEY`, `OPENAI_BASE_URL` and so on as the service was
                              started with; used, also by tasks, where a provider has no credential

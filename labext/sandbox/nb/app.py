@@ -48,17 +48,22 @@ class NotebookService:
         "labext.sandbox.nb.ingestion.execution",
         "labext.sandbox.nb.podcasts.execution",
     )
+    data_folders: Sequence[str] = (folders.ORIGINALS, podcast_files.EPISODES)
 
     def kinds(self, site: Site) -> Sequence[Kind]:
         """Processing a source, making vectors of passages, and making an episode."""
         return [tasks.kind(site), renewal.kind(site), podcast_tasks.kind(site)]
 
     def seed(self, site: Site) -> None:
-        """The password and the models; and what a kill has left behind is cleared away."""
+        """Make the folders, and the password and models that are there from the start."""
         folders.prepare(site)
         podcast_files.prepare(site)
         environment.take(site)
         seed.seed(site)
+
+    def orphans(self, site: Site) -> Sequence[Path]:
+        """Uploaded files without a source, and audio files without an episode."""
+        return [*folders.orphans(site), *podcast_files.orphans(site)]
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
         """None: it speaks plain HTTP, on this machine alone."""

@@ -235,3 +235,83 @@ def test_a_batch_over_its_budget_stops_with_the_reason_and_keeps_what_is_done(ne
     assert len(stopped) >= 6
     assert all("budget" in row["Reason"] for row in stopped)
     assert sum(row["WeightedHours"] for row in rows) < 3 * 3 / 3600
+
+
+def rows_body(kit, *settings, **more):
+    names = [f"j{place}" for place in range(len(settings))]
+    return {"type": "digest", "jobNames": names, "settings": list(settings)} | more
+
+
+def test_validation_of_a_batch_names_every_faulty_row_at_once(api, kit):
+    wrong = kit.cut("GAAZTC")
+    checked = api.post(
+        "validate-job", rows_body(kit, kit.cut(), wrong, {"sequence": "ACGT"}, 7, kit.cut())
+    ).json()
+    assert {key: checked[key] for key in ("valid", "count", "valid_count")} == {
+        "valid": False,
+        "count": 5,
+        "valid_count": 2,
+    }
+    assert [row["index"] for row in checked["results"]] == [0, 1, 2, 3, 4]
+    assert [row["valid"] for row in checked["results"]] == [True, False, False, False, True]
+    errors = [row.get("error") for row in checked["results"]]
+    assert "'Z' at 4" in errors[1]
+    assert "Setting enzymes is required" in errors[2]
+    assert "settings[3] is not an object" in errors[3]
+    assert errors[0] is errors[4] is None
+    refused = api.post("submit-job", {"jobName": kit.name(), "type": "digest", "settings": wrong})
+    assert kit.sentence(refused) == errors[1]
+
+
+def test_validation_of_a_batch_stores_nothing_and_accepts_what_can_be_submitted(api, kit):
+    before = len(api.rows(includeSubjobs="true"))
+    body = rows_body(kit, kit.cut(), kit.cut("GGG"))
+    checked = api.post("validate-job", body).json()
+    assert checked == {
+        "valid": True,
+        "count": 2,
+        "valid_count": 2,
+        "results": [{"index": 0, "valid": True}, {"index": 1, "valid": True}],
+    }
+    assert len(api.rows(includeSubjobs="true")) == before
+    del body["jobNames"]
+    assert api.post("validate-job", body).json() == checked
+    assert api.post("submit-batch", rows_body(kit, *body["settings"], batchName=kit.name())).ok
+
+
+def test_validation_of_a_batch_checks_names(api, kit):
+    body = rows_body(kit, *[kit.cut()] * 4, jobNames=["a", "b c", "a", 7])
+    errors = [row.get("error") for row in api.post("validate-job", body).json()["results"]]
+    assert errors[0] is None
+    assert "jobNames[1]" in errors[1]
+    assert errors[2] == "jobNames[2] occurs more than once: a."
+    assert "jobNames[3]" in errors[3]
+
+
+def test_validation_of_a_batch_names_files_that_are_not_uploaded(api, kit):
+    body = rows_body(kit, {"pdbFile": "a/1.pdb"}, {"pdbFile": "ATOM  "}, type="normal_modes")
+    errors = [row.get("error") for row in api.post("validate-job", body).json()["results"]]
+    assert errors == ["The following files have not been uploaded: a/1.pdb.", None]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"type": "nope"}, "no tool 'nope'"),
+        ({"jobNames": ["a"]}, "different lengths"),
+        ({"jobNames": "a"}, "jobNames"),
+        ({"settings": []}, "settings has 0 items"),
+        ({"settings": [{}] * 1001, "jobNames": None}, "settings has 1001 items"),
+    ],
+)
+def test_validation_refuses_a_batch_that_is_wrong_as_a_whole(api, kit, change, named):
+    checked = api.post("validate-job", rows_body(kit, kit.cut(), kit.cut()) | change).json()
+    assert set(checked) == {"valid", "error"}, "no row has been judged"
+    assert checked["valid"] is False
+    assert named in checked["error"]
+
+
+def test_validation_takes_a_thousand_rows(api, kit):
+    body = {"type": "digest", "settings": [kit.cut()] * 999 + [{"sequence": "A"}]}
+    checked = api.post("validate-job", body).json()
+    assert (checked["count"], checked["valid_count"]) == (1000, 999)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+import requests
 
 # The tables as that version made them.
 OLD = """
@@ -30,8 +31,13 @@ CREATE INDEX jobs_jobs_all ON jobs_jobs (account_id, id);
 CREATE INDEX jobs_jobs_tally ON jobs_jobs (account_id, parent_id, status);
 CREATE INDEX jobs_jobs_top ON jobs_jobs (account_id, parent_id, id);
 CREATE INDEX jobs_jobs_batch ON jobs_jobs (parent_id, status);
+CREATE TABLE jobs_files (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL,
+    folder VARCHAR(255) NOT NULL, name VARCHAR(255) NOT NULL, bytes BIGINT NOT NULL,
+    created VARCHAR(24) NOT NULL, UNIQUE (account_id, folder, name),
+    FOREIGN KEY(account_id) REFERENCES jobs_accounts (id));
 """
-CHANGED = ("jobs_organizations", "jobs_accounts", "jobs_jobs")
+CHANGED = ("jobs_organizations", "jobs_accounts", "jobs_jobs", "jobs_files")
 NEW = ("jobs_keys", "jobs_usage", "jobs_saved_pipelines", "jobs_seeded")
 
 
@@ -88,6 +94,10 @@ def test_an_older_data_folder_keeps_its_jobs_files_and_keys(new_box, kit):
     with api.archive(batch) as archive:
         assert sorted(archive.namelist()) == packed
     assert api.get("files").json() == ["a.txt"]
+    head = api.post("getPresignedUploadUrl", {"filename": "a.txt"}).json()["headUrl"]
+    described = requests.head(head, timeout=30).headers
+    assert described["Content-Length"] == "4"
+    assert "Repr-Digest" not in described, "that version did not keep a checksum"
     assert teacher.get("jobs", organization="true").status_code == 200
     assert teacher.get("usage-statistics").json()["total"] == 0
     used = api.get("usage-statistics", statistic="jobs").json()

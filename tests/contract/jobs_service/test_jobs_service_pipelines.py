@@ -25,6 +25,7 @@ ISSUE = [
     },
 ]
 SLOW = {"task": "Fold", "toolSettings": {"rna_fold": {"sequence": "pipe"}}}
+AFTER = {"task": "Build", "toolSettings": {"peptide_build": {"sequence": "AAAAAA"}}}
 
 
 def stage(tools, task="Step"):
@@ -182,18 +183,57 @@ def test_a_failed_job_ends_the_pipeline_with_its_reason(api, kit):
     assert answer == f"Job {name} is not complete. Status: Stopped"
 
 
-def test_the_other_jobs_of_a_failed_stage_are_stopped(new_box, kit):
-    api = kit.Api(new_box(workers=2))
-    tools = {"normal_modes": {"pdbFile": "ATOM  "}, "rna_fold": {"sequence": "pipe"}}
-    name = submit(api, kit, [stage(tools, "Mixed")], [kit.SLOW["sequence"]] * 20)
+def test_one_failing_input_does_not_stop_the_others(api, kit):
+    stages = [stage(HELIX, "Build"), stage(MODES, "Score")]
+    name = submit(api, kit, stages, [PEPTIDE, "AC", PEPTIDE[::-1]])
     row = api.ended(name)
-    assert row["JobStatus"] == "Stopped"
-    assert row["Reason"].startswith(f"Stage 1 (Mixed) failed: {name}-stage1-normal_modes: ")
-    assert row["statuses"] == {"Complete": 0, "Running": 0, "In Queue": 0, "Stopped": 21}
-    reasons = {job["Reason"] for job in api.rows(batch=name)[1:]}
-    assert reasons == {f"Its pipeline has ended, because {name}-stage1-normal_modes failed."}
-    other = api.submit("digest", kit.cut())
-    assert api.ended(other)["JobStatus"] == "Complete"
+    assert row["JobStatus"] == "Complete", row
+    assert row["statuses"] == {"Complete": 5, "Running": 0, "In Queue": 0, "Stopped": 1}
+    failed = f"{name}-stage2-normal_modes-2"
+    reason = api.row(failed)["Reason"]
+    assert "2 residues" in reason
+    assert row["Reason"] == f"1 of 6 jobs did not complete: {failed}: {reason}"
+    archive = api.archive(name)
+    table = csv.DictReader(io.StringIO(archive.read("metrics.csv").decode()))
+    assert [line["status"] for line in table] == ["Complete"] * 4 + ["Stopped", "Complete"]
+    folders = {entry.split("/")[0] for entry in archive.namelist()}
+    assert {"stage2-normal_modes-1", "stage2-normal_modes-3"} <= folders
+    assert "stage2-normal_modes-2" not in folders
+
+
+def test_a_failed_job_hands_nothing_to_the_next_stage(api, kit):
+    stages = [stage(HELIX), stage(MODES), stage({"structure_summary": {"pdbFile": "pipe"}})]
+    name = submit(api, kit, stages, [PEPTIDE, "AC"])
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    taken = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
+    assert len(taken) == 3, "three modes of the first input"
+    assert all(path.startswith(f"{name}-stage2-normal_modes-1/") for path in taken)
+
+
+def test_an_output_that_does_not_fit_fails_its_own_branch_only(api, kit):
+    cut = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
+    name = submit(api, kit, [stage(cut), stage(cut)], ["AAGAATTCAAGAATTCAA", "ACGTACGT"])
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    assert names(api, name)[2:] == ["stage2-digest-1", "stage2-digest-2"]
+    refused, good = api.rows(batch=name)[2:]
+    assert (refused["JobStatus"], good["JobStatus"]) == ("Stopped", "Complete")
+    assert "takes one sequence, and fragments.fasta has 3" in refused["Reason"]
+    assert kit.json(refused["Settings"]) == {
+        "sequence": f"{name}-stage1-digest-1/fragments.fasta",
+        "enzymes": "EcoRI",
+    }
+    assert refused["JobName"] in row["Reason"]
+
+
+def test_a_tool_that_fails_does_not_stop_the_tools_beside_it(api, kit):
+    tools = {"normal_modes": {"pdbFile": "ATOM  "}, **UNCUT}
+    name = submit(api, kit, [stage(tools, "Mixed")], ["ACGTACGT", "ACGT"])
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    assert row["statuses"]["Complete"] == 2
+    assert f"{name}-stage1-normal_modes" in row["Reason"]
 
 
 def test_a_stage_of_more_than_a_hundred_jobs_does_not_start(api, kit):
@@ -214,19 +254,18 @@ def test_what_does_not_fit_into_a_setting_ends_the_pipeline(api, kit):
         f"Stage 2 (Again) could not start: digest, {name}-stage1-digest/fragments.fasta: "
         "Setting sequence takes one sequence, and fragments.fasta has 3."
     )
-    build = stage({"peptide_build": {"sequence": "pipe"}}, "Build")
-    name = submit(api, kit, [stage(cut), build], ["A" * 1001])
+    fold = stage({"rna_fold": {"sequence": "pipe"}}, "Fold")
+    name = submit(api, kit, [stage(cut), fold], ["A" * 1001])
     row = api.ended(name)
     assert row["Reason"].startswith(
-        f"Stage 2 (Build) could not start: peptide_build, {name}-stage1-digest/fragments.fasta: "
-        "sequence: "
+        f"Stage 2 (Fold) could not start: rna_fold, {name}-stage1-digest/fragments.fasta: sequence:"
     )
 
 
 def test_stopping_a_pipeline_stops_its_jobs_and_starts_no_more(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
-    name = submit(api, kit, [SLOW, SLOW], [kit.SLOW["sequence"]] * 6)
+    name = submit(api, kit, [SLOW, AFTER], [kit.SLOW["sequence"]] * 6)
     api.until(name, lambda row: row["statuses"]["Running"] == 2)
     assert api.row(name)["JobStatus"] == "Running"
     answer = api.post("stop-job", {"jobName": name})
@@ -263,11 +302,28 @@ def test_deleting_a_running_pipeline_leaves_nothing(new_box, kit):
 
 
 @pytest.mark.parametrize("act", ["stop", "delete"])
-def test_a_job_that_is_stopped_or_deleted_ends_its_pipeline(new_box, kit, act):
+def test_a_job_that_is_stopped_or_deleted_ends_its_own_branch_only(new_box, kit, act):
     api = kit.Api(new_box(workers=1))
-    name = submit(api, kit, [SLOW, SLOW], [kit.SLOW["sequence"]] * 3)
+    name = submit(api, kit, [SLOW], [kit.SLOW["sequence"]] * 2)
     api.until(name, lambda row: row["JobStatus"] == "Running")
     job = f"{name}-stage1-rna_fold-2"
+    if act == "stop":
+        api.post("stop-job", {"jobName": job})
+    else:
+        api.delete("delete-job", {"jobName": job})
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    stopped = f"1 of 2 jobs did not complete: {job}: Stopped by hand."
+    assert row.get("Reason") == (stopped if act == "stop" else None)
+    assert row["statuses"]["Complete"] == 1
+
+
+@pytest.mark.parametrize("act", ["stop", "delete"])
+def test_a_pipeline_whose_only_job_is_stopped_or_deleted_is_stopped(new_box, kit, act):
+    api = kit.Api(new_box(workers=1))
+    name = submit(api, kit, [SLOW, AFTER], [kit.SLOW["sequence"]])
+    api.until(name, lambda row: row["JobStatus"] == "Running")
+    job = f"{name}-stage1-rna_fold"
     if act == "stop":
         api.post("stop-job", {"jobName": job})
     else:

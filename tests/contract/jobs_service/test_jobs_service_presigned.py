@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import socket
 import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -51,6 +55,25 @@ def test_a_file_is_stored_without_a_key(api, kit):
     assert name in api.get("files").json()
     api.delete("delete-file", filePath=given["key"])
     assert head(given["headUrl"]).status_code == 404
+
+
+@pytest.mark.parametrize("presigned", [True, False])
+@pytest.mark.parametrize("content", [b"", b"ATOM", b"A" * (3 << 20)])
+def test_head_tells_the_checksum_and_the_time_of_an_upload(api, kit, content, presigned):
+    name, folder = f"{kit.name()}.pdb", kit.name()
+    given = asked(api, name, folder=folder)
+    before = datetime.now(UTC).replace(microsecond=0)
+    if presigned:
+        assert put(given["uploadUrl"], content).status_code == 200
+    else:
+        assert api.upload(name, content, folder=folder).status_code == 200
+    headers = head(given["headUrl"]).headers
+    sha256 = hashlib.sha256(content)
+    assert headers["Content-Length"] == str(len(content))
+    assert headers["ETag"] == f'"{sha256.hexdigest()}"'
+    encoded = base64.b64encode(sha256.digest()).decode()
+    assert headers["Repr-Digest"] == f"sha-256=:{encoded}:"
+    assert before <= parsedate_to_datetime(headers["Last-Modified"]) <= datetime.now(UTC)
 
 
 def test_a_folder_is_part_of_the_files_key(api, kit):

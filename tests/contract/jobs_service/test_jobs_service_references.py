@@ -161,3 +161,59 @@ def test_sequences_may_be_sent_as_content(api):
     fasta = ">a/1\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
     row = api.ended(api.submit("msa_tree", {"sequences": fasta}))
     assert row["JobStatus"] == "Complete"
+
+
+FOLDER_FASTA = b">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
+FOLDER_FASTA_4 = FOLDER_FASTA + b">d\nACGTTCGAAG\n"
+
+
+def tree(api, kit, value):
+    name = kit.name()
+    body = {"jobName": name, "type": "msa_tree", "settings": {"sequences": value}}
+    return name, api.post("submit-job", body)
+
+
+def test_a_path_of_folder_and_file_names_an_uploaded_file(api, kit):
+    file, folders = f"{kit.name()}.fasta", [kit.name(), kit.name()]
+    for folder, content in zip(folders, (FOLDER_FASTA, FOLDER_FASTA_4), strict=True):
+        api.upload(file, content, folder=folder)
+    for folder, sequences in zip(folders, (3, 4), strict=True):
+        name, answer = tree(api, kit, f"{folder}/{file}")
+        assert answer.status_code == 200, answer.text
+        row = api.ended(name)
+        assert kit.json(row["Score"])["sequences"] == sequences
+        assert kit.json(row["Settings"]) == {"sequences": f"{folder}/{file}"}
+
+
+def test_an_ambiguous_bare_name_is_refused_and_lists_every_path(api, kit):
+    file, folders = f"{kit.name()}.fasta", sorted([kit.name(), kit.name()])
+    for folder in folders:
+        api.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, file)
+    words = kit.sentence(answer)
+    assert "2 uploaded files" in words
+    assert all(f"{folder}/{file}" in words for folder in folders)
+    api.upload(file, FOLDER_FASTA_4)
+    name, answer = tree(api, kit, file)
+    assert answer.status_code == 200, "outside all folders there is one file of that name"
+    assert kit.json(api.ended(name)["Score"])["sequences"] == 4
+
+
+def test_another_accounts_folder_names_no_file(api, teacher, kit):
+    file, folder = f"{kit.name()}.fasta", kit.name()
+    teacher.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, f"{folder}/{file}")
+    assert "have not been uploaded" in kit.sentence(answer)
+
+
+def test_a_path_of_both_an_output_and_an_uploaded_file_is_refused(api, kit, helix, structure):
+    job, pdb = helix
+    file = f"{kit.name()}.pdb"
+    api.upload(file, structure, folder=job)
+    assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
+    assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
+    api.upload(pdb, structure, folder=job)
+    words = kit.sentence(modes(api, f"{job}/{pdb}", kit)[1])
+    assert "output of job" in words
+    assert "uploaded file in the folder" in words
+    api.delete("delete-file", filePath=f"{job}/{pdb}")

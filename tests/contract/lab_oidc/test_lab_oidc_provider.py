@@ -15,8 +15,10 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
+from labext.sandbox.lab.administration import opened, people
 
 STUDENT = "student@sandbox.local"
+TEACHER = "teacher@sandbox.local"
 VERIFIER = "a-verifier-of-at-least-forty-three-characters-0123456789"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=")
 
@@ -25,6 +27,7 @@ class Provider:
     """The provider, and the steps of signing in with it."""
 
     def __init__(self, box: Sandbox) -> None:
+        self._box = box
         self.session = requests.Session()
         self.session.trust_env = False
         self.session.verify = box.lab.ca_bundle
@@ -51,14 +54,34 @@ class Provider:
         } | changed
         return self.get(self.configuration["authorization_endpoint"], params=query)
 
-    def chosen(self, page: requests.Response, email: str) -> requests.Response:
-        """Choose who signs in."""
+    def secret(self, email: str) -> str:
+        """Return the secret of a user."""
+        with opened(self._box.data_dir) as admin:
+            return str(people.sign_in_secret(admin, "campus", email)["secret"])
+
+    def chosen(
+        self, page: requests.Response, email: str, secret: str | None = None
+    ) -> requests.Response:
+        """Sign in as a user, by default with her secret."""
         [sealed] = re.findall(r'name="request" value="([^"]+)"', page.text)
-        form = {"request": unescape(sealed), "email": email}
+        if secret is None:
+            secret = self.secret(email)
+        form = {"request": unescape(sealed), "email": email, "secret": secret}
         return self.post(self.configuration["authorization_endpoint"], form)
 
     def code(self, email: str = STUDENT, **changed: Any) -> str:
         return answer(self.chosen(self.page(**changed), email))["code"]
+
+    def granted(self, email: str, secret: str, /, **changed: Any) -> requests.Response:
+        """Request a token for a user's secret, as a program does."""
+        form = {
+            "grant_type": "password",
+            "username": email,
+            "password": secret,
+            "client_id": "labext-campus",
+            "scope": "openid email",
+        } | changed
+        return self.post(self.configuration["token_endpoint"], form)
 
     def redeemed(self, code: str, /, **changed: Any) -> requests.Response:
         form = {
@@ -106,6 +129,84 @@ def test_somebody_signs_in_and_is_known_to_the_platform(provider: Provider) -> N
     bearer = {"Authorization": f"Bearer {given.json()['access_token']}"}
     known = provider.get(provider.configuration["userinfo_endpoint"], headers=bearer).json()
     assert known == {name: claims[name] for name in ("sub", "email", "email_verified", "name")}
+
+
+def test_the_page_asks_for_the_secret_of_the_user(provider: Provider) -> None:
+    page = provider.page()
+    assert re.search(r'<input id="secret" name="secret" type="password" required', page.text)
+    for secret in ("", "x", provider.secret(TEACHER), provider.secret(STUDENT)[:-1], "ü\ud800"):
+        refused = provider.chosen(page, STUDENT, secret.encode("utf-8", "surrogatepass"))
+        assert refused.status_code in (400, 403)
+        assert "Location" not in refused.headers
+        assert 'role="alert"' in refused.text
+    assert "code" in answer(provider.chosen(page, STUDENT, provider.secret(STUDENT)))
+
+
+def test_a_program_signs_in_with_the_secret_of_a_user(provider: Provider) -> None:
+    assert "password" in provider.configuration["grant_types_supported"]
+    granted = provider.granted(TEACHER, provider.secret(TEACHER))
+    assert granted.status_code == 200
+    assert granted.headers["Cache-Control"] == "no-store"
+    bearer = {"Authorization": f"Bearer {granted.json()['id_token']}"}
+    me = provider.get(f"{provider.lab.base_url}/api/v2/users/me", headers=bearer)
+    assert me.json()["email"] == TEACHER
+    student = provider.granted(provider.lab.oidc_user, provider.lab.oidc_secret)
+    assert student.status_code == 200
+    claims = jwt.decode(student.json()["id_token"], options={"verify_signature": False})
+    assert (claims["email"], claims["aud"]) == (STUDENT, provider.lab.oidc_client_id)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"password": "x"}, "invalid_grant"),
+        ({"password": None}, "invalid_grant"),
+        ({"username": TEACHER}, "invalid_grant"),
+        ({"username": "nobody@course.example"}, "invalid_grant"),
+        ({"username": None}, "invalid_grant"),
+        ({"client_id": "another"}, "invalid_client"),
+        ({"client_id": None}, "invalid_client"),
+        ({"scope": "email"}, "invalid_scope"),
+        ({"scope": None}, "invalid_scope"),
+    ],
+)
+def test_a_program_without_the_secret_of_the_user_gets_no_token(
+    provider: Provider, changed: dict[str, Any], error: str
+) -> None:
+    refused = provider.granted(STUDENT, provider.secret(STUDENT), **changed)
+    assert (refused.status_code, refused.json()["error"]) == (400, error)
+    assert "id_token" not in refused.json()
+
+
+def test_the_secrets_are_files_of_their_owner_alone(provider: Provider, box: Sandbox) -> None:
+    provider.secret(TEACHER)
+    files = [*(box.data_dir / "secrets").glob("lab_oidc_user_*")]
+    assert len(files) >= 2
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert len({path.read_text() for path in files}) == len(files)
+    connection = box.data_dir / "connection.json"
+    assert connection.stat().st_mode & 0o777 == 0o600
+    assert provider.lab.oidc_secret in connection.read_text()
+    assert provider.lab.oidc_secret not in repr(provider.lab)
+
+
+def test_secrets_are_switched_off_for_a_demonstration(
+    provider: Provider, command: Callable[[str], Any]
+) -> None:
+    lab = command("lab")
+    assert lab.json("provider", "list")["user_secrets"] is True
+    said = lab.said("provider", "secrets", "off")
+    assert "every account of this machine" in said
+    try:
+        assert lab.json("provider", "list")["user_secrets"] is False
+        page = provider.page()
+        assert 'name="secret"' not in page.text
+        assert "code" in answer(provider.chosen(page, STUDENT, ""))
+        assert provider.granted(TEACHER, "").status_code == 200
+        assert provider.chosen(page, "nobody@course.example", "").status_code == 403
+    finally:
+        assert "for their secrets" in lab.said("provider", "secrets", "required")
+    assert provider.chosen(provider.page(), STUDENT, "").status_code == 403
 
 
 def test_the_configuration_names_only_what_is_there(provider: Provider) -> None:
@@ -245,7 +346,7 @@ def test_a_form_that_can_not_be_read_is_told(provider: Provider) -> None:
 def test_only_who_was_shown_the_page_can_answer_it(provider: Provider) -> None:
     page = provider.page()
     for email in ("nobody@course.example", "", "clinician@sandbox.local"):
-        assert provider.chosen(page, email).status_code == 400
+        assert provider.chosen(page, email, provider.secret(STUDENT)).status_code == 403
     form = {"request": "made-up", "email": STUDENT}
     assert provider.post(provider.configuration["authorization_endpoint"], form).status_code == 400
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import openai_server
 import pytest
 import requests
+
+from labext.sandbox.nb.store import NEW, Link, Source
 
 NOTHING = "Nothing in the sources and notes answers this."
 WHY = "Why is glucose added to the uninduced culture?"
@@ -94,7 +97,7 @@ def test_the_events_of_the_built_in_model(api: Any) -> None:
         ({"include_notes": False}, {"source:paper"}),
         ({"include_sources": False, "include_notes": False}, set()),
         ({"source_ids": ["source:paper"]}, {"source:paper"}),
-        ({"source_ids": ["source:nobody"]}, set()),
+        ({"source_ids": []}, set()),
         ({"note_ids": ["note:plan"]}, {"note:plan"}),
         (
             {"source_ids": ["source:paper"], "note_ids": ["note:other"]},
@@ -115,6 +118,78 @@ def test_what_a_question_is_answered_from(
     else:
         assert given == found
         assert (answer["answer"] == NOTHING) == (not found)
+
+
+ELSEWHERE = "Who won the football world cup in 1998?"
+
+
+@pytest.fixture
+def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
+    """A source of the notebook that is never processed."""
+    identifier = "source:unread"
+    with admin.database.write() as session:
+        session.add(Source(id=identifier, kind="text", title="Unread", status=NEW))
+        session.flush()
+        session.add(Link(notebook_id=kit.NOTEBOOK, source_id=identifier))
+    yield identifier
+    with admin.database.write() as session:
+        session.delete(session.get(Source, identifier))
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_counted"),
+    [
+        ({}, True),
+        ({"source_ids": ["source:paper", "source:unread"]}, True),
+        ({"source_ids": ["source:paper"]}, False),
+        ({"note_ids": ["note:plan"]}, False),
+        ({"include_sources": False}, False),
+    ],
+)
+def test_nothing_is_said_to_be_absent_while_a_source_is_processed(
+    api: Any, unprocessed: str, scope: Any, is_counted: bool
+) -> None:
+    said = (
+        "Nothing in the sources and notes that have been processed answers this; 1 source is "
+        "still being processed."
+    )
+    expected = said if is_counted else NOTHING
+    assert api.simple(ELSEWHERE, **scope)["answer"] == expected
+    _, partial, final, complete = api.stream(ELSEWHERE, **scope)
+    assert [partial["content"], final["content"], complete["final_answer"]] == [expected] * 3
+    assert api.simple(WHY)["citations"], "an answer that has support is as it was"
+
+
+def test_a_chat_says_nothing_is_absent_while_a_source_is_processed(
+    api: Any, kit: Any, unprocessed: str
+) -> None:
+    assert "1 source is still being processed" in api.say(api.chat(), ELSEWHERE)[-1]["content"]
+    other = api.told("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
+    assert api.say(other, ELSEWHERE)[-1]["content"] == NOTHING
+
+
+@pytest.mark.parametrize("path", ["search", "search/ask", "search/ask/simple", "chat/execute"])
+@pytest.mark.parametrize(
+    ("scope", "unknown"),
+    [
+        ({"source_ids": ["source:paper", "source:nobody"]}, "source source:nobody"),
+        ({"note_ids": ["note:nobody"]}, "note note:nobody"),
+        ({"source_ids": ["note:plan"]}, "source note:plan"),
+        ({"note_ids": ["nobody"], "source_ids": ["source:paper"]}, "note nobody"),
+    ],
+)
+def test_sources_and_notes_that_do_not_exist_are_404(
+    api: Any, path: str, scope: Any, unknown: str
+) -> None:
+    body = {
+        "search": {"query": WHY},
+        "chat/execute": {"message": WHY},
+    }.get(path, {"question": WHY})
+    if path == "chat/execute":
+        body |= {"session_id": api.chat(), "context": scope}
+    else:
+        body |= scope
+    assert api.refused(404, "POST", path, body) == f"There is no {unknown}."
 
 
 def test_a_model_of_a_server_gets_key_prompt_and_passages_and_cites_what_it_was_given(

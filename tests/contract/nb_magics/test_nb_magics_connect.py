@@ -5,8 +5,11 @@ from __future__ import annotations
 import builtins
 import getpass
 import json
+import socket
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any, ClassVar
 from urllib.parse import unquote
@@ -15,8 +18,19 @@ import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 
-from labext.errors import LabextError, ServiceError, SetupError, SignInError, UnreachableError
+from labext import config
+from labext.errors import (
+    LabextError,
+    ServiceError,
+    SetupError,
+    SignInError,
+    StorageError,
+    UnreachableError,
+)
 from labext.sandbox import Sandbox
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
+from open_notebook import Replay, serving, web_page
 
 Run = Callable[[str], Any]
 Refused = Callable[[str], LabextError]
@@ -56,7 +70,7 @@ def test_a_password_is_asked_for_and_never_shown(
     answers.append(WRONG)
     wrong = refused(line)
     assert isinstance(wrong, SignInError)
-    assert wrong.next_step == "Run this line again, and give another password."
+    assert wrong.next_step.startswith("Run this line again, and give another password. `%nb` still")
     assert status(run)["profile"] == "sandbox", "nothing has changed"
     answers.append(password)
     run(line)
@@ -176,3 +190,126 @@ def test_what_fails_on_the_way_is_an_error_without_the_key(
 def test_nobody_answers(refused: Refused, shell: InteractiveShell) -> None:
     error = refused("%nb connect http://127.0.0.1:9/api")
     assert isinstance(error, UnreachableError)
+
+
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    with serving() as server:
+        yield server
+
+
+@pytest.mark.parametrize("path", ["", "/", "/notebooks"])
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_pasted_addresses_lead_to_the_api(run: Run, replay: Replay, scheme: str, path: str) -> None:
+    with web_page(replay) as page:
+        run(f"%nb connect {scheme}{page.removeprefix('http://')}{path} --save pasted")
+        assert status(run)["address"] == f"{page}/api"
+        assert config.connection("nb", "pasted").base_url == f"{page}/api"
+    run(f"%nb connect {scheme}{replay.base_url.removeprefix('http://').removesuffix('/api')}")
+    assert status(run)["address"] == replay.base_url
+
+
+def test_http_is_named_and_not_chosen_where_others_could_read_along(
+    run: Run, refused: Refused, replay: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.transport.session.is_loopback", lambda _: False)
+    where = replay.base_url.removeprefix("http://")
+    error = refused(f"%nb connect {where}")
+    assert isinstance(error, SetupError)
+    assert "does not speak HTTPS" in error.what
+    assert f"`%nb connect http://{where}`" in error.next_step
+    assert "https://" not in error.next_step
+    assert not replay.asked
+
+
+def test_https_is_chosen_where_it_is_spoken(
+    refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = box.lab.base_url.removeprefix("https://").rstrip("/")
+    for loopback in (True, False):
+        monkeypatch.setattr("labext.transport.session.is_loopback", lambda _, is_so=loopback: is_so)
+        error = refused(f"%nb connect {where}")
+        assert f"at https://{where}/" in error.what
+        assert "not trusted" in error.what
+
+
+@pytest.mark.parametrize("where", ["http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"])
+def test_after_a_failure_nothing_is_saved_and_the_service_in_use_is_named(
+    run: Run, refused: Refused, nb_box: Sandbox, where: str
+) -> None:
+    run("%nb use Here --create")
+    error = refused(f"%nb connect {where} --save broken --keep")
+    assert isinstance(error, UnreachableError)
+    assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
+    assert "sandbox start" not in error.next_step
+    assert "broken" not in config.profiles()
+    assert "Here" in status(run)["notebook in use"]
+    config.forget_session()
+    assert refused(f"%nb connect {where}").next_step.endswith("No nb service is in use.")
+    run("%nb connect sandbox\n%nb delete Here --yes")
+
+
+def test_a_password_that_nobody_asks_for_is_not_kept(
+    run: Run, said: Callable[[str], str], replay: Replay
+) -> None:
+    told = said(f"%nb connect {replay.base_url} --save open --keep")
+    assert "It asks for no password, so there is none to keep." in told
+    assert status(run)["profile"] == "open"
+    run("%nb connect sandbox")
+    assert "Connected to" in said("%nb connect open --keep")
+
+
+def test_an_interrupt_at_the_last_question_saves_nothing(
+    shell: InteractiveShell, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: str = "") -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(getpass, "getpass", lambda *_, **__: nb_box.nb.password)
+    monkeypatch.setattr(builtins, "input", interrupted)
+    done = shell.run_cell(f"%nb connect {nb_box.nb.base_url} --save left")
+    assert isinstance(done.error_in_exec, KeyboardInterrupt)
+    assert "left" not in config.profiles()
+    assert config.chosen("nb") == "sandbox"
+
+
+def test_what_can_not_be_saved_is_not_used_or_kept(
+    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    answers.append(str(nb_box.nb.password))
+    forgotten: list[tuple[str, ...]] = []
+    monkeypatch.setattr(config, "forget_secret", lambda *names: forgotten.append(names))
+
+    def full(*_: Any) -> None:
+        raise StorageError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(config, "save_profile", full)
+    error = refused(f"%nb connect {nb_box.nb.base_url} --save left --keep")
+    assert error.what == "The disk is full."
+    assert "still uses" in error.next_step
+    assert forgotten == [("nb", "left", "password")]
+    assert status(run)["profile"] == "sandbox"
+
+
+def test_a_sandbox_that_has_died_is_to_be_started_again(
+    run: Run, refused: Refused, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    left = {"nb": {"base_url": f"http://127.0.0.1:{port}/api", "password": "gone-0123456789"}}
+    (tmp_path / "connection.json").write_text(json.dumps(left))
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(tmp_path))
+    assert "%lab sandbox start" in refused("%nb notebooks").next_step
+
+
+def test_the_environments_password_belongs_to_its_address_with_and_without_api(
+    run: Run, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = nb_box.nb.base_url.rstrip("/").removesuffix("/api")
+    monkeypatch.setenv("LABEXT_NB_PASSWORD", str(nb_box.nb.password))
+    for named in (root, f"{root}/api"):
+        monkeypatch.setenv("LABEXT_NB_BASE_URL", named)
+        run(f"%nb connect {root}")  # there is nobody to ask
+        assert "accepted" in status(run)["password needed"]

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from labext.errors import LabextError
+
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
+Refused = Callable[[str], LabextError]
 
 
 def names(frame: Any, column: str = "title") -> list[str]:
@@ -74,7 +77,7 @@ def test_notes(run: Run, said: Said) -> None:
 
 
 def test_a_source_from_its_beginning_to_its_end(
-    run: Run, said: Said, tmp_path: Path, shell: InteractiveShell
+    run: Run, said: Said, refused: Refused, tmp_path: Path, shell: InteractiveShell
 ) -> None:
     run("%nb use Sources --create")
     (tmp_path / "a.txt").write_text("Ampicillin selects for the plasmid in every culture.")
@@ -109,7 +112,10 @@ def test_a_source_from_its_beginning_to_its_end(
     run("%nb use Shared\n%nb sources unlink Selection")
     assert run("%nb sources").empty
     assert "Selection" in names(run("%nb sources --all"))
-    run("%nb sources delete Selection --yes\n%nb delete Shared --yes")
+    error = refused("%nb sources delete Selection --yes")
+    identifier = str(both["id"][0])
+    assert f"it is in no notebook ({identifier})" in error.what
+    run(f"%nb sources delete {identifier} --yes\n%nb delete Shared --yes")
 
 
 def test_search_keeps_to_what_it_is_told(run: Run) -> None:

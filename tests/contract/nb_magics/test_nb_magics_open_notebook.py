@@ -130,16 +130,31 @@ def test_many_files_at_once(server: Replay, run: Run, tmp_path: Path) -> None:
     assert len(server.sent("POST", "/sources")) == 30
 
 
-def test_a_file_that_is_there_is_said_to_be_known_by_its_name_alone(
+def test_a_file_whose_original_is_gone_is_said_to_be_known_by_its_name_alone(
     server: Replay, said: Said, tmp_path: Path
 ) -> None:
     file = tmp_path / "plan.txt"
     for content in ("Vary arabinose.", "Vary arabinose, then glucose."):
         file.write_text(content)
         told = said(f"%nb add {file}")
+        server.state.files.clear()
     assert "in Here already, and kept" in told
-    assert "known by their names alone" in told
+    assert "known by its name alone" in told
     assert len(server.sent("POST", "/sources")) == 1
+
+
+def test_a_file_that_the_server_renamed_under_a_title_of_its_own_is_added_once(
+    server: Replay, run: Run, said: Said, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.txt").write_text("Vary arabinose.")
+    run("%nb use Elsewhere --create\n%nb add plan.txt --wait\n%nb use Here")
+    for _ in range(3):
+        told = said("%nb add plan.txt --title 'The plan' --wait")
+    assert "plan.txt is in Here already, and kept" in told
+    assert list(run("%nb sources")["file_name"]) == ["plan (1).txt"]
+    (tmp_path / "plan.txt").write_text("Vary glucose.")
+    assert len(run("%nb add plan.txt --wait")) == 1
+    assert len(run("%nb sources")) == 2, "another file"
 
 
 def test_how_large_the_context_is_is_said_before_it_is_sent(

@@ -197,6 +197,11 @@ def test_the_environments_key_is_used_by_tasks_too(nb: Any, other: Any) -> None:
         ("http://[fe80::1]/v1", "link-local"),
         ("http://[::ffff:169.254.169.254]/v1", "link-local"),
         ("http://[64:ff9b::a9fe:a9fe]/v1", "link-local"),
+        ("http://[2002:a9fe:a9fe::]/v1", "link-local"),
+        ("http://192.0.0.192/v1", "metadata"),
+        ("http://168.63.129.16/v1", "metadata"),
+        ("http://100.100.100.200/v1", "metadata"),
+        ("http://[fd00:ec2::254]/v1", "metadata"),
     ],
 )
 def test_an_address_that_can_not_be_is_refused(nb: Any, base_url: str, told: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,52 @@ def test_a_refusal_is_the_recorded_one(replay: Replay, told: Recording) -> None:
             assert {(each["type"], *each["loc"]) for each in said} == {
                 (each["type"], *each["loc"]) for each in recorded
             }
+
+
+def test_one_folder_holds_the_uploads_of_all_notebooks(replay: Replay, tmp_path: Path) -> None:
+    """As recorded: `protocol v1 (1).txt` is the second upload of `protocol v1.txt`."""
+    url, stored = f"{replay.base_url}/sources", []
+    for _ in range(3):
+        file = {"file": ("protocol v1.txt", b"A text.")}
+        answer = requests.post(url, data={"type": "upload"}, files=file, timeout=10).json()
+        stored.append((answer["title"], answer["asset"]["file_path"]))
+    assert stored == [
+        (name, f"/data/uploads/{name}")
+        for name in ("protocol v1.txt", "protocol v1 (1).txt", "protocol v1 (2).txt")
+    ]
+
+
+def test_a_file_keeps_its_name_where_the_server_renames_it(replay: Replay, tmp_path: Path) -> None:
+    file = tmp_path / "yield.tar.gz"
+    file.write_bytes(b"Not really an archive.")
+    with NotebookClient(replay.base_url) as nb:
+        for name in ("One", "Two"):
+            notebook = nb.notebooks.create(name)["id"]
+            added = nb.sources.add_file(file, notebook, process_async=False)
+            (listed,) = nb.sources.iter(notebook)
+            for record in (added, listed, nb.sources.get(added["id"])):
+                assert (record["title"], record["file_name"]) == (file.name, file.name)
+        path = replay.state.sources[added["id"]]["asset"]["file_path"]
+        assert path == "/data/uploads/yield.tar (1).gz"
+        assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
+
+
+def test_of_a_large_file_only_the_size_is_compared(
+    replay: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "scan.txt"
+    file.write_text("One scan.")
+    with NotebookClient(replay.base_url) as nb:
+        added = nb.sources.add_file(file, process_async=False)["id"]
+        assert nb.sources.has_content(added, file) is True
+        file.write_text("Two scan.")
+        assert nb.sources.has_content(added, file) is False
+        monkeypatch.setattr("labext.nb.originals.COMPARED", 8)
+        assert nb.sources.has_content(added, file) is True
+        file.write_text("Two scans.")
+        assert nb.sources.has_content(added, file) is False
+        text = nb.sources.add_text("Two scans.", process_async=False)["id"]
+        assert nb.sources.has_content(text, file) is None
 
 
 def test_a_notes_title_is_found_without_its_content(replay: Replay) -> None:

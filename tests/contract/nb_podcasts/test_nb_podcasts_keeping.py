@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.podcasts import files, generating, material, results, tasks
+from labext.sandbox.nb.podcasts import files, generating, material, records, results, tasks
 from labext.sandbox.nb.podcasts.script import Segment, Spoken
 from labext.sandbox.nb.podcasts.store import Episode
 from labext.sandbox.nb.speech.recording import AFTER
@@ -137,15 +137,24 @@ def test_the_time_of_a_task_is_limited(site, add):
         assert site.queue.find(session, tasks.key(waiting)).max_seconds == 77
 
 
-def test_a_start_clears_away_what_no_episode_stands_for(site, add):
-    whole, lost, running = add(COMPLETED, size=1), add(COMPLETED, size=1), add(RUNNING)
-    for each in (whole, running, "episode:gone"):
+def test_only_audio_without_an_episode_is_an_orphan(site, add):
+    kept = [add(state, size=1) for state in (COMPLETED, RUNNING, FAILED)]
+    for each in (*kept, "episode:gone"):
         files.sound(site, each).write_bytes(b"s")
     files.prepare(site)
-    kept = [files.sound(site, each).exists() for each in (whole, running, "episode:gone")]
-    assert kept == [True, False, False]
+    assert files.orphans(site) == {files.sound(site, "episode:gone")}
+    assert all(files.sound(site, each).exists() for each in (*kept, "episode:gone"))
+
+
+def test_an_episode_whose_audio_is_lost_can_be_retried_and_keeps_its_transcript(site, add):
+    whole, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
+    with site.database.write() as session:
+        session.get_one(Episode, lost).transcript = [{"text": "Hello."}]
+    files.sound(site, whole).write_bytes(b"s")
+    files.prepare(site)
     assert [episode(site, each).status for each in (whole, lost)] == [COMPLETED, FAILED]
     assert "no longer" in episode(site, lost).reason
+    assert records.one(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
 
 
 def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):

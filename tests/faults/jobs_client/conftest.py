@@ -14,6 +14,8 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -72,9 +74,14 @@ class Ledger:
         self.received: list[tuple[str, dict[str, str], Any]] = []
         self.keys: list[tuple[str, str | None]] = []
         self.validates = True
+        self.validates_rows = True
         self.not_served: dict[str, Answer] = {}
         self.usage: Any = {}
         self.stored: dict[str, bytes] = {}
+        self.stored_at: dict[str, datetime | None] = {}
+        self.tells_md5 = True
+        self.moment: datetime | None = None
+        """The service's clock: what jobs have as `Created`, and files as `Last-Modified`."""
         self.done: Counter[str] = Counter()
         self.ranges = True
         self.by_name: Callable[[dict[str, Any]], Any] = lambda row: row
@@ -136,7 +143,9 @@ class Ledger:
             "JobName": name,
             "Type": type,
             "JobStatus": "In Queue",
-            "Created": f"2026-01-01T00:00:{len(self.rows) % 60:02d}Z",
+            "Created": self.moment.isoformat()
+            if self.moment
+            else f"2026-01-01T00:00:{len(self.rows) % 60:02d}Z",
             "Settings": json.dumps(settings or {}),
             **fields,
         }
@@ -183,13 +192,37 @@ class Ledger:
 
     def do_upload(self, query: dict[str, str], body: Any) -> Answer:
         self.files.append(query["name"])
+        self.stored[query["name"]] = body
+        self.stored_at[query["name"]] = self.moment
         return Answer(body={"message": "ok"})
 
     def do_validate_job(self, query: dict[str, str], body: Any) -> Answer:
         if not self.validates:
             return Answer(403, {"message": "Missing Authentication Token"})
+        if isinstance(body["settings"], list):
+            return self._validated_rows(body["settings"])
         wrong = body["settings"].get("temperature", 0) > 100
         return Answer(body={"valid": False, "error": "too hot"} if wrong else {"valid": True})
+
+    def _validated_rows(self, rows: list[dict[str, Any]]) -> Answer:
+        if not self.validates_rows:
+            return Answer(400, {"error": "settings is not an object"})
+        results: list[dict[str, Any]] = [
+            {"index": index, "valid": False, "error": f"too hot: {row['temperature']}"}
+            if row.get("temperature", 0) > 100
+            else {"index": index, "valid": True}
+            for index, row in enumerate(rows)
+        ]
+        valid = sum(result["valid"] for result in results)
+        count = len(results)
+        return Answer(
+            body={
+                "valid": valid == count,
+                "count": count,
+                "valid_count": valid,
+                "results": results,
+            }
+        )
 
     def do_submit_job(self, query: dict[str, str], body: Any) -> Answer:
         name = body["jobName"]
@@ -233,11 +266,18 @@ class Ledger:
         name = query["name"]
         if query["method"] == "PUT":
             self.stored[name] = body
+            self.stored_at[name] = self.moment
             self.files.append(name)
             return Answer()
         if name not in self.stored:
             return Answer(404)
-        return Answer(headers={"Content-Length": str(len(self.stored[name]))})
+        content, stored_at = self.stored[name], self.stored_at.get(name)
+        headers = {"Content-Length": str(len(content))}
+        if self.tells_md5:
+            headers["ETag"] = f'"{hashlib.md5(content).hexdigest()}"'
+        if stored_at is not None:
+            headers["Last-Modified"] = format_datetime(stored_at, usegmt=True)
+        return Answer(headers=headers)
 
     def do_jobs(self, query: dict[str, str], body: Any) -> Answer:
         name, batch = query.get("jobName"), query.get("batch")

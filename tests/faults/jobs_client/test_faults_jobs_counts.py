@@ -56,7 +56,7 @@ def test_five_thousand_jobs_are_fifty_requests_and_a_few_looks(
     assert sent == {
         "tools": 1,
         "jobs": 2,  # whether a job has the batch's name, and the list, for its parts'
-        "validate-job": 1,  # all have one shape
+        "validate-job": 5,  # every row, before the first part is sent
         "submit-batch": 50,
     }
     ledger.received.clear()
@@ -65,6 +65,17 @@ def test_five_thousand_jobs_are_fifty_requests_and_a_few_looks(
     ledger.received.clear()
     assert not client.resume("many").created
     assert asked(ledger) == {"jobs": 2 + 50}
+
+
+def test_a_service_that_checks_one_job_at_a_time_is_asked_about_each_shape(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.validates_rows = False
+    client.submit_batch("many", "fold", JOBS)
+    assert asked(ledger)["validate-job"] == 1 + 1, "several rows once, then one job of each shape"
+    ledger.received.clear()
+    client.submit_batch("few", "fold", {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}})
+    assert "validate-job" not in asked(ledger), "such a batch is taken as a whole or not at all"
 
 
 def test_what_broke_off_is_finished_with_as_few(client: JobsClient, ledger: Any) -> None:

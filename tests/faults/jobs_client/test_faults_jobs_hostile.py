@@ -20,7 +20,7 @@ from nbclient import NotebookClient
 from labext.errors import LabextError
 from labext.frames import Column, frame
 from labext.jobs import JobsClient
-from labext.steering import steers, tame
+from labext.steering import json_steers, steers, tame
 
 HTML = (
     "<script>hacked()</script><img src=x onerror='hacked()'><a href=\"javascript:hacked()\">x</a>"
@@ -182,18 +182,43 @@ def test_what_a_frame_keeps_of_a_text() -> None:
     assert not [each for each in STEERING if each in shown]
 
 
-@given(st.text(st.characters(codec="utf-8", max_codepoint=0x2070)))
-def test_whatever_steers_is_seen_and_taken_out(text: str) -> None:
-    wild = any(
+def controls(text: str) -> bool:
+    """Look character by character for what `labext.steering` removes."""
+    return any(
         (character < " " and character not in "\t\n\v\f\r")
         or "\x7f" <= character <= "\x9f"
         or "\u202a" <= character <= "\u202e"
         or "\u2066" <= character <= "\u2069"
         for character in text
     )  # fmt: skip
+
+
+TEXTS = st.text(st.characters(codec="utf-8", max_codepoint=0x2070))
+
+
+@given(TEXTS)
+def test_control_characters_are_found_and_removed(text: str) -> None:
     assume("\\" not in text)
-    assert steers(text) is wild
-    assert steers(json.dumps(text)) is wild
+    assert steers(text) is controls(text)
     assert not steers(tame(text))
     assert len(tame(text)) == len(text)
-    assert wild or tame(text) == text
+    assert controls(text) or tame(text) == text
+
+
+@given(st.text(st.sampled_from('\\bBu08"\b\x9f')) | TEXTS, st.booleans())
+def test_in_json_only_an_escape_of_a_control_character_counts_as_one(
+    text: str, ensure_ascii: bool
+) -> None:
+    document = json.dumps(text, ensure_ascii=ensure_ascii)
+    assert steers(document) is controls(text)
+    assert json_steers(document.encode()) is controls(text)
+
+
+def test_a_doubled_backslash_in_json_starts_no_escape() -> None:
+    clean = {"note": r"C:\Base\u001b \B \b", "name": "\\"}
+    for document, has_control in (
+        (json.dumps(clean), False),
+        (json.dumps(clean | {"name": "\\\b"}), True),
+    ):
+        assert steers(document) is has_control
+        assert json_steers(document.encode()) is has_control

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +153,7 @@ def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_pat
     assert table["JobName"].tolist() == ["few-h0", "few-h1", "few-h2"]
     assert ledger.count("validate-job") == 1
     assert not ledger.rows
-    with pytest.raises(InputError, match="would refuse job h0"):
+    with pytest.raises(InputError, match="would refuse 1 job of few: too hot: 101"):
         client.check_batch("few", "fold", {"h0": {"sequence": "A", "temperature": 101}})
     client.submit_batch(*asked)
     assert len(client.check_batch(*asked)) == 3
@@ -161,3 +163,92 @@ def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_pat
         client.validate("fold", {"sequence": "A"}, "few")
     assert client.validate("fold", {"sequence": "A"}) == {"sequence": "A"}
     assert len(ledger.rows) == 4
+
+
+@pytest.fixture
+def many(ledger: Any) -> Any:
+    """A list of 2,500 jobs, newest first: every hundredth is complete, every tenth folds."""
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    for n in range(2500):
+        ledger.add(
+            f"j{n}",
+            "fold" if n % 10 == 0 else "other",
+            JobStatus="Complete" if n % 100 == 0 else "Stopped",
+            Created=(start + timedelta(minutes=n)).isoformat(),
+        )
+    return ledger
+
+
+def test_a_filtered_list_is_read_until_its_limit_is_filled(client: JobsClient, many: Any) -> None:
+    found = client.jobs(state="complete", limit=15)
+    assert found["JobName"].tolist() == [f"j{n}" for n in range(2400, 900, -100)]
+    assert many.count("jobs") == 3, "two pages, and the key behind the last row"
+    rest = client.jobs(state="complete", start_key=found.attrs["start_key"])
+    assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
+    assert rest.attrs["start_key"] == ""
+    flat = client.jobs(state="complete", limit=15, subjobs=True)
+    assert flat["JobName"].tolist() == found["JobName"].tolist()
+    rest = client.jobs(state="complete", subjobs=True, start_key=flat.attrs["start_key"])
+    assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
+    assert len(client.jobs(tool="fold", state="stopped")) == 250 - 25
+    every = [row["JobName"] for row in client.iter_jobs(tool="fold", limit=120)]
+    assert every == [f"j{n}" for n in range(2490, 1290, -10)]
+
+
+def test_a_list_since_a_time_is_read_no_further_than_that(client: JobsClient, many: Any) -> None:
+    found = client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=1900))
+    assert len(found) == 600
+    assert found.attrs["start_key"] == ""
+    assert many.count("jobs") == 1
+    assert len(client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC), limit=1200)) == 1200
+
+
+def test_a_list_that_is_not_by_time_is_read_whole(client: JobsClient, many: Any) -> None:
+    shuffled = sorted(many.rows, key=lambda name: hashlib.md5(name.encode()).digest())
+    many.rows = {name: many.rows[name] for name in shuffled}
+    since = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=2400)
+    assert len(client.jobs(since=since)) == 100
+    assert many.count("jobs") == 3
+
+
+def test_a_filter_judges_a_split_batch_as_a_whole(client: JobsClient, ledger: Any) -> None:
+    for n in range(30):
+        ledger.add(f"a{n}", JobStatus="Complete")
+    for part, status in ((1, "Complete"), (2, "Running")):
+        ledger.add_batch(f"s-part{part}of2", {"x": {}})
+        ledger.rows[f"s-part{part}of2"]["batchStatus"] = status
+        for n in range(10):
+            ledger.add(f"b{part}-{n}", JobStatus="Complete")
+    assert client.jobs(state="running")["JobName"].tolist() == ["s"]
+    complete = client.jobs(state="complete")
+    assert len(complete) == 50
+    assert "s" not in set(complete["JobName"])
+    first = client.jobs(state="complete", limit=12)
+    assert len(first) == 12
+    assert "s" not in set(first["JobName"])
+    rest = client.jobs(state="complete", start_key=first.attrs["start_key"])
+    assert {*first["JobName"], *rest["JobName"]} == set(complete["JobName"])
+
+
+def test_a_filter_that_nothing_matches_says_so(client: JobsClient, many: Any) -> None:
+    empty = client.jobs(state="running")
+    assert empty.empty
+    assert repr(empty) == "No job matches."
+    with pytest.raises(InputError, match=r'No job is "runing" .did you mean "Running"'):
+        client.jobs(state="runing")
+    with pytest.raises(InputError, match=r'No job is of "fld", .* .did you mean "fold"'):
+        client.jobs(tool="fld")
+    assert client.jobs(tool="batch").empty
+    with pytest.raises(InputError, match="no date, time or duration"):
+        client.jobs(since="someday")
+
+
+def test_the_jobs_of_a_batch_are_filtered_too(client: JobsClient, ledger: Any) -> None:
+    client.submit_batch("few", "fold", FRAME.head(4), {"sequence": "A"}, "name", MAPPING)
+    ledger.rows["few-h1"]["JobStatus"] = "Stopped"
+    ledger.rows["few-h3"]["JobStatus"] = "Stopped"
+    found = client.jobs(batch="few", state="failed")
+    assert found["Name"].tolist() == ["h1", "h3"]
+    assert found["n"].tolist() == [FRAME["n"].iloc[1], FRAME["n"].iloc[3]]
+    assert client.jobs(batch="few", state="failed", limit=1)["Name"].tolist() == ["h1"]
+    assert len(client.jobs(batch="few", state="queued")) == 2

@@ -184,7 +184,7 @@ def test_without_a_journal_nothing_is_sent(client: JobsClient, ledger: Any) -> N
 def test_the_service_validates_before_the_first_part_is_sent(
     client: JobsClient, ledger: Any
 ) -> None:
-    with pytest.raises(InputError, match="would refuse job h0 of folds: too hot"):
+    with pytest.raises(InputError, match="would refuse 250 jobs of folds: too hot: 101"):
         send(client, 250, settings={"temperature": 101})
     assert ledger.count("submit-batch") == 0
     assert ledger.count("validate-job") == 1

@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_presigned_upload_has_no_key_and_is_looked_for(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
-    assert client.upload(file, "set", presigned=True) == "model.pdb"
+    assert client.upload(file, "set", presigned=True).name == "model.pdb"
     assert ledger.stored == {"model.pdb": file.read_bytes()}
     assert ledger.bodies("getPresignedUploadUrl") == [{"filename": "model.pdb", "folder": "set"}]
     assert [key for operation, key in ledger.keys if operation == "store"] == [None, None]
@@ -38,7 +38,7 @@ def test_what_is_too_large_goes_by_a_presigned_address_by_itself(
     client: JobsClient, ledger: Any, file: Path
 ) -> None:
     ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
-    assert client.upload(file) == "model.pdb"
+    assert client.upload(file).name == "model.pdb"
     assert ledger.stored == {"model.pdb": file.read_bytes()}
     ledger.fail("upload", ledger.Answer(413, "Request Entity Too Large", "text/plain"))
     ledger.not_served["getPresignedUploadUrl"] = ledger.Answer(404, {"detail": "Not Found"})

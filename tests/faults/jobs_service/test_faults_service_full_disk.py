@@ -17,9 +17,11 @@ from typing import Any
 
 import psutil
 import pytest
+import requests
 
 from labext import JobsClient
 from labext.errors import ServiceError
+from labext.lab import ApiKey, LabClient
 from labext.sandbox import Sandbox
 
 pytestmark = [
@@ -47,22 +49,22 @@ def jobs(box: Sandbox) -> Iterator[JobsClient]:
         yield client
 
 
+@contextlib.contextmanager
+def full_disk(box: Sandbox) -> Iterator[None]:
+    """While the block runs, the host can write nothing."""
+    host = psutil.Process(box.status().pid)
+    before = host.rlimit(psutil.RLIMIT_FSIZE)
+    host.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        host.rlimit(psutil.RLIMIT_FSIZE, before)
+
+
 @pytest.fixture
 def full(box: Sandbox) -> Full:
-    """While the block runs, the host can write nothing."""
-
-    @contextlib.contextmanager
-    def block() -> Iterator[None]:
-        host = psutil.Process(box.status().pid)
-        before = host.rlimit(psutil.RLIMIT_FSIZE)
-        host.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
-        try:
-            yield
-        finally:
-            host.rlimit(psutil.RLIMIT_FSIZE, before)
-
     assert resource.RLIMIT_FSIZE == psutil.RLIMIT_FSIZE
-    return block
+    return lambda: full_disk(box)
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -96,6 +98,33 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(
     assert listed(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
 
 
+def test_reads_of_lab_and_nb_go_on(new_box: Any) -> None:
+    box: Sandbox = new_box(services=None)
+    password = {"Authorization": f"Bearer {box.nb.password}"}
+    made = requests.post(
+        f"{box.nb.base_url}/notebooks", json={"name": "N"}, headers=password, timeout=60
+    )
+    assert made.ok
+    text = {"text": "Arabinose induces pBAD.", "process_async": False}
+    source = requests.post(f"{box.nb.base_url}/sources", json=text, headers=password, timeout=60)
+    assert source.json()["status"] == "completed", source.text
+    note = {"content": "Arabinose is a sugar.", "notebook_id": made.json()["id"]}
+    assert requests.post(f"{box.nb.base_url}/notes", json=note, headers=password, timeout=60).ok
+    lab = LabClient(box.lab.base_url, ApiKey(box.lab.api_key), verify=box.lab.ca_bundle)
+    with lab, full_disk(box):
+        assert len(list(lab.iter_sequences())) >= 10
+        for path in ("notebooks", "sources", "notes", "models", "podcasts/episodes"):
+            read = requests.get(f"{box.nb.base_url}/{path}", headers=password, timeout=60)
+            assert read.ok, (path, read.text)
+        for kind in ("text", "vector"):
+            query = {"query": "arabinose", "search_type": kind}
+            found = requests.post(
+                f"{box.nb.base_url}/search", json=query, headers=password, timeout=60
+            )
+            assert found.ok, (kind, found.text)
+            assert found.json()["results"], kind
+
+
 def test_an_upload_without_room_leaves_nothing(
     jobs: JobsClient, full: Full, box: Sandbox, tmp_path: Path
 ) -> None:
@@ -106,7 +135,7 @@ def test_an_upload_without_room_leaves_nothing(
     assert jobs.files() == []
     assert not list((box.data_dir / "jobs" / "incoming").iterdir())
     assert not list((box.data_dir / "jobs" / "files").iterdir())
-    assert jobs.upload(file) == "structure.pdb"
+    assert jobs.upload(file).name == "structure.pdb"
     assert jobs.files() == ["structure.pdb"]
 
 

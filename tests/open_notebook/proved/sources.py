@@ -142,7 +142,7 @@ SOURCES = (
             if not wait
             else "size stage error insights_count notebooks url",
             holds={"kind": "upload", "status": "completed" if wait else "new"},
-            schema="transformations" + (" async_processing embed" if wait else ""),
+            schema="transformations" + (" async_processing embed title" if wait else ""),
         )
         for name, file, title, wait in (
             ("sources.upload_async", "protocol v1.txt", "Protocol file", False),

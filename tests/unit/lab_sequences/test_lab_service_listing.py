@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+
 import pytest
 from Bio.Seq import Seq
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.lab import identifiers, sameness
+from labext.sandbox.database import Database
+from labext.sandbox.lab import identifiers, sameness, search_values
 from labext.sandbox.lab.importing import add, insert_rows
 from labext.sandbox.lab.records import FIELDS, Entry, Home, row
-from labext.sandbox.lab.store import Folder, Sequence, User
+from labext.sandbox.lab.store import Folder, SearchValue, Seeded, Sequence, User
 
 EVERYTHING = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
@@ -144,6 +149,17 @@ def test_a_token_that_was_changed_is_refused(lists):
         assert refused(lists, {"nextToken": wrong}).startswith("nextToken")
 
 
+REGISTRY = identifiers.of("src", "campus", "Registry")
+STUDENT = identifiers.of("ent", "campus", "student")
+GENE, PLASMID, FRAGMENT = (
+    {"schemaId": identifiers.of("ts", "campus", name)} for name in ("Gene", "Plasmid", "Fragment")
+)
+
+
+def in_schema(record, name):
+    return record["schema"] is not None and record["schema"]["name"] == name
+
+
 FILTERS = {
     "the whole name": ({"name": "pbad30"}, lambda r: r["name"] == "pBAD30"),
     "part of a name": ({"nameIncludes": "PLA"}, lambda r: "pla" in r["name"].lower()),
@@ -206,11 +222,77 @@ FILTERS = {
         lambda r: "2026-03-02T14:00:00.000000+00:00" < r["modifiedAt"] < "2026-03-02T15:00:00",
     ),
     "another day": ({"createdAt": "< 2020-01-01"}, lambda r: False),
+    "a name in its own case": (
+        {"names.anyOf.caseSensitive": "pBAD30,PBAD30"},
+        lambda r: r["name"] == "pBAD30",
+    ),
+    "a name in another case": ({"names.anyOf.caseSensitive": "pbad30"}, lambda r: False),
+    "an alias in its own case": (
+        {"names.anyOf.caseSensitive": "NC_005816"},
+        lambda r: "NC_005816" in r["aliases"],
+    ),
+    "an alias in another case": ({"names.anyOf.caseSensitive": "nc_005816"}, lambda r: False),
+    "a number and a name": (
+        {"names.anyOf.caseSensitive": "VEC002,kin"},
+        lambda r: r["name"] in ("plasmid pFA6a-kanMX6", "kin"),
+    ),
+    "a number in another case": ({"names.anyOf.caseSensitive": "vec002"}, lambda r: False),
+    "the registry": ({"registryId": REGISTRY}, lambda r: r["registryId"] == REGISTRY),
+    "no registry": ({"registryId": "null"}, lambda r: r["registryId"] is None),
+    "numbers of the registry": (
+        {"entityRegistryIds.anyOf": "VEC003,VEC001,VEC999"},
+        lambda r: r["entityRegistryId"] in ("VEC001", "VEC003"),
+    ),
+    "no alias is a number of the registry": (
+        {"entityRegistryIds.anyOf": "NC_005816,pBAD30"},
+        lambda r: False,
+    ),
+    "an author": (
+        {"authorIds.anyOf": f"app_nobody00,{STUDENT}"},
+        lambda r: STUDENT in [author["id"] for author in r["authors"]],
+    ),
+    "nobody's author": ({"authorIds.anyOf": "ent_nothere1"}, lambda r: False),
+    "mentions of an item": ({"mentions": "seq_a1B2c3D4"}, lambda r: False),
+    "mentioned in an entry": ({"mentionedIn": "etr_a1B2c3D4,etr_b1B2c3D4"}, lambda r: False),
+    "a text field": (
+        GENE | {"schemaField.Gene": "kin2"},
+        lambda r: in_schema(r, "Gene") and r["fields"]["Gene"]["value"] == "kin2",
+    ),
+    "part of a text field": (GENE | {"schemaField.Gene": "kin"}, lambda r: r["name"] == "kin"),
+    "a text field in another case": (GENE | {"schemaField.Gene": "KIN2"}, lambda r: False),
+    "two fields": (
+        GENE | {"schemaField.Gene": "kin2", "schemaField.Molecule type": "DNA"},
+        lambda r: (
+            in_schema(r, "Gene")
+            and (r["fields"]["Gene"]["value"], r["fields"]["Molecule type"]["value"])
+            == ("kin2", "DNA")
+        ),
+    ),
+    "one of several values": (
+        PLASMID | {"schemaField.Selection markers": "ampicillin"},
+        lambda r: (
+            in_schema(r, "Plasmid")
+            and "ampicillin" in (r["fields"]["Selection markers"]["value"] or ())
+        ),
+    ),
+    "fields as an object": (
+        GENE | {"schemaFields": '{"Gene": "kin1"}'},
+        lambda r: r["name"] == "kin1",
+    ),
+    "fields as an object, prefixed": (
+        GENE | {"schemaFields": '{"schemaField.Gene": "kin1"}'},
+        lambda r: r["name"] == "kin1",
+    ),
     "in use": ({"archiveReason": "NOT_ARCHIVED"}, lambda r: r["archiveRecord"] is None),
 }
 
 
-EMPTY = {"no such schema", "not the whole alias", "a folder of another project", "another day"}
+EMPTY = {
+    *("no such schema", "not the whole alias", "a folder of another project", "another day"),
+    *("a name in another case", "an alias in another case", "a number in another case"),
+    *("no alias is a number of the registry", "nobody's author", "a text field in another case"),
+    *("mentions of an item", "mentioned in an entry"),
+}
 
 
 @pytest.mark.parametrize("about", FILTERS)
@@ -262,6 +344,16 @@ def test_other_molecules_are_others(one, other):
     assert same_linear == (other in strands)
     assert same_circular == (other in circle)
     assert sameness.key(one, circular=True) != sameness.key(one, circular=False)
+
+
+@pytest.mark.parametrize(("more", "found"), [(0, True), (1, False)])
+def test_a_circle_of_up_to_65536_bases_is_found_from_any_base(more, found):
+    assert sameness.LONGEST == 65_536
+    circle = "ACGTTGCA" * (sameness.LONGEST // 8 - 1) + "AACCGGTT" + "G" * more
+    rotated = circle[1000:] + circle[:1000]
+    assert (sameness.key(rotated, True) == sameness.key(circle, True)) is found
+    reverse = str(Seq(circle).reverse_complement())
+    assert sameness.key(reverse, True) == sameness.key(circle, True)
 
 
 def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):
@@ -324,7 +416,15 @@ BAD = {
     "projectId": [""],
     "schemaId": [""],
     "creatorIds": ["", "a,,b"],
-    "archiveReason": [""],
+    "archiveReason": ["", "bogus", "retired", "ANY"],
+    "names.anyOf.caseSensitive": ["", ",", ",".join(f"n{n}" for n in range(101))],
+    "registryId": ["", "src_nothere1", identifiers.of("src", "clinic", "Registry")],
+    "entityRegistryIds.anyOf": ["", "VEC001,", ",".join(f"n{n}" for n in range(101))],
+    "authorIds.anyOf": ["", ",".join(f"ent_{n}" for n in range(101))],
+    "mentions": ["", "pBAD30", "seq_a,b c"],
+    "mentionedIn": ["", "etr_"],
+    "schemaFields": ["", "[]", "{", '{"Gene": true}', '{"": "x"}'],
+    "schemaField.Gene": ["", "kin2", "x" * 300],
     "createdAt": ["", "2024-01-01", "> yesterday", "=> 2024-01-01", "> 2024-13-01", "> "],
     "modifiedAt": [
         " AND ".join(["> 2024-01-01"] * 2000),
@@ -343,8 +443,104 @@ def test_a_value_that_will_not_do_is_named(lists, name, value):
     assert refused(lists, {name: value}).startswith(name)
 
 
-def test_parameters_that_nobody_knows_are_ignored(lists):
-    assert lists.page({"colour": "red"}) == lists.page()
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("colour", None),
+        ("nameInclude", "nameIncludes"),
+        ("nameincludes", "nameIncludes"),
+        ("names", "names.anyOf"),
+        ("schemaField.", None),
+        ("", None),
+    ],
+)
+def test_an_unknown_parameter_is_refused_by_name(lists, name, suggestion):
+    detail = refused(lists, {name: "red"})
+    assert detail.startswith(f'"{name}" is not a query parameter')
+    assert suggestion is None or f'(did you mean "{suggestion}"?)' in detail
+
+
+def test_a_parameter_given_twice_is_refused(lists):
+    twice = QueryParams([("name", "kin"), ("name", "kin2")])
+    assert refused(lists, twice) == "name is given 2 times."
+
+
+@pytest.fixture(scope="module")
+def fragments(copied, lists_of):
+    """Lists of a platform with sequences whose schema has a numeric field."""
+    return lists_of(copied(sequences=220))
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [
+        (">= 200", lambda start: start >= 200),
+        ("<= 90.5", lambda start: start <= 90.5),
+        (">= 100 AND <= 250", lambda start: 100 <= start <= 250),
+        (">= 250 AND <= 100", lambda start: False),
+    ],
+)
+def test_a_numeric_field_is_compared_as_a_number(fragments, value, holds):
+    starts = {
+        record["id"]: record["fields"]["First base"]["value"] for record in fragments.all(FRAGMENT)
+    }
+    found = fragments.all(FRAGMENT | {"schemaField.First base": value})
+    expected = {identifier for identifier, start in starts.items() if holds(start)}
+    assert {record["id"] for record in found} == expected
+    exact = next(iter(starts.values()))
+    for text in (f"{exact}", f"{exact}.0"):
+        found = fragments.all(FRAGMENT | {"schemaField.First base": text})
+        assert {r["fields"]["First base"]["value"] for r in found} == {exact}
+
+
+@pytest.mark.parametrize(
+    "value", ["ten", ">=10", "> 10", ">= 10 AND", ">= nan", "1_0", ">= 1 <= 2"]
+)
+def test_a_numeric_field_takes_numbers_and_ranges_alone(fragments, value):
+    wanted = FRAGMENT | {"schemaField.First base": value}
+    assert refused(fragments, wanted).startswith("schemaField.First base is a number")
+
+
+def test_a_field_that_the_schema_does_not_have_is_refused(lists, lists_of):
+    wanted = GENE | {"schemaField.Colour": "red"}
+    assert refused(lists, wanted).startswith("schemaField.Colour: the schema")
+    assert lists.page(PLASMID | {"schemaField.Origin": "x"}) == ([], "", 0)
+    hidden = lists_of(lists.site, ["Digests"])  # no sequence of the schema is visible
+    assert refused(hidden, GENE | {"schemaField.Gene": "kin2"}).startswith("schemaField.Gene")
+
+
+def test_a_token_is_not_valid_for_another_field_filter(lists):
+    wanted = GENE | {"pageSize": "1", "schemaField.Molecule type": "DNA"}
+    _, token, _ = lists.page(wanted)
+    if not token:
+        wanted["schemaField.Molecule type"] = "mRNA"
+        _, token, _ = lists.page(wanted)
+    assert lists.page(wanted | {"nextToken": token})[0]
+    other = wanted | {"schemaField.Gene": "kin2", "nextToken": token}
+    assert refused(lists, other).startswith("nextToken")
+
+
+def test_a_database_of_an_earlier_version_gets_its_search_values(
+    template, tmp_path, lists_of, lists
+):
+    shutil.copytree(template, tmp_path / "old")
+    database = Database.at(tmp_path / "old" / "db")
+    with database.write() as session:
+        session.execute(delete(SearchValue))
+        session.execute(delete(Seeded).where(Seeded.name == "search values"))
+        search_values.add_missing(session)
+    again = lists_of(replace(lists.site, database=database))
+    for wanted in (
+        {"names.anyOf.caseSensitive": "NC_005816"},
+        {"registryId": REGISTRY},
+        GENE | {"schemaField.Gene": "kin2"},
+    ):
+        assert lists.all(wanted)
+        assert again.all(wanted) == lists.all(wanted)
+    with database.read() as session, lists.site.database.read() as other:
+        columns = [*SearchValue.__table__.columns]
+        assert {*session.execute(select(*columns))} == {*other.execute(select(*columns))}
+    database.close()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ and counted (Limits)."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -10,9 +11,10 @@ from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 from labext.sandbox import database as database_module
-from labext.sandbox.lab import allowance
+from labext.sandbox.lab import allowance, audit
 from labext.sandbox.lab.store import AuditEntry, Limit, now
 from labext.sandbox.web import Allowance, FloodGuard
 
@@ -92,6 +94,9 @@ def test_the_token_endpoint_tells_the_app_if_its_credentials_are_its_own(world):
         ("GET", "/", 404, None),
         ("GET", "/api/v2/dna-sequences/", 404, None),
         ("GET", "/api/v2/dna-sequences/seq_x", 404, None),
+        ("GET", "/api/v2/dna-sequences/seq_a1B2c3D4/bases", 404, None),
+        ("GET", "/api/v2/folders/seq_a1B2c3D4", 404, None),
+        ("GET", "/api/v2/dna-sequences:archive", 404, None),
         ("DELETE", "/api/v3/users/me", 404, None),
         ("GET", "/openapi.json", 404, None),
         ("GET", "/docs", 404, None),
@@ -99,12 +104,18 @@ def test_the_token_endpoint_tells_the_app_if_its_credentials_are_its_own(world):
         ("HEAD", "/api/v2/users/me", 405, "GET"),
         ("OPTIONS", "/api/v2/dna-sequences", 405, "GET"),
         ("BREW", "/api/v2/dna-sequences", 405, "GET"),
+        ("POST", "/api/v2/dna-sequences:bulk-get", 405, "GET"),
+        ("PATCH", "/api/v2/dna-sequences/seq_a1B2c3D4", 405, "GET"),
+        ("POST", "/api/v2/folders", 405, "GET"),
+        ("DELETE", "/api/v2/folders/lib_a1B2c3D4", 405, "GET"),
+        ("POST", "/campus/f/lib_a1B2c3D4-vectors/seq_a1B2c3D4-pbad30/edit", 405, "GET"),
     ],
 )
 def test_unknown_addresses_and_methods_are_calls_like_others(
     world, kit, method, path, status, allow
 ):
-    key = world.user(f"{method}{path}@x.y".replace("/", "."))
+    email = f"{method}{path}@x.y".replace("/", ".").replace(":", ".")
+    key = world.user(email)
     told = world.campus.ask(method, path, kit.basic(key))
     assert (told.status, told.headers.get("allow")) == (status, allow)
     assert told.json()["error"]["type"] == "invalid_request_error"
@@ -113,7 +124,7 @@ def test_unknown_addresses_and_methods_are_calls_like_others(
         method,
         path,
         status,
-        f"{method}{path}@x.y".replace("/", "."),
+        email,
     )
     assert world.campus.ask(method, path).status == 401
     (entry,) = world.log(1)
@@ -178,18 +189,57 @@ def test_a_failure_is_told_without_details_and_logged(world, kit, monkeypatch, c
     assert (entry.status, entry.user) == (500, "unlucky@x.y")
 
 
-def test_what_cannot_be_logged_is_not_answered(world, kit, monkeypatch):
-    from sqlalchemy.exc import OperationalError
-
-    key = world.user("unlogged@x.y")
+@contextlib.contextmanager
+def unwritable():
+    """While the block runs, the database cannot be written."""
 
     def full(*_, **__):
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
-    monkeypatch.setattr(database_module.Database, "write", full)
-    told = world.campus.get("users/me", kit.basic(key))
-    assert (told.status, told.json()["error"]["type"]) == (500, "invalid_request_error")
-    assert b"unlogged@x.y" not in told.content
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database_module.Database, "write", full)
+        yield
+
+
+def test_reads_go_on_while_the_log_cannot_be_written_and_are_logged_later(world, kit):
+    key = world.user("patient@x.y")
+    with unwritable():
+        for path, status in (("users/me", 200), ("nowhere", 404), ("users/me", 200)):
+            assert world.campus.get(path, kit.basic(key)).status == status
+        assert world.campus.get("users/me").status == 401
+    assert world.campus.get("users/me", kit.basic(key)).status == 200
+    paths = ("/api/v2/users/me", "/api/v2/nowhere")
+    assert [(entry.path, entry.status) for entry in world.log(5)] == [
+        (paths[0], 200),
+        (paths[1], 404),
+        (paths[0], 200),
+        (paths[0], 401),
+        (paths[0], 200),
+    ]
+
+
+def test_entries_that_cannot_be_written_are_bounded(world, kit, monkeypatch):
+    monkeypatch.setattr(audit, "MOST_PENDING", 3)
+    with unwritable():
+        for number in range(5):
+            world.campus.get(f"call{number}")
+    world.campus.get("last")
+    assert [entry.path[-5:] for entry in world.log(4)] == ["call2", "call3", "call4", "/last"]
+
+
+def test_a_token_that_cannot_be_logged_is_not_handed_out(world, monkeypatch):
+    secret = world.app("unlogged")
+
+    def full(log, rows):
+        raise OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(audit.AuditLog, "_insert", full)
+        told = world.campus.token(client_id="id-unlogged", client_secret=secret)
+        assert told.status == 500
+        assert b"access_token" not in told.content
+    assert world.campus.token(client_id="id-unlogged", client_secret=secret).status == 200
+    assert [entry.status for entry in world.log(1)] == [200]
 
 
 def test_calls_at_once_are_all_logged(world, kit):

@@ -64,14 +64,35 @@ def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
     assert f"{mended} (of 2026-01-02 03:04)" in caught.value.what
 
 
-def test_those_of_the_notebook_come_first(titles: Titles, shelf: Any) -> None:
+def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
+    titles: Titles, shelf: Any
+) -> None:
     here, there = shelf.notebook("here"), shelf.notebook("there")
     mine = shelf.source("paper.pdf", here)
     shelf.source("paper.pdf", there)
     only_there = shelf.source("page.html", there)
     assert titles.find("source", "paper.pdf", here) == mine
-    assert titles.find("source", "page.html", here) == only_there
-    assert titles.several("source", ["page.html", "paper.pdf"], here) == [only_there, mine]
+    with pytest.raises(NotFoundError, match=rf"in here; it is in there \({only_there}\)") as caught:
+        titles.several("source", ["paper.pdf", "page.html"], here)
+    assert only_there in caught.value.next_step
+    assert titles.several("source", [only_there, "paper.pdf"], here) == [only_there, mine]
+    for noun, put in (("note", shelf.note), ("session", shelf.session)):
+        put("Plan", there)
+        with pytest.raises(NotFoundError, match="it is in there"):
+            titles.find(noun, "Plan", here)
+
+
+def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(
+    titles: Titles, shelf: Any
+) -> None:
+    here, there = shelf.notebook("here"), shelf.notebook("there")
+    shelf.source("paper.pdf", here)
+    shelf.source("papers.pdf", there)
+    with pytest.raises(NotFoundError, match=r'in here \(did you mean "paper.pdf"\?\)'):
+        titles.find("source", "papr.pdf", here)
+    shelf.source("page.html")
+    with pytest.raises(NotFoundError, match=r"it is in no notebook \(source:0002\)"):
+        titles.find("source", "page.html", here)
 
 
 def test_a_near_title_is_told(titles: Titles, shelf: Any) -> None:

@@ -10,7 +10,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from ipaddress import IPv4Address, ip_address
 from typing import Any
 
 import pytest
@@ -68,6 +68,75 @@ PUBLIC = [
 ]
 
 
+METADATA = [
+    "169.254.169.254",
+    "169.254.170.2",
+    "192.0.0.192",
+    "168.63.129.16",
+    "100.100.100.200",
+]
+REFUSED = [
+    *METADATA,
+    "169.254.0.1",
+    "169.254.255.255",
+    "fe80::1",
+    "fe80::1%1",
+    "febf::1",
+    "fd00:ec2::254",
+    "fd00:ec2::254%1",
+    "fd20:ce::254",
+]
+"""Addresses of which no page is fetched, whatever is allowed."""
+
+
+def embedded(number: str) -> list[str]:
+    """Every IPv6 address that a translator or a tunnel reads an IPv4 address out of."""
+    packed = IPv4Address(number).packed
+    inner, inverted = packed.hex(), bytes(255 - byte for byte in packed).hex()
+    forms = [
+        "0" * 20 + "ffff" + inner,  # IPv4-mapped
+        "0" * 24 + inner,  # IPv4-compatible
+        "0" * 16 + "ffff0000" + inner,  # IPv4-translated
+        "2002" + inner + "0" * 19 + "1",  # 6to4
+        "20010000" + "08080808" + "0000ffff" + inverted,  # Teredo client
+        "20010000" + inner + "0" * 16,  # Teredo server
+        "0064ff9b" + "0" * 16 + inner,  # NAT64
+        "0064ff9b0001" + inner[:4] + "00" + inner[4:] + "0" * 10,  # RFC 8215, /48
+        "0064ff9b000100" + inner[:2] + "00" + inner[2:] + "0" * 8,  # /56
+        "0064ff9b00010000" + "00" + inner + "0" * 6,  # /64
+        "0064ff9b0001" + "0" * 12 + inner,  # /96
+        "20010db8000000000000" + "5efe" + inner,  # ISATAP
+        "20010db8000000000200" + "5efe" + inner,
+    ]
+    return [str(ip_address(bytes.fromhex(form))) for form in forms]
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_link_local_and_metadata_addresses_are_refused_even_if_private_ones_are_allowed(number):
+    assert not addresses.is_public(ip_address(number))
+    with pytest.raises(Unreadable, match="link-local") as caught:
+        addresses.addresses(number, 80, private=True)
+    assert "allow-private" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", METADATA)
+def test_metadata_addresses_are_refused_in_every_ipv6_form(number):
+    for form in embedded(number):
+        with pytest.raises(Unreadable, match="link-local"):
+            addresses.addresses(form, 80, private=True)
+        assert not addresses.is_public(ip_address(form))
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["10.0.0.1", "127.0.0.1", "100.100.100.201", "168.63.129.17", "169.253.0.1", "8.8.8.8"],
+)
+def test_other_private_and_public_addresses_stay_allowed(number):
+    for form in (number, *embedded(number)):
+        (found,) = addresses.addresses(form, 80, private=True)
+        assert ip_address(found) == ip_address(form)
+
+
 @pytest.mark.parametrize("number", NOT_PUBLIC)
 def test_addresses_of_this_machine_and_its_network_are_refused(number):
     assert not addresses.is_public(ip_address(number))
@@ -100,6 +169,13 @@ def test_one_private_address_among_public_ones_is_enough(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["8.8.8.8", "10.0.0.1"]))
     with pytest.raises(Unreadable, match="allow-private"):
         addresses.addresses("mixed.example", 80, private=False)
+
+
+@pytest.mark.parametrize("number", REFUSED)
+def test_a_name_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", answering(["10.0.0.1", number]))
+    with pytest.raises(Unreadable, match=r"metadata\.example is a link-local address"):
+        addresses.addresses("metadata.example", 80, private=True)
 
 
 class Site(ThreadingHTTPServer):
@@ -215,6 +291,23 @@ def test_a_redirect_into_the_network_is_not_followed(site, target, monkeypatch):
     finally:
         inner.shutdown()
         inner.server_close()
+
+
+@pytest.mark.parametrize(
+    "number", [*METADATA, "[fd00:ec2::254]", "[::ffff:a9fe:a9fe]", "2852039166"]
+)
+def test_a_redirect_to_a_metadata_address_is_not_followed(site, target, monkeypatch, number):
+    opened, connect = [], socket.socket.connect
+
+    def noted(sock, address):
+        opened.append(address[0])
+        return connect(sock, address)
+
+    monkeypatch.setattr(socket.socket, "connect", noted)
+    site.pages["/cloud"] = page(b"", 307, Location=f"http://{number}/latest/meta-data/")
+    with pytest.raises(Unreadable, match="metadata service"):
+        fetch(f"{site.url}/cloud", target, OPEN)
+    assert set(opened) == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize(

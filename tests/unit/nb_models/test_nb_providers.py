@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from labext.sandbox.nb.store import Credential, Default, Model
 from labext.sandbox.service import Site
 
 KEY = "correct-horse-battery-staple"
+METADATA = [IPv4Address(n) for n in ("192.0.0.192", "168.63.129.16", "100.100.100.200")]
 
 
 def test_the_table_has_those_that_the_environment_can_name() -> None:
@@ -74,23 +76,39 @@ def test_every_name_has_a_type_or_none(name: str) -> None:
     assert kind_of(name) in (*registry.KINDS, None)
 
 
-@given(st.ip_addresses(v=4), st.sampled_from(["{}", "[::ffff:{}]", "[64:ff9b::{}]"]))
-def test_an_address_in_numbers_is_refused_where_it_is_link_local(address: Any, form: str) -> None:
+@given(
+    st.ip_addresses(v=4) | st.sampled_from(METADATA),
+    st.sampled_from(["{}", "[::ffff:{}]", "[64:ff9b::{}]"]),
+)
+def test_a_numeric_address_is_refused_if_link_local_or_metadata(address: Any, form: str) -> None:
     url = f"http://{form.format(address)}/v1"
-    if address.is_link_local:
+    if address.is_link_local or address in METADATA:
         with pytest.raises(HTTPException):
             locating.checked(url)
     else:
         assert locating.checked(f"{url}/") == url
 
 
-def test_a_name_that_stands_for_a_link_local_address_is_sent_nothing(
+def test_a_name_that_resolves_to_a_refused_address_is_sent_nothing(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "is_link_local", lambda number: number == "127.0.0.1")
-    with pytest.raises(HTTPException) as caught:
-        openai.listed(openai.provider_of(site, add_model(key=KEY)))
-    assert "can't be reached" in caught.value.detail
+    named = provider.base_url.replace("127.0.0.1", "localhost")
+    monkeypatch.setattr(exchange, "is_refused", lambda number: number == "127.0.0.1")
+    with pytest.raises(HTTPException, match="metadata service"):
+        openai.listed(openai.provider_of(site, add_model(key=KEY, base_url=named)))
+    assert provider.asked == []
+
+
+@pytest.mark.parametrize("proxied", [False, True])
+def test_a_stored_metadata_address_is_sent_nothing(
+    site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch, proxied: bool
+) -> None:
+    """An earlier version accepted it; a proxy must not be asked for it either."""
+    if proxied:
+        monkeypatch.setenv("http_proxy", provider.base_url.removesuffix("/v1"))
+    model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
+    with pytest.raises(HTTPException, match="metadata service"):
+        openai.listed(openai.provider_of(site, model))
     assert provider.asked == []
 
 

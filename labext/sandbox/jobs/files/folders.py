@@ -1,4 +1,4 @@
-"""Where the service keeps its bytes, and how folders without a row are cleared away.
+"""Where the job service keeps its files.
 
 <service>/files/<number>             an uploaded file
 <service>/incoming/…                 a file while it is uploaded
@@ -18,9 +18,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import after_commit
+from labext.sandbox.folder import entries
 from labext.sandbox.jobs.files import archives
 from labext.sandbox.jobs.store import Job, UploadedFile
 from labext.sandbox.service import Site
+
+DATA_FOLDERS = ("files", "jobs")
+"""The folders whose every entry belongs to a row."""
 
 
 def job_folder(site: Site, job_id: int) -> Path:
@@ -54,19 +58,18 @@ def incoming(site: Site) -> Path:
 
 
 def prepare(site: Site) -> None:
-    """Make the folders, and clear away what no row stands for (left by a kill)."""
+    """Make the folders, and remove uploads that a kill has cut off."""
     shutil.rmtree(incoming(site), ignore_errors=True)
-    for name in ("files", "jobs", "incoming"):
+    for name in (*DATA_FOLDERS, "incoming"):
         (site.folder / name).mkdir(parents=True, exist_ok=True)
+
+
+def orphans(site: Site) -> list[Path]:
+    """Return the uploaded files and the job folders that have no row."""
     with site.database.read() as session:
-        jobs = {str(number) for number in session.scalars(select(Job.id))}
-        files = {str(number) for number in session.scalars(select(UploadedFile.id))}
-    for folder in (site.folder / "jobs").iterdir():
-        if folder.name not in jobs:
-            shutil.rmtree(folder, ignore_errors=True)
-    for file in (site.folder / "files").iterdir():
-        if file.name not in files:
-            file.unlink(missing_ok=True)
+        kept = {upload_path(site, number) for number in session.scalars(select(UploadedFile.id))}
+        kept |= {job_folder(site, number) for number in session.scalars(select(Job.id))}
+    return [path for name in DATA_FOLDERS for path in entries(site.folder / name) - kept]
 
 
 def remove_jobs(site: Site, job_ids: Iterable[int]) -> None:

@@ -57,10 +57,10 @@ def begin(site: Site, rest: str, query: Mapping[str, str], length: str | None) -
     return uploads.room(site, *_file(site, "PUT", rest, query), length)
 
 
-def size(site: Site, rest: str, query: Mapping[str, str]) -> int:
-    """The bytes of the file of a HEAD; 404 if it isn't there, 403 as for `begin`."""
+def headers(site: Site, rest: str, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers for a HEAD of a file; 404 if it isn't there, 403 as for `begin`."""
     account_id, folder, name = _file(site, "HEAD", rest, query)
-    found = uploads.size_of(site, account_id, folder, name)
+    found = uploads.headers(site, account_id, folder, name)
     if found is None:
         raise absent(f"There is no file {shown(name)}.")
     return found

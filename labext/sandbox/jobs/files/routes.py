@@ -76,9 +76,8 @@ async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
 
 @keyless.head(presigned.PREFIX + "/{rest:labext_name}")
 def head_presigned(site: SiteOf, request: Request, rest: str) -> Response:
-    """Whether the file of a presigned address is there, and its length."""
-    size = presigned.size(site, rest, request.query_params)
-    return Response(headers={"Content-Length": str(size)})
+    """Describe the file of a presigned address: length, time and checksum."""
+    return Response(headers=presigned.headers(site, rest, request.query_params))
 
 
 @api.get("/files")

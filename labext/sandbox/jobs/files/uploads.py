@@ -6,10 +6,14 @@ filed in one folder or in none; the names of folders are plain names.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -90,8 +94,8 @@ async def receive(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> s
     """Write the content to disk as it comes, then file it in place of an older one. A message."""
     part = folders.incoming(site) / uuid.uuid4().hex
     try:
-        size = await _write(upload, part, chunks)
-        await run_in_threadpool(_keep, site, upload, part, size)
+        size, sha256 = await _write(upload, part, chunks)
+        await run_in_threadpool(_keep, site, upload, part, size, sha256)
     finally:
         part.unlink(missing_ok=True)
     return f"{path_of(upload.folder, upload.name)} uploaded ({size:,} bytes)."
@@ -125,11 +129,24 @@ def folder_names(site: Site, account: Account) -> list[str]:
         return sorted(names)
 
 
-def size_of(site: Site, account_id: int, folder: str, name: str) -> int | None:
-    """The bytes of a file, or None where there is none of that name."""
+def headers(site: Site, account_id: int, folder: str, name: str) -> dict[str, str] | None:
+    """Return the headers that describe a file, or None where there is none of that name.
+
+    Its length, when it was uploaded, and its SHA-256 as `ETag` and as `Repr-Digest` (RFC 9530).
+    """
     with site.database.read() as session:
-        found = _named(session, Upload(account_id, folder, name, 0))
-        return None if found is None else found.bytes
+        file = _named(session, Upload(account_id, folder, name, 0))
+        if file is None:
+            return None
+        uploaded = datetime.fromisoformat(file.created)
+        found = {
+            "Content-Length": str(file.bytes),
+            "Last-Modified": format_datetime(uploaded, usegmt=True),
+        }
+        if file.sha256 is not None:
+            encoded = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+            found |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
+        return found
 
 
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
@@ -159,9 +176,10 @@ def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
     return f"{folder} is deleted with {len(gone)} file{'' if len(gone) == 1 else 's'}."
 
 
-async def _write(upload: Upload, part: Path, chunks: AsyncIterator[bytes]) -> int:
-    """Write what comes, a mebibyte at a time; returns the number of bytes."""
+async def _write(upload: Upload, part: Path, chunks: AsyncIterator[bytes]) -> tuple[int, str]:
+    """Write what comes, a mebibyte at a time; return the number of bytes and their SHA-256."""
     size = held = 0
+    digest = hashlib.sha256()
     waiting: list[bytes] = []
     with part.open("wb") as file:
         async for chunk in chunks:
@@ -170,19 +188,24 @@ async def _write(upload: Upload, part: Path, chunks: AsyncIterator[bytes]) -> in
             waiting.append(chunk)
             held += len(chunk)
             if held >= CHUNK:
-                await run_in_threadpool(file.write, b"".join(waiting))
+                await run_in_threadpool(_append, file, digest, b"".join(waiting))
                 waiting, held = [], 0
-        await run_in_threadpool(_finish, file, b"".join(waiting))
-    return size
+        await run_in_threadpool(_finish, file, digest, b"".join(waiting))
+    return size, digest.hexdigest()
 
 
-def _finish(file: BinaryIO, rest: bytes) -> None:
-    file.write(rest)
+def _append(file: BinaryIO, digest: hashlib._Hash, content: bytes) -> None:
+    digest.update(content)
+    file.write(content)
+
+
+def _finish(file: BinaryIO, digest: hashlib._Hash, rest: bytes) -> None:
+    _append(file, digest, rest)
     file.flush()
     os.fsync(file.fileno())
 
 
-def _keep(site: Site, upload: Upload, part: Path, size: int) -> None:
+def _keep(site: Site, upload: Upload, part: Path, size: int, sha256: str) -> None:
     """File the content under its name; jobs that were submitted with the older one keep theirs."""
     with site.database.write() as session:
         account = session.get(Account, upload.account_id)
@@ -198,6 +221,7 @@ def _keep(site: Site, upload: Upload, part: Path, size: int) -> None:
             folder=upload.folder,
             name=upload.name,
             bytes=size,
+            sha256=sha256,
             created=now(),
         )
         session.add(file)

@@ -20,7 +20,13 @@ from labext.sandbox.jobs.catalogue import catalogue
 from labext.sandbox.jobs.faults import invalid
 from labext.sandbox.jobs.fields import Body
 from labext.sandbox.jobs.names import LONGEST, shown
-from labext.sandbox.jobs.pipelines.piping import PIPE, piped, takes
+from labext.sandbox.jobs.pipelines.piping import (
+    PIPE,
+    content_passed,
+    content_taken,
+    piped,
+    takes,
+)
 from labext.sandbox.jobs.settings import settings_fault
 from labext.sandbox.jobs.tool import Tool
 
@@ -54,7 +60,8 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
     """The stages in `value`, a JSON array; 400 for the first fault.
 
     What a stage hands on is not known before it runs, so a setting that takes it is checked by its
-    type, and its value when the stage starts.
+    type and by the kind of content that the stage before makes, and its value when the stage
+    starts.
     """
     if not isinstance(value, list):
         raise invalid(f"stages is not an array: {shown(value)}.")
@@ -72,7 +79,7 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
             if found is not None:
                 raise invalid(f"{title(place, stage)}, {name}: {found}")
     for place, (before, stage) in enumerate(pairwise(stages), 2):
-        _check_pipes(place, stage, [tools[name] for name in before.tools], tools)
+        _check_pipes(place, stage, before, tools)
     return stages
 
 
@@ -149,15 +156,26 @@ def _stage(place: int, item: object) -> Stage:
     return Stage(task, tools)
 
 
-def _check_pipes(place: int, stage: Stage, before: Sequence[Tool], tools: Catalogue) -> None:
+def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
     """Refuse a pipe where the stage before hands on nothing, or nothing that fits."""
-    handed_on = [pattern for tool in before for pattern in tool.passes]
-    listed = ", ".join(handed_on) or "no file"
+    passed = [
+        (pattern, content_passed(tools[name], settings))
+        for name, settings in before.tools.items()
+        for pattern in tools[name].passes
+    ]
+    listed = ", ".join(
+        pattern if content is None else f"{pattern} ({content})" for pattern, content in passed
+    )
     for name, settings in stage.tools.items():
         parameters = {parameter.name: parameter for parameter in tools[name].parameters}
         for setting in piped(settings):
-            if not any(takes(parameters[setting], pattern) for pattern in handed_on):
+            kinds = content_taken(tools[name], settings, parameters[setting])
+            if not any(
+                takes(parameters[setting], pattern, content, kinds) for pattern, content in passed
+            ):
+                takes_only = f"takes {' or '.join(kinds)}, and " if kinds else "takes "
                 raise invalid(
-                    f'{title(place, stage)}, {name}: setting {setting} is "{PIPE}" and takes '
-                    f"nothing of what the stage before hands on: {listed}."
+                    f'{title(place, stage)}, {name}: setting {setting} is "{PIPE}" and '
+                    f"{takes_only}nothing of what the stage before hands on: "
+                    f"{listed or 'no file'}."
                 )

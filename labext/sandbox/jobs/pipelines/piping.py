@@ -38,10 +38,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Output:
-    """An output of a job of the stage before: `<job>/<path>`, as a setting may refer to it."""
+    """An output of a job of the stage before.
+
+    Attributes:
+        reference: `<job>/<path>`, as a setting may refer to it.
+        file: where it is on disk.
+        content: the kind of its content, where that is known (see `Tool.passes_content`).
+    """
 
     reference: str
     file: Path
+    content: str | None = None
 
     def __str__(self) -> str:
         return self.reference
@@ -64,41 +71,83 @@ def filled(tool: Tool, settings: Mapping[str, Any], piece: Piece) -> dict[str, A
     }
 
 
-def handed_on(tool: Tool, job_name: str, out: Path) -> list[Output]:
-    """The files in a job's output folder that it hands on, in the order of their names.
+def handed_on(
+    tool: Tool, job_name: str, out: Path, settings: Mapping[str, Any] | None = None
+) -> list[Output]:
+    """Return the files in a job's output folder that it hands on, in the order of their names.
 
-    Numbers in the names count as numbers: `mode2.pdb` is before `mode10.pdb`.
+    Numbers in the names count as numbers: `mode2.pdb` is before `mode10.pdb`. The job's settings
+    tell the kind of content of those tools that work on more than one.
     """
-    found = {
+    files = {
         file.relative_to(out).as_posix(): file
         for pattern in tool.passes
         for file in out.glob(pattern)
         if file.is_file() and not file.is_symlink()
     }
-    return [Output(f"{job_name}/{path}", found[path]) for path in sorted(found, key=_by_number)]
+    content = content_passed(tool, settings or {})
+    paths = sorted(files, key=_by_number)
+    return [Output(f"{job_name}/{path}", files[path], content) for path in paths]
 
 
-def takes(parameter: Parameter, file_name: str) -> bool:
-    """Whether the file of that name, or of a pattern for names, can become the parameter's value.
+def content_passed(tool: Tool, settings: Mapping[str, Any]) -> str | None:
+    """Return the kind of content that a job with these settings hands on; None if unknown."""
+    return _resolved(tool, settings, tool.passes_content)
 
-    What is in the file shows when the stage starts.
+
+def content_taken(tool: Tool, settings: Mapping[str, Any], parameter: Parameter) -> list[str]:
+    """Return the kinds of content that a parameter takes with these settings; empty for any."""
+    kinds = [_resolved(tool, settings, kind) for kind in parameter.content]
+    return [] if None in kinds else [kind for kind in kinds if kind is not None]
+
+
+def _resolved(tool: Tool, settings: Mapping[str, Any], kind: str) -> str | None:
+    """Fill the values of settings into a kind of content; None if a value is not known yet."""
+    values = {
+        name: value
+        for name, value in tool.with_defaults(settings).items()
+        if isinstance(value, str) and value != PIPE
+    }
+    try:
+        return kind.format_map(values) or None
+    except KeyError:
+        return None
+
+
+def takes(
+    parameter: Parameter, file_name: str, content: str | None = None, kinds: Sequence[str] = ()
+) -> bool:
+    """Return whether a file can become the parameter's value.
+
+    Args:
+        parameter: the parameter.
+        file_name: the file's name, or a pattern for names.
+        content: the kind of its content, if known.
+        kinds: the kinds of content that the parameter takes; empty for any.
     """
+    if content is not None and kinds and content not in kinds:
+        return False
     if parameter.type == "pdb":
         return file_name.lower().endswith(".pdb")
     return parameter.type not in _SCALARS
 
 
 def fitting(tool: Tool, settings: Mapping[str, Any], pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces that every setting which is `"pipe"` takes.
+    """Return the pieces that every setting which is `"pipe"` takes.
 
     Where several tools hand on side by side, each tool of the next stage gets what is meant for it.
     """
     parameters = {parameter.name: parameter for parameter in tool.parameters}
-    piping = [parameters[name] for name in piped(settings) if name in parameters]
+    piping = [
+        (parameters[name], content_taken(tool, settings, parameters[name]))
+        for name in piped(settings)
+        if name in parameters
+    ]
     return [
         piece
         for piece in pieces
-        if isinstance(piece, Text) or all(takes(one, piece.file.name) for one in piping)
+        if isinstance(piece, Text)
+        or all(takes(one, piece.file.name, piece.content, kinds) for one, kinds in piping)
     ]
 
 

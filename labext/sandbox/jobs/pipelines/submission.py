@@ -100,6 +100,8 @@ def _submit(
         _check_free_later(session, account, name, stages)
         try:
             plan = stage_jobs.plan(session, site, account, name, 1, stages[0], [*map(Text, inputs)])
+            if (refusal := stage_jobs.first_refusal(plan)) is not None:
+                raise invalid(refusal)
         except HTTPException as error:
             raise invalid(f"{title(1, stages[0])}: {error.detail}") from None
         parent = Job(

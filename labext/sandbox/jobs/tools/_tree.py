@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_DECIMALS = 6
+"""Decimals of a branch length in Newick text."""
+
+
 @dataclass(frozen=True)
 class Node:
     """A leaf with a name, or an inner node with its branches `(node, length)`."""
@@ -22,10 +26,10 @@ class Node:
 
 
 def neighbour_joining(distances: NDArray[Any], names: list[str]) -> Node:
-    """The tree of `names` by their `distances` (n, n), n of 2 and more; three branches at its root.
+    """Return the tree of `names` by their `distances` (n, n), with three branches at its root.
 
-    At a tie the pair that comes first is joined. A branch that comes out negative stays so, as the
-    method gives it.
+    `n` is 2 or more. At a tie the pair that comes first is joined. A branch length may be negative,
+    as the method gives it; see `without_negative_lengths`.
     """
     import numpy as np
 
@@ -57,15 +61,34 @@ def neighbour_joining(distances: NDArray[Any], names: list[str]) -> Node:
     return Node(branches=tuple(zip(nodes, ends, strict=True)))
 
 
+def without_negative_lengths(tree: Node) -> tuple[Node, list[float]]:
+    """Return the tree with its negative branch lengths set to 0, and what these lengths were.
+
+    Distances that are not additive give negative lengths; no evolutionary distance is below 0. One
+    that rounds to 0 in the Newick text is set to 0 and not counted.
+    """
+    negative: list[float] = []
+
+    def cleaned(node: Node) -> Node:
+        branches = []
+        for child, length in node.branches:
+            if round(length, _DECIMALS) < 0:
+                negative.append(length)
+            branches.append((cleaned(child), max(0.0, length)))
+        return Node(node.name, tuple(branches))
+
+    return cleaned(tree), negative
+
+
 def newick(tree: Node) -> str:
-    """The tree as Newick text with branch lengths; a name is quoted where it needs to be."""
+    """Return the tree as Newick text with branch lengths; names are quoted if they need to be."""
     return f"{_written(tree)};"
 
 
 def _written(node: Node) -> str:
     if not node.branches:
         return node.name if re.fullmatch(r"[\w.|/+-]+", node.name) else _quoted(node.name)
-    inner = ",".join(f"{_written(child)}:{length:.6f}" for child, length in node.branches)
+    inner = ",".join(f"{_written(child)}:{length:.{_DECIMALS}f}" for child, length in node.branches)
     return f"({inner})"
 
 

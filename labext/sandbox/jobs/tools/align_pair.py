@@ -67,12 +67,14 @@ TOOL = Tool(
             "sequence1",
             required=True,
             type="string",
+            content=("{molecule}",),
             description=f"The first sequence, at most {LONGEST:,} letters.",
         ),
         Parameter(
             "sequence2",
             required=True,
             type="string",
+            content=("{molecule}",),
             description=f"The second sequence, at most {LONGEST:,} letters.",
         ),
         Parameter(
@@ -103,6 +105,7 @@ TOOL = Tool(
     requires=("Bio",),
     preload=("Bio.Align", "Bio.Align.substitution_matrices"),
     passes=("alignment.fasta",),
+    passes_content="{molecule} alignment",
     check=_values.fault(_read),
 )
 

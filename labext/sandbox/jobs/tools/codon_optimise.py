@@ -94,6 +94,7 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
+            content=("{molecule}",),
             description=(
                 f"A protein in one-letter code, 1 to {LONGEST:,} amino acids, * at its end for a "
                 "stop codon; or the DNA of a coding sequence from its first codon."
@@ -137,6 +138,7 @@ TOOL = Tool(
     requires=("Bio",),
     preload=("labext.sandbox.jobs.tools._enzyme_table",),
     passes=("optimised.fasta",),
+    passes_content="DNA",
     check=_values.fault(_read),
 )
 

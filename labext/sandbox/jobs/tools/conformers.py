@@ -64,6 +64,7 @@ TOOL = Tool(
             "smiles",
             required=True,
             type="string",
+            content=("SMILES",),
             description=(
                 f"One molecule, at most {MOST_ATOMS} heavy atoms; hydrogens are added as it "
                 "stands: write charges out."
@@ -111,6 +112,7 @@ TOOL = Tool(
     ),
     extra="tools",
     passes=("rank_1.pdb",),
+    passes_content="small molecule",
     check=_values.fault(_read),
 )
 

@@ -60,6 +60,7 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
+            content=("DNA",),
             description=(
                 f"DNA, ambiguous bases too (N, R, Y, …), 2 to {LONGEST:,} bases; blanks are "
                 "left out."
@@ -80,6 +81,7 @@ TOOL = Tool(
     requires=("Bio",),
     preload=("labext.sandbox.jobs.tools._enzyme_table",),
     passes=("fragments.fasta",),
+    passes_content="DNA",
     check=_values.fault(_read),
 )
 

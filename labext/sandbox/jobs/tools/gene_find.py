@@ -86,6 +86,7 @@ TOOL = Tool(
             "sequences",
             required=True,
             type="file",
+            content=("DNA", "DNA alignment"),
             description=(
                 f"FASTA, at most {MOST_SEQUENCES:,} sequences with {MOST_BASES['single']:,} bases "
                 f"({MOST_BASES['meta']:,} where mode is meta)."
@@ -120,6 +121,7 @@ TOOL = Tool(
     preload=("pyrodigal",),
     extra="gpl-tools",
     passes=("proteins.fasta",),
+    passes_content="protein",
     check=_values.fault(_read),
 )
 

@@ -76,6 +76,7 @@ TOOL = Tool(
             "query",
             required=True,
             type="file",
+            content=("{molecule}", "{molecule} alignment"),
             description=(
                 "An alignment (FASTA with gaps, or Stockholm), a profile of HMMER 3, or one "
                 f"sequence (FASTA); at most {_hmmer.LONGEST:,} columns and {_hmmer.MOST_ROWS:,} "
@@ -86,6 +87,7 @@ TOOL = Tool(
             "targets",
             required=True,
             type="file",
+            content=("{molecule}", "{molecule} alignment"),
             description=(
                 f"FASTA, at most {MOST_TARGETS:,} sequences and {MOST_RESIDUES:,} letters; times "
                 f"the profile's length at most {MOST_CELLS['protein']:,} for proteins and "
@@ -118,6 +120,7 @@ TOOL = Tool(
     extra="tools",
     seconds=60.0,
     passes=("domains.fasta",),
+    passes_content="{molecule}",
     check=_values.fault(_read),
 )
 

@@ -1,4 +1,4 @@
-"""Aligns several sequences (biotite) and joins them to a tree by their distances."""
+"""Align several sequences (biotite) and join them to a tree by their distances."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ TOOL = Tool(
         "Aligns DNA or protein sequences progressively, most alike first, counts the distance of "
         "each pair in the alignment, and joins them to a tree by neighbour joining. Gives the "
         "alignment as FASTA, the distances as CSV and the tree, which has no root, as Newick. "
-        "Identities are in percent, of the columns where both have a letter."
+        "Branch lengths that come out negative are set to 0 and counted. Identities are in "
+        "percent, of the columns where both have a letter."
     ),
     github="https://github.com/biotite-dev/biotite",
     paper="https://doi.org/10.1093/oxfordjournals.molbev.a040454",
@@ -82,6 +83,7 @@ TOOL = Tool(
             "sequences",
             required=True,
             type="file",
+            content=("{molecule}", "{molecule} alignment"),
             description=(
                 f"FASTA, {FEWEST} to {MOST} sequences of at most {LONGEST:,} letters; gaps in it "
                 "are left out."
@@ -119,6 +121,7 @@ TOOL = Tool(
     preload=("biotite.sequence.align", "numpy"),
     extra="tools",
     passes=("alignment.fasta",),
+    passes_content="{molecule} alignment",
     check=_values.fault(_read),
 )
 
@@ -127,7 +130,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `alignment.fasta`, `distances.csv` and `tree.nwk`.
 
     The score: `columns` of the alignment; `mean_identity` and `least_identity` of the pairs, in
-    percent of the columns where both have a letter.
+    percent of the columns where both have a letter; `negative_branches`, how many branch lengths of
+    the tree came out negative and were set to 0. The log names the lowest of them.
     """
     request = _read(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
@@ -147,7 +151,13 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         table.writerow(["name", *names])
         for name, values in zip(names, distances, strict=True):
             table.writerow([name, *(f"{value:.6f}" for value in values)])
-    tree = _tree.neighbour_joining(distances, names)
+    tree, negative = _tree.without_negative_lengths(_tree.neighbour_joining(distances, names))
+    if negative:
+        lengths = "1 branch length" if len(negative) == 1 else f"{len(negative)} branch lengths"
+        print(
+            f"Neighbour joining gave {lengths} below 0 (the lowest: {min(negative):.6f}); in "
+            "tree.nwk they are 0."
+        )
     (out / "tree.nwk").write_text(f"{_tree.newick(tree)}\n", encoding="utf-8")
     shares = [100 * float(same[i, j]) for i, j in combinations(range(len(names)), 2)]
     return {
@@ -155,6 +165,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "columns": len(aligned[0]),
         "mean_identity": round(sum(shares) / len(shares), 2),
         "least_identity": round(min(shares), 2),
+        "negative_branches": len(negative),
     }
 
 

@@ -57,6 +57,7 @@ TOOL = Tool(
             "pdbFile",
             required=True,
             type="pdb",
+            content=("protein structure",),
             description=f"A protein in PDB format, {FEWEST} to {MOST} residues.",
         ),
         Parameter(
@@ -88,6 +89,7 @@ TOOL = Tool(
     requires=("numpy",),
     preload=("numpy",),
     passes=("mode*.pdb",),
+    passes_content="protein structure",
     check=_values.fault(_read),
 )
 

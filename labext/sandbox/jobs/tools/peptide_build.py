@@ -69,6 +69,7 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
+            content=("protein",),
             description=f"The 20 amino acids in one-letter code, 2 to {LONGEST:,} residues.",
         ),
         Parameter(
@@ -97,6 +98,7 @@ TOOL = Tool(
     requires=("PeptideBuilder", "Bio"),
     preload=("PeptideBuilder.PeptideBuilder", "Bio.PDB", "Bio.SeqUtils"),
     passes=("peptide.pdb",),
+    passes_content="protein structure",
     check=_values.fault(_read),
 )
 

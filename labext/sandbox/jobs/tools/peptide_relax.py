@@ -76,6 +76,7 @@ TOOL = Tool(
         Parameter(
             "sequence",
             type="string",
+            content=("protein",),
             description=(
                 "The 20 amino acids in one-letter code, "
                 f"{FEWEST} to {MOST} residues. Either this or pdbFile must be sent."
@@ -84,6 +85,7 @@ TOOL = Tool(
         Parameter(
             "pdbFile",
             type="pdb",
+            content=("protein structure",),
             description=(
                 f"A peptide in PDB format instead of sequence, {FEWEST} to {MOST} whole residues "
                 "of the 20 amino acids; its hydrogens are replaced, water and ligands left out."
@@ -121,6 +123,7 @@ TOOL = Tool(
     preload=("numpy",),
     extra="tools",
     passes=("rank_1.pdb",),
+    passes_content="protein structure",
     check=_values.fault(_read),
 )
 

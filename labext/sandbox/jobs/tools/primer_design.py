@@ -123,6 +123,7 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
+            content=("DNA",),
             description=(
                 f"DNA (A, C, G, T, N), {SHORTEST} to {LONGEST:,} bases; no primer has an N."
             ),
@@ -180,6 +181,7 @@ TOOL = Tool(
     preload=("primer3.bindings",),
     extra="gpl-tools",
     passes=("products.fasta",),
+    passes_content="DNA",
     check=_values.fault(_read),
 )
 

@@ -50,6 +50,7 @@ TOOL = Tool(
             "sequence",
             required=True,
             type="string",
+            content=("RNA", "DNA"),
             description=f"RNA, at most {LONGEST:,} bases: A, C, G, U (or T), N.",
         ),
         Parameter(
@@ -68,6 +69,7 @@ TOOL = Tool(
     preload=("RNA",),
     extra="rna",
     passes=("structure.dbn",),
+    passes_content="RNA fold",
     check=_values.fault(_read),
 )
 

@@ -56,6 +56,7 @@ TOOL = Tool(
             "pdbFile",
             required=True,
             type="pdb",
+            content=("protein structure",),
             description=(
                 f"A protein in PDB format, at most {MOST_RESIDUES:,} residues; the surface needs "
                 "more than alpha carbons."
@@ -78,6 +79,7 @@ TOOL = Tool(
     preload=("biotite.structure", "biotite.structure.info", "numpy"),
     extra="tools",
     passes=("residues.csv",),
+    passes_content="table",
     check=_values.fault(_read),
 )
 

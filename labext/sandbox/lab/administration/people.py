@@ -9,7 +9,8 @@ from labext import wording
 from labext.sandbox.database import counted
 from labext.sandbox.lab import identifiers
 from labext.sandbox.lab.administration import Administration, Record
-from labext.sandbox.lab.administration.finding import tenant_of, user_of
+from labext.sandbox.lab.administration.finding import enterprise, tenant_of, user_of
+from labext.sandbox.lab.oidc.sign_in import forget_user_secret, renew_user_secret, user_secret
 from labext.sandbox.lab.store import ApiKey, Grant, User
 from labext.sandbox.naming import check_yes, checked_email, checked_name, free_name, taken
 
@@ -67,7 +68,7 @@ def set_suspended(admin: Administration, tenant: str, email: str, suspended: boo
 
 
 def remove_user(admin: Administration, tenant: str, email: str, *, yes: bool) -> Record:
-    """Remove a user with its keys and grants; its sequences stay.
+    """Remove a user with its keys, grants and sign-in secret; its sequences stay.
 
     Raises:
         NotFoundError: there is none.
@@ -83,7 +84,29 @@ def remove_user(admin: Administration, tenant: str, email: str, *, yes: bool) ->
             "a key that the sandbox hands out would be no longer valid.",
         )
         session.delete(user)
+    forget_user_secret(admin.site.secrets, user.id)
     return {"removed": lost["email"], "tenant": tenant} | {n: lost[n] for n in ("keys", "grants")}
+
+
+def sign_in_secret(
+    admin: Administration, tenant: str, email: str, *, renew: bool = False
+) -> Record:
+    """Return the secret with which a user signs in at the sandbox's identity provider.
+
+    Args:
+        admin: whose.
+        tenant: the tenant's name.
+        email: the user's address.
+        renew: replace it: the old one is not valid any more.
+
+    Raises:
+        NotFoundError: there is no such user.
+        InputError: the tenant is no enterprise account.
+    """
+    with admin.database.read() as session:
+        user = user_of(session, enterprise(session, tenant), email)
+    found = renew_user_secret if renew else user_secret
+    return {"email": user.email, "tenant": tenant, "secret": found(admin.site.secrets, user.id)}
 
 
 def _record(session: Session, user: User) -> Record:

@@ -9,6 +9,7 @@ from labext.sandbox.lab.administration.finding import enterprise, tenant_of
 from labext.sandbox.lab.doors import CAMPUS, PROVIDER
 from labext.sandbox.lab.oidc import issuing, keys
 from labext.sandbox.lab.oidc.documents import WELL_KNOWN
+from labext.sandbox.lab.oidc.sign_in import sign_in, user_secret
 from labext.sandbox.lab.store import Tenant
 from labext.sandbox.naming import LONGEST, checked_email, checked_name
 
@@ -61,6 +62,14 @@ def own(admin: Administration) -> str:
     return issuing.configuration_url(admin.site)
 
 
+def set_user_secrets(admin: Administration, required: bool) -> Record:
+    """Have the sandbox's provider ask for users' secrets, or not; for `campus` alone."""
+    with admin.database.write() as session:
+        found = tenant_of(session, CAMPUS)
+        found.requires_user_secret = required
+        return _record(found)
+
+
 def rotate_keys(admin: Administration) -> list[Record]:
     """Let the sandbox's provider sign with a new key; tokens that are out hold until they expire.
 
@@ -78,7 +87,9 @@ def published_keys(admin: Administration) -> list[Record]:
 def id_token(
     admin: Administration, email: str, *, seconds: int | None = None, audience: str | None = None
 ) -> Record:
-    """An ID token of the sandbox's provider, also for an address that nobody has.
+    """Return an ID token of the sandbox's provider, also for an address that nobody has.
+
+    A user of `campus` is signed in with her secret, which this process has to be able to read.
 
     Args:
         admin: whose.
@@ -97,9 +108,17 @@ def id_token(
         raise InputError(
             f"An ID token can't be good for {wanted:,} seconds.", "Give at most a year."
         )
+    user = next((each for each in issuing.people(admin.site) if each.email == email), None)
+    if user is not None:
+        sign_in(admin.site, email, user_secret(admin.site.secrets, user.id))
     token = issuing.issue(admin.site, email, seconds=wanted, audience=audience)
-    known = email in {user.email for user in issuing.people(admin.site)}
-    return {"id_token": token, "email": email, "seconds": wanted, "user": known, "tenant": CAMPUS}
+    return {
+        "id_token": token,
+        "email": email,
+        "seconds": wanted,
+        "user": user is not None,
+        "tenant": CAMPUS,
+    }
 
 
 def _check_url(url: str) -> None:
@@ -125,4 +144,5 @@ def _record(tenant: Tenant) -> Record:
         "enterprise": tenant.enterprise,
         "configuration_url": tenant.configuration_url,
         "audience": tenant.audience,
+        "user_secrets": tenant.requires_user_secret,
     }

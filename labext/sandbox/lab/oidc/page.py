@@ -1,4 +1,4 @@
-"""The provider's page, which asks who signs in. It says that it is a sandbox, and loads nothing."""
+"""The sign-in page of the provider."""
 
 from __future__ import annotations
 
@@ -8,52 +8,41 @@ from html import escape
 from starlette.responses import HTMLResponse
 
 from labext.sandbox.lab.store import User
+from labext.sandbox.lab.web_page import HEADERS, document
 
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Sign in to the sandbox</title>
-<style>
-:root {{ color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }}
-body {{ max-width: 30rem; margin: 4rem auto; padding: 0 1rem; }}
-select, button {{ font: inherit; padding: .4rem .6rem; max-width: 100%; }}
-</style>
-<main>
-<h1>Sign in to the sandbox</h1>
-{content}
-</main>
-</html>
-"""
+TITLE = "Sign in to the sandbox"
 
 _FORM = """<p>This is the identity provider of a local laboratory platform for learning and testing.
-It asks for no password: say who you are.</p>
+{about}</p>
 <form method="post" action="/authorize">
 <input type="hidden" name="request" value="{request}">
 <p><label for="email">Who signs in?</label></p>
 <p><select id="email" name="email" required autofocus>{people}</select></p>
-<p><button>Sign in</button></p>
+{field}<p><button>Sign in</button></p>
 </form>
 <p>You go on to <code>{client}</code>.</p>
 """
 
 
-def form(people: Sequence[User], request: str, client: str, chosen: str | None) -> HTMLResponse:
-    """The page with the people to choose from.
+_OPEN = "It asks for no secret: choose who you are."
+_ASKS = """It asks for the secret of a user, which
+<code>labext sandbox lab users secret EMAIL</code> prints for whoever runs the sandbox."""
+_FIELD = """<p><label for="secret">The secret of this user</label></p>
+<p><input id="secret" name="secret" type="password" required autocomplete="current-password"></p>
+"""
+
+
+def form(
+    people: Sequence[User], request: str, client: str, chosen: str | None, *, asks_secret: bool
+) -> HTMLResponse:
+    """Return the page on which a user signs in.
 
     Args:
         people: who may sign in.
-        request: what is asked, sealed.
-        client: the address that is gone on to.
-        chosen: who is chosen already.
+        request: the authorization request, sealed.
+        client: the address to which the user returns.
+        chosen: the address of the user who is preselected.
+        asks_secret: whether it asks for the secret of the user.
     """
     options = "".join(
         f'<option value="{escape(user.email)}"{" selected" if user.email == chosen else ""}>'
@@ -62,11 +51,17 @@ def form(people: Sequence[User], request: str, client: str, chosen: str | None) 
     )
     if chosen not in {user.email for user in people}:
         options = f'<option value="" selected disabled>Choose …</option>{options}'
-    content = _FORM.format(people=options, request=escape(request), client=escape(client))
-    return HTMLResponse(_PAGE.format(content=content), headers=HEADERS)
+    content = _FORM.format(
+        about=_ASKS if asks_secret else _OPEN,
+        people=options,
+        field=_FIELD if asks_secret else "",
+        request=escape(request),
+        client=escape(client),
+    )
+    return HTMLResponse(document(TITLE, content), headers=HEADERS)
 
 
-def refusal(sentence: str) -> HTMLResponse:
-    """The page for a request that can't be answered to whoever made it."""
+def refusal(sentence: str, status: int = 400) -> HTMLResponse:
+    """Return the page for a request that is refused to whoever made it."""
     content = f'<p role="alert">{escape(sentence)}</p>'
-    return HTMLResponse(_PAGE.format(content=content), 400, HEADERS)
+    return HTMLResponse(document(TITLE, content), status, HEADERS)

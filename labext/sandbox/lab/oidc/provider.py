@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -21,8 +22,18 @@ from labext.sandbox.lab.oidc.asking import (
     client_of,
 )
 from labext.sandbox.lab.oidc.documents import WELL_KNOWN
-from labext.sandbox.lab.oidc.issuing import SECONDS, issue, issuer, people, subject
+from labext.sandbox.lab.oidc.issuing import (
+    SECONDS,
+    expected_audience,
+    issue,
+    issuer,
+    people,
+    subject,
+)
 from labext.sandbox.lab.oidc.keys import ALGORITHM, signing_keys
+from labext.sandbox.lab.oidc.sign_in import SCHEME, SignInRefused, requires_secret, sign_in
+from labext.sandbox.lab.store import User
+from labext.sandbox.lab.web_page import HEADERS
 from labext.sandbox.service import Site
 from labext.sandbox.signing import Forged
 from labext.sandbox.web import handle_errors
@@ -74,7 +85,7 @@ async def configuration(site: SiteOf) -> dict[str, Any]:
         "scopes_supported": ["openid", "email", "profile"],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
-        "grant_types_supported": ["authorization_code"],
+        "grant_types_supported": ["authorization_code", SCHEME],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": [ALGORITHM],
         "token_endpoint_auth_methods_supported": ["none"],
@@ -104,7 +115,13 @@ def authorize(request: Request, site: SiteOf) -> Response:
     except Refused as refused:
         return _back(site, client, **_error(refused.error, str(refused)))
     sealed = site.signer.seal([time.time() + PAGE_SECONDS, asdict(wanted)], "lab-authorize")
-    return page.form(people(site), sealed, client.redirect_uri, query.get("login_hint"))
+    return page.form(
+        people(site),
+        sealed,
+        client.redirect_uri,
+        query.get("login_hint"),
+        asks_secret=requires_secret(site),
+    )
 
 
 def signed_in(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -> Response:
@@ -116,33 +133,57 @@ def signed_in(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -
         return page.refusal("The request can't be read. Begin again in your program.")
     if until < time.time():
         return page.refusal("The request has expired. Begin again in your program.")
-    email = form.get("email", "")
-    if email not in {user.email for user in people(site)}:
-        return page.refusal("There is nobody with this e-mail address.")
+    try:
+        user = sign_in(site, form.get("email", ""), form.get("secret", ""))
+    except SignInRefused as refused:
+        return page.refusal(f"{refused} Go back and try again.", 403)
     found = Asked(Client(**wanted.pop("client")), **wanted)
-    return _back(site, found.client, code=codes.new(found, email))
+    return _back(site, found.client, code=codes.new(found, user.email))
 
 
 def token(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -> Response:
-    """An ID token for a code (OpenID Connect Core 1.0, 3.1.3)."""
+    """Return an ID token for a code, or for a user's secret (OpenID Connect Core 1.0, 3.1.3)."""
     try:
         form = forms.of_form(request.headers.get("content-type", ""), content)
     except ValueError as error:
         return _refusal("invalid_request", str(error))
-    if form.get("grant_type") != "authorization_code":
-        return _refusal("unsupported_grant_type", "grant_type must be authorization_code.")
     try:
-        found, email = codes.taken(form)
+        match form.get("grant_type"):
+            case "authorization_code":
+                found, email = codes.taken(form)
+                client_id, nonce = found.client.client_id, found.nonce
+            case scheme if scheme == SCHEME:
+                client_id, nonce = expected_audience(site), None
+                email = _user_of(site, form, client_id).email
+            case _:
+                sentence = f"grant_type must be authorization_code or {SCHEME}."
+                return _refusal("unsupported_grant_type", sentence)
     except Refused as refused:
         return _refusal(refused.error, str(refused))
     answer = {
         "access_token": site.signer.seal([time.time() + SECONDS, email], "lab-userinfo"),
         "token_type": "Bearer",
         "expires_in": SECONDS,
-        "id_token": issue(site, email, audience=found.client.client_id, nonce=found.nonce),
+        "id_token": issue(site, email, audience=client_id, nonce=nonce),
         "scope": "openid email profile",
     }
     return JSONResponse(answer, headers=forms.NEVER_STORED)
+
+
+def _user_of(site: Site, form: Mapping[str, str], client_id: str) -> User:
+    """Return the user whose secret a program sends (RFC 6749, 4.3.2).
+
+    Raises:
+        Refused: it is another client, does not ask for an ID token, or may not sign in.
+    """
+    if form.get("client_id") != client_id:
+        raise Refused("invalid_client", "There is no such client_id.")
+    if "openid" not in form.get("scope", "").split(" "):
+        raise Refused("invalid_scope", "The scope must have openid.")
+    try:
+        return sign_in(site, form.get("username", ""), form.get("password", ""))
+    except SignInRefused as refused:
+        raise Refused("invalid_grant", str(refused)) from None
 
 
 def userinfo(request: Request, site: SiteOf) -> Response:
@@ -166,7 +207,7 @@ def userinfo(request: Request, site: SiteOf) -> Response:
 
 def _back(site: Site, client: Client, **answer: str) -> Response:
     """To the client, which is told who answers (RFC 9207)."""
-    return RedirectResponse(client.address(**answer, iss=issuer(site)), 303, page.HEADERS)
+    return RedirectResponse(client.address(**answer, iss=issuer(site)), 303, HEADERS)
 
 
 def _fault(status: int, message: str) -> dict[str, str]:

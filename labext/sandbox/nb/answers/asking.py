@@ -12,11 +12,12 @@ from typing import Any
 
 from labext.sandbox.nb.answers.bodies import Question
 from labext.sandbox.nb.answers.choosing import writer
-from labext.sandbox.nb.answers.citations import NOTHING, Answer
+from labext.sandbox.nb.answers.citations import NOTHING, Answer, so_far
 from labext.sandbox.nb.answers.writing import Search, Writer
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.search.index import Hit, Index
+from labext.sandbox.nb.search.scope import Scope, check_identifiers, unprocessed
 from labext.sandbox.service import Site
 
 PASSAGES = 10
@@ -32,6 +33,7 @@ class Asking:
     Attributes:
         strategist, answerer, finisher: the models of the three steps.
         scope: what `Index.find` takes.
+        unprocessed: the number of sources in the scope that are still being processed.
     """
 
     question: str
@@ -40,6 +42,7 @@ class Asking:
     finisher: Writer
     index: Index
     scope: Mapping[str, Any]
+    unprocessed: int = 0
 
     def events(self) -> Iterator[Event]:
         """What happens on the way, each as soon as it has.
@@ -56,9 +59,11 @@ class Asking:
         for search in strategy.searches:
             answer, found = self._searched(search)
             answers.append(answer)
+            answer = so_far(answer, self.unprocessed)
             hits.update({hit.passage_id: hit for hit in found})
             yield {"type": "answer", "content": answer.text, **_made(self.answerer, answer)}
         last = self.finisher.final(self.question, answers, list(hits.values()))
+        last = so_far(last, self.unprocessed)
         made = _made(self.finisher, last)
         yield {"type": "final_answer", "content": last.text, **made}
         yield {"type": "complete", "final_answer": last.text, **made}
@@ -84,27 +89,36 @@ def asking(site: Site, index: Index, question: Question, line: Line) -> Asking:
     """How a question is answered.
 
     Raises:
-        HTTPException: 404, a model that is named is not there; 422, none is named and none is set,
-            or it is not of the type `llm`.
+        HTTPException: 404, a model, source or note that is named is not there; 422, no model is
+            named and none is set, or it is not of the type `llm`.
     """
+    scope = _scope(question)
     named = (question.strategy_model, question.answer_model, question.final_answer_model)
     with site.database.read() as session:
         models = [
             registry.chosen(session, "chat", each or question.model_override) for each in named
         ]
+        check_identifiers(session, question.source_ids, question.note_ids)
+        waiting = unprocessed(session, scope)
     strategist, answerer, finisher = (writer(site, model, line) for model in models)
-    return Asking(question.question, strategist, answerer, finisher, index, _scope(question))
-
-
-def _scope(question: Question) -> Mapping[str, Any]:
-    return {
+    wanted = {
         "limit": question.limit or PASSAGES,
         "min_similarity": question.min_similarity,
-        "source_ids": question.source_ids,
-        "note_ids": question.note_ids,
-        "include_sources": question.include_sources is not False,
-        "include_notes": question.include_notes is not False,
+        "source_ids": scope.source_ids,
+        "note_ids": scope.note_ids,
+        "include_sources": scope.include_sources,
+        "include_notes": scope.include_notes,
     }
+    return Asking(question.question, strategist, answerer, finisher, index, wanted, waiting)
+
+
+def _scope(question: Question) -> Scope:
+    return Scope(
+        question.source_ids,
+        question.note_ids,
+        question.include_sources is not False,
+        question.include_notes is not False,
+    )
 
 
 def _made(by: Writer, answer: Answer) -> dict[str, Any]:

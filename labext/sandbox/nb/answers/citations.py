@@ -56,6 +56,22 @@ NOTHING = Answer("Nothing in the sources and notes answers this.")
 """The answer to a question that has no support."""
 
 
+def so_far(answer: Answer, unprocessed: int) -> Answer:
+    """Return an answer that does not claim more than is known while sources are processed.
+
+    Args:
+        answer: a model's.
+        unprocessed: the number of sources in the question's scope whose text is not known yet.
+    """
+    if answer != NOTHING or not unprocessed:
+        return answer
+    sources = "1 source is" if unprocessed == 1 else f"{unprocessed:,} sources are"
+    return Answer(
+        "Nothing in the sources and notes that have been processed answers this; "
+        f"{sources} still being processed."
+    )
+
+
 def mark(parent_id: str) -> str:
     """How a text names a source or a note."""
     return f"[{parent_id}]"

@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.answers.choosing import writer
-from labext.sandbox.nb.answers.citations import Answer
+from labext.sandbox.nb.answers.citations import Answer, so_far
 from labext.sandbox.nb.answers.writing import Said, meant
 from labext.sandbox.nb.chat.bodies import NewMessage, Selection
 from labext.sandbox.nb.chat.sessions import AI, HUMAN, message_record, messages_of, session_of
 from labext.sandbox.nb.models import registry
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.search.index import Hit, Index
+from labext.sandbox.nb.search.scope import Scope, check_identifiers, unprocessed
 from labext.sandbox.nb.store import ChatSession, Link, Message, Model, Note
 from labext.sandbox.service import Site
 
@@ -46,8 +47,8 @@ def talk(site: Site, index: Index, said: NewMessage, line: Line) -> dict[str, An
     """Have a message answered; all messages of the session then.
 
     Raises:
-        HTTPException: 404, there is no such session or model; 422, no model is set, or it can't
-            chat; 502, the model's server failed.
+        HTTPException: 404, there is no such session, model, source or note; 422, no model is set,
+            or it can't chat; 502, the model's server failed.
         HungUp: nobody waits any more.
     """
     line.check()
@@ -56,10 +57,13 @@ def talk(site: Site, index: Index, said: NewMessage, line: Line) -> dict[str, An
         found = session_of(session, said.session_id)
         model = _model(session, found, said.model_override)
         history = [Said(m.kind == HUMAN, m.content) for m in messages_of(session, found.id)]
-        scope = _scope(session, found.notebook_id, said.context or Selection())
+        wanted = said.context or Selection()
+        check_identifiers(session, wanted.source_ids, wanted.note_ids)
+        scope = _scope(session, found.notebook_id, wanted)
+        waiting = unprocessed(session, Scope(*scope))
     hits = _hits(index, meant(history, said.message), *scope)
     by = writer(site, model, line)
-    answer = by.talk(history, said.message, hits)
+    answer = so_far(by.talk(history, said.message, hits), waiting)
     line.check()
     return _stored(site, said, asked, answer, by.name)
 

@@ -1,74 +1,130 @@
-"""Which addresses of the network a page may come from: public ones, unless others are allowed.
+"""Decide which network addresses the service may connect to.
 
-A name is looked up once. What it stands for is checked, and then connected to as it is: nobody can
-answer with a public address first and with one of this machine or its network later.
+Pages are fetched from public addresses only, unless private ones are allowed. Link-local addresses
+and the metadata services of clouds, which hand out a machine's credentials, are always refused.
+
+A host name is resolved once. The addresses found are checked and then connected to directly, so
+that a second DNS answer cannot replace a checked address.
 """
 
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from labext.sandbox.nb.ingestion.reasons import Unreadable
 
 Address = IPv4Address | IPv6Address
 
-_TRANSLATED = IPv6Network("64:ff9b::/96")
-"""IPv6 addresses with an IPv4 one in their last four bytes (RFC 6052)."""
+REFUSED: tuple[IPv4Network | IPv6Network, ...] = tuple(
+    ip_network(network)
+    for network in (
+        "169.254.0.0/16",  # link-local, with the metadata service of most clouds
+        "fe80::/10",  # link-local
+        "fd00:ec2::/32",  # Amazon Web Services
+        "fd20:ce::254",  # Google Cloud
+        "192.0.0.192",  # Oracle Cloud
+        "fd00:c1::a9fe:a9fe",  # Oracle Cloud
+        "168.63.129.16",  # Azure
+        "100.100.100.200",  # Alibaba Cloud
+        "fd00:42::42",  # Scaleway
+    )
+)
+"""Link-local networks and cloud metadata services."""
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+"""IPv6 addresses with an IPv4 address in their last four bytes (RFC 6052)."""
+_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+"""The prefix for networks that translate IPv4 addresses themselves (RFC 8215)."""
 _COMPATIBLE = IPv6Network("::/96")
-"""The same, of an older kind (RFC 4291, 2.5.5.1)."""
-_TRANSLATED_HERE = IPv6Network("64:ff9b:1::/48")
-"""The same, whose IPv4 address a network of one's own makes up (RFC 8215)."""
+"""IPv4-compatible IPv6 addresses (RFC 4291, 2.5.5.1)."""
+_TRANSLATED = IPv6Network("::ffff:0:0:0/96")
+"""IPv4-translated IPv6 addresses (RFC 2765)."""
+_ISATAP = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
+"""The beginning of an interface identifier that ends in an IPv4 address (RFC 5214)."""
+
+
+def is_refused(address: Address) -> bool:
+    """Return whether an address, or an IPv4 address embedded in it, is in `REFUSED`."""
+    if isinstance(address, IPv6Address):
+        if any(is_refused(inner) for inner in _embedded(address)):
+            return True
+        address = IPv6Address(int(address))  # without its scope
+    return any(address in network for network in REFUSED)
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is of the public internet, and any other that is written into it too."""
+    """Return whether an address, and the IPv4 address it is translated to, is on the internet."""
+    if is_refused(address):
+        return False
     if isinstance(address, IPv6Address):
         if address.scope_id is not None:
             return False
-        inner = within(address)
+        inner = _translated(address)
         if inner is not None:
             return is_public(inner)
-        if address.is_site_local or address in _TRANSLATED_HERE:
+        if address.is_site_local or address in _LOCAL_NAT64:
             return False
     return address.is_global and not (address.is_multicast or address.is_reserved)
 
 
-def within(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a packet to this IPv6 address is for in the end."""
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address.teredo is not None:
-        return address.teredo[1]
-    if address in _TRANSLATED or address in _COMPATIBLE:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return None
-
-
 def addresses(host: str, port: int, *, private: bool) -> list[str]:
-    """What a host's name stands for, to be connected to in this order.
+    """Resolve a host to the addresses to connect to, in order of preference.
 
     Args:
-        host: a name, or an address in any way that the system reads.
-        port: where it will be connected to.
-        private: whether addresses that aren't public are allowed.
+        host: a name, or an address in any notation that the system understands.
+        port: the port to connect to.
+        private: whether addresses that are not public are allowed.
 
     Raises:
-        Unreadable: there is no such host, or one of its addresses isn't public.
+        Unreadable: the host does not exist, or one of its addresses may not be connected to.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unreadable(f"There is no host {host}; check the web address.") from None
     numbers = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not private:
-        for number in numbers:
-            if not is_public(ip_address(number)):
-                raise Unreadable(
-                    f"{host} is an address of this machine or its network, from which no page is "
-                    "fetched; whoever runs the service may switch that on: "
-                    "`labext sandbox nb fetch allow-private`."
-                )
+    for address in map(ip_address, numbers):
+        if is_refused(address):
+            raise Unreadable(
+                f"{host} is a link-local address or a cloud's metadata service, from which no page "
+                "is fetched. Check the web address."
+            )
+        if not private and not is_public(address):
+            raise Unreadable(
+                f"{host} is an address of this machine or its network, from which no page is "
+                "fetched; whoever runs the service may switch that on: "
+                "`labext sandbox nb fetch allow-private`."
+            )
     return numbers
+
+
+def _translated(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that a packet to this IPv6 address finally goes to."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if any(address in network for network in (_NAT64, _COMPATIBLE, _TRANSLATED)):
+        return IPv4Address(address.packed[12:])
+    return None
+
+
+def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
+    """Yield every IPv4 address that a translator or a tunnel may read out of an IPv6 address."""
+    packed = address.packed
+    translated = _translated(address)
+    if translated is not None:
+        yield translated
+    if address.teredo is not None:
+        yield address.teredo[0]
+    if address in _LOCAL_NAT64:  # where the IPv4 address is depends on the length of the prefix
+        yield IPv4Address(packed[6:8] + packed[9:11])
+        yield IPv4Address(packed[7:8] + packed[9:12])
+        yield IPv4Address(packed[9:13])
+        yield IPv4Address(packed[12:])
+    if packed[8:12] in _ISATAP:
+        yield IPv4Address(packed[12:])

@@ -15,7 +15,7 @@ from requests.auth import AuthBase
 
 from labext.sandbox.nb.models import provider as telling
 from labext.sandbox.nb.models.line import Line
-from labext.sandbox.nb.models.locating import is_link_local
+from labext.sandbox.nb.models.locating import is_refused, numeric_addresses
 from labext.sandbox.nb.models.provider import CONNECT_SECONDS, Provider
 from labext.sandbox.nb.models.sending import Sent
 
@@ -58,13 +58,17 @@ def fetched(
     """
     line = line or Line()
     line.check()
+    # Of a name, the address is checked once it is connected to.
+    host = urlsplit(provider.base_url).hostname or ""
+    if any(map(is_refused, numeric_addresses(host))):
+        raise telling.forbidden(provider)
     headers = {"Accept": accept}
     if sent is not None:
         headers["Content-Type"] = sent.media_type
     ours = Line()
-    with _session(line, ours) as session:
+    with _session(provider, line, ours) as session:
         # A proxy of the environment has nothing to do with this machine.
-        session.trust_env = urlsplit(provider.base_url).hostname not in _HERE
+        session.trust_env = host not in _HERE
         try:
             with session.request(
                 "GET" if sent is None else "POST",
@@ -97,34 +101,35 @@ class _Key(AuthBase):
         return request
 
 
-def _session(*lines: Line) -> requests.Session:
+def _session(provider: Provider, *lines: Line) -> requests.Session:
     session = requests.Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _Adapter(lines))
+        session.mount(scheme, _Adapter(provider, lines))
     return session
 
 
 class _Adapter(HTTPAdapter):
-    """Tells lines of every connection that it opens."""
+    """Check the address of every new connection, and register the connection with the lines."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, provider: Provider, lines: Sequence[Line]) -> None:
+        self._provider = provider
         self._lines = lines
         super().__init__()
 
     def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*arguments, **options)
-        lines, plain = self._lines, pool.ConnectionCls
+        provider, lines, plain = self._provider, self._lines, pool.ConnectionCls
 
-        class Known(plain):  # type: ignore[misc, valid-type]
+        class CheckedConnection(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
                 super().connect()
-                if is_link_local(self.sock.getpeername()[0]):
+                if is_refused(self.sock.getpeername()[0]):
                     self.close()
-                    raise OSError("a link-local address")
+                    raise telling.forbidden(provider)
                 for line in lines:
                     line.opened(self)
 
-        pool.ConnectionCls = Known
+        pool.ConnectionCls = CheckedConnection
         return pool
 
 

@@ -1,49 +1,48 @@
-"""Which addresses a model's server may have.
+"""Validate the base URL of a model provider.
 
-This machine and its network are allowed: that is where Ollama runs. Link-local addresses are not:
-in a cloud, the one at 169.254.169.254 hands out the machine's own keys.
+This machine and its network are allowed: that is where Ollama runs. Link-local addresses and the
+metadata services of clouds are not, since they hand out the machine's own credentials.
 """
 
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from labext.errors import InputError
 from labext.profiles import clean_url
 from labext.sandbox.nb import faults
-from labext.sandbox.nb.ingestion.addresses import within
+from labext.sandbox.nb.ingestion import addresses
 
 
 def checked(base_url: str) -> str:
-    """An address as it is kept: `http` or `https`, without user and query, no slash at the end.
+    """Return a base URL as it is stored: http or https, no user, no query, no trailing slash.
 
     Raises:
-        HTTPException: 400, it can't be the address of a model's server.
+        HTTPException: 400, it is not a valid address of a model provider.
     """
     try:
         url = clean_url(base_url)
     except InputError as error:
         raise faults.invalid(error.what, "Give one such as http://localhost:11434/v1.") from None
     host = urlsplit(url).hostname or ""
-    if any(is_link_local(number) for number in _numbers(host)):
+    if any(is_refused(number) for number in numeric_addresses(host)):
         raise faults.invalid(
-            f"{host} is a link-local address, and no model's server is asked there.",
+            f"{host} is a link-local address or a cloud's metadata service, and no model provider "
+            "is contacted there.",
             "Give the address of a model's server, such as http://localhost:11434/v1.",
         )
     return url.rstrip("/")
 
 
-def is_link_local(number: str) -> bool:
-    """Whether an address, as numbers, is link-local, or has such a one written into it."""
-    address = ip_address(number.partition("%")[0])
-    inner = within(address) if isinstance(address, IPv6Address) else None
-    return address.is_link_local or (inner is not None and inner.is_link_local)
+def is_refused(number: str) -> bool:
+    """Return whether a numeric address is link-local or a cloud metadata service."""
+    return addresses.is_refused(ip_address(number))
 
 
-def _numbers(host: str) -> list[str]:
-    """A host that is written in numbers, in any way that the system reads; empty for a name."""
+def numeric_addresses(host: str) -> list[str]:
+    """Return the address that a host in any numeric notation stands for; nothing for a name."""
     try:
         found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):

@@ -94,6 +94,14 @@ def unreached(provider: Provider, error: Exception) -> HTTPException:
     return faults.external(f"{_named(provider)} {what}")
 
 
+def forbidden(provider: Provider) -> HTTPException:
+    """502: the provider's address may not be connected to."""
+    return faults.external(
+        f"{_named(provider)} is at a link-local address or a cloud's metadata service, to which "
+        "nothing is sent. Check its address."
+    )
+
+
 def refused(provider: Provider, response: requests.Response, text: str) -> HTTPException:
     """502: the provider answered an error."""
     quoted = _quoted(provider, _words(text)) or response.reason or "nothing more"

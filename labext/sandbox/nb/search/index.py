@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 import orjson
 from sqlalchemy import delete, func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from labext.sandbox.disk import is_full
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.search import renewal, spaces, words
 from labext.sandbox.nb.search.fusion import fused
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
     from labext.sandbox.nb.search.embedding import Floats
     from labext.sandbox.nb.search.vectors import Matrix
+
+log = logging.getLogger(__name__)
 
 LEAST_SIMILARITY = 0.1
 """What is less alike has nothing to do with what is looked for.
@@ -172,11 +177,16 @@ class Index:
                 return None
             lacking = spaces.lacking(session, embedder.id)
             due = renewal.is_due(session, self._site) and not renewal.is_coming(session, self._site)
-        if lacking:
-            spaces.fill(database, embedder, None if embedder.is_quick else spaces.AT_ONCE)
-        if due:
-            with database.write() as session:
-                renewal.renew(session, self._site)
+        try:
+            if lacking:
+                spaces.fill(database, embedder, None if embedder.is_quick else spaces.AT_ONCE)
+            if due:
+                with database.write() as session:
+                    renewal.renew(session, self._site)
+        except OperationalError as error:
+            if not is_full(error):
+                raise
+            log.warning("The disk is full: %d passages are found by their words alone.", lacking)
         vector = embedder.embed([query])[0]
         return self._current(embedder.id), vector
 

@@ -7,16 +7,19 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from labext.sandbox.nb.calls import IndexOf, json_answer
+from labext.sandbox.nb.calls import IndexOf, SiteOf, json_answer
 from labext.sandbox.nb.search.bodies import Found, Searched
 from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.scope import check_identifiers
 
 api = APIRouter()
 
 
 @api.post("/search", response_model=Found)
-def post_search(index: IndexOf, body: Searched) -> Response:
+def post_search(site: SiteOf, index: IndexOf, body: Searched) -> Response:
     """Find passages of sources and notes, by their words or by their meaning."""
+    with site.database.read() as session:
+        check_identifiers(session, body.source_ids, body.note_ids)
     hits = index.find(
         body.query,
         body.search_type,

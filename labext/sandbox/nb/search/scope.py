@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import orjson
-from sqlalchemy import ColumnElement, false, func, or_, select
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, TableValuedAlias, false, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from labext.sandbox.database import counted
+from labext.sandbox.nb import faults
+from labext.sandbox.nb.store import NEW, RUNNING, Note, Source
 
 SOURCE, NOTE = "source:", "note:"
 """What the identifiers of either begin with (contract, Resources and their fields)."""
@@ -50,9 +54,38 @@ class Scope:
     def conditions(self, parent_id: InstrumentedAttribute[str]) -> list[ColumnElement[bool]]:
         """The same as a WHERE about the column of the parent's identifier."""
         if self.only is not None:
-            # As one value: there may be more identifiers than a statement may have values.
-            among = func.json_each(orjson.dumps(list(self.only)).decode()).table_valued("value")
-            return [parent_id.in_(select(among.c.value))]
+            return [parent_id.in_(select(_values(self.only).c.value))]
         if len(self.kinds) == 2:
             return []
         return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]
+
+
+def check_identifiers(
+    session: Session,
+    source_ids: Collection[str] | None = None,
+    note_ids: Collection[str] | None = None,
+) -> None:
+    """Check that the sources and notes that a request names exist.
+
+    Raises:
+        HTTPException: 404, one does not.
+    """
+    for noun, identifiers, known in (
+        ("source", source_ids, select(Source.id)),
+        ("note", note_ids, select(Note.id)),
+    ):
+        named = _values(identifiers or ()).c.value
+        unknown = session.scalars(select(named).where(named.not_in(known)).limit(1)).first()
+        if unknown is not None:
+            raise faults.absent(noun, unknown)
+
+
+def unprocessed(session: Session, scope: Scope) -> int:
+    """Return the number of sources in a scope that are still to be processed."""
+    going = Source.status.in_((NEW, RUNNING))
+    return counted(session, Source, going, *scope.conditions(Source.id))
+
+
+def _values(identifiers: Collection[str]) -> TableValuedAlias:
+    """Return identifiers as a table: there may be more than a statement may have parameters."""
+    return func.json_each(orjson.dumps(list(identifiers)).decode()).table_valued("value")

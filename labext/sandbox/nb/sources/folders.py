@@ -1,4 +1,4 @@
-"""Where the service keeps sources' bytes, and how what no row stands for is cleared away.
+"""Where the notebook service keeps the files of sources.
 
 <service>/originals/<id>   an uploaded file
 <service>/incoming/…       a file while it is uploaded
@@ -17,13 +17,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import after_commit
+from labext.sandbox.folder import entries
 from labext.sandbox.nb.store import Source
 from labext.sandbox.service import Site
+
+ORIGINALS = "originals"
+"""The folder of uploaded files; every entry belongs to a source."""
 
 
 def original(site: Site, identifier: str) -> Path:
     """The bytes of an upload."""
-    return site.folder / "originals" / _last(identifier)
+    return site.folder / ORIGINALS / _last(identifier)
 
 
 def work(site: Site, identifier: str) -> Path:
@@ -37,17 +41,19 @@ def incoming(site: Site) -> Path:
 
 
 def prepare(site: Site) -> None:
-    """Make the folders, and clear away what a kill has left: no row stands for it."""
+    """Make the folders, and empty those for uploads and tasks that a kill has cut off."""
     for name in ("incoming", "work"):
         shutil.rmtree(site.folder / name, ignore_errors=True)
-    for name in ("incoming", "work", "originals"):
+    for name in ("incoming", "work", ORIGINALS):
         (site.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def orphans(site: Site) -> Collection[Path]:
+    """Return the uploaded files that have no source."""
     with site.database.read() as session:
-        uploads = select(Source.id).where(Source.kind == "upload")
-        kept = {_last(identifier) for identifier in session.scalars(uploads)}
-    for file in (site.folder / "originals").iterdir():
-        if file.name not in kept:
-            file.unlink(missing_ok=True)
+        uploads = session.scalars(select(Source.id).where(Source.kind == "upload"))
+        kept = {original(site, identifier) for identifier in uploads}
+    return entries(site.folder / ORIGINALS) - kept
 
 
 def remove_after_commit(session: Session, site: Site, identifiers: Collection[str]) -> None:

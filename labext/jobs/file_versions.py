@@ -1,0 +1,175 @@
+"""The version of a file: what is known of its content at one time, and whether two are the same.
+
+A service's store describes an uploaded file by the headers of HEAD: a checksum, as `Repr-Digest`
+(RFC 9530), `x-amz-checksum-sha256` or an `ETag` that is an MD5; else its size and time alone. Of a
+file that was uploaded from this machine the checksums are known here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Self
+
+_MARGIN = timedelta(seconds=2)
+"""How much earlier than a submission a file's time must be to settle that the file was not changed.
+
+`Last-Modified` is in whole seconds, and the store's clock may not be the service's own.
+"""
+
+_BLOCK = 1024 * 1024
+_MD5 = re.compile(r'"([0-9a-f]{32})"')
+_SHA256 = re.compile(r"(?:^|[,\s])sha-256=:([A-Za-z0-9+/=]+):")
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What is known of a file's content at one time.
+
+    Attributes:
+        size: bytes.
+        sha256, md5: checksums of the content, in hexadecimal.
+        etag: a tag that is the same only for the same content.
+        modified: when the file was stored, by the clock of the service, ISO 8601.
+    """
+
+    size: int | None = None
+    sha256: str | None = None
+    md5: str | None = None
+    etag: str | None = None
+    modified: str | None = None
+
+    @classmethod
+    def of_headers(cls, headers: Mapping[str, str]) -> Self:
+        """Return what the headers of an answer to HEAD tell."""
+        length, etag = headers.get("Content-Length", ""), headers.get("ETag", "").strip()
+        found = _SHA256.search(headers.get("Repr-Digest", ""))
+        encoded = found[1] if found else headers.get("x-amz-checksum-sha256", "")
+        md5 = _MD5.fullmatch(etag)
+        return cls(
+            size=int(length) if length.isascii() and length.isdigit() else None,
+            sha256=_hexadecimal(encoded),
+            md5=None if md5 is None else md5[1],
+            etag=etag if etag and not etag.startswith("W/") else None,
+            modified=_http_date(headers.get("Last-Modified", "")),
+        )
+
+    @classmethod
+    def of_file(cls, path: Path) -> Self:
+        """Return size and checksums of a file on disk.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
+        with path.open("rb") as content:
+            while block := content.read(_BLOCK):
+                sha256.update(block)
+                md5.update(block)
+                size += len(block)
+        return cls(size=size, sha256=sha256.hexdigest(), md5=md5.hexdigest())
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return what `record` has written; fields of another type are left out."""
+        kinds = {"size": int}
+        known: dict[str, Any] = {
+            field.name: value
+            for field in fields(cls)
+            if isinstance(value := record.get(field.name), kinds.get(field.name, str))
+        }
+        return cls(**known)
+
+    def record(self) -> dict[str, Any]:
+        """Return what is known as JSON."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
+    def checksum(self) -> str | None:
+        """What identifies the content, if anything does.
+
+        An MD5 that the service tells comes first: it is known on every machine, and the SHA-256
+        only on the one that has uploaded the file.
+        """
+        if self.md5 is not None and self.etag == f'"{self.md5}"':
+            return self.md5
+        return self.sha256 or self.md5 or self.etag
+
+    def same_content(self, other: FileVersion) -> bool | None:
+        """Return whether two versions have the same content; None if that can't be told."""
+        for mine, theirs in ((self.sha256, other.sha256), (self.md5, other.md5)):
+            if mine is not None and theirs is not None:
+                return mine == theirs
+        if None not in (self.size, other.size) and self.size != other.size:
+            return False
+        if self.etag is not None and self.etag == other.etag:
+            return True
+        return None
+
+    def with_checksums_of(self, other: FileVersion) -> FileVersion:
+        """Return this version with the checksums of another one that has the same content."""
+        sha256, md5 = self.sha256 or other.sha256, self.md5 or other.md5
+        return FileVersion(self.size, sha256, md5, self.etag, self.modified)
+
+    def described(self) -> str:
+        """Return size and checksum in a few words."""
+        checksum = f"SHA-256 {self.sha256[:12]}…" if self.sha256 else ""
+        if self.size is None:
+            return checksum or "other content"
+        return f"{self.size:,} bytes" + (f" ({checksum})" if checksum else "")
+
+
+def changed_since(
+    submission: datetime | None, then: FileVersion | None, now: FileVersion | None
+) -> bool | None:
+    """Return whether a file's content has changed since a submission; None if nothing tells.
+
+    Args:
+        submission: when it was made, by the clock of the service.
+        then: the file's version at the submission, if it was recorded.
+        now: the file's version now, if it is known.
+    """
+    if now is None:
+        return None
+    stored = moment(now.modified)
+    same = None if then is None else then.same_content(now)
+    if submission is not None and stored is not None:
+        if stored + _MARGIN <= submission:
+            return False
+        if same is None and stored <= submission:
+            return False
+        if same is None and now.checksum is not None:
+            return True  # `upload` does not send again what the service has by its checksum
+    return None if same is None else not same
+
+
+def moment(value: Any) -> datetime | None:
+    """Return a time out of ISO 8601 text, in UTC where it names no zone; None for anything else."""
+    try:
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _hexadecimal(encoded: str) -> str | None:
+    """Return a SHA-256 in Base64 as hexadecimal digits; None if it is none."""
+    try:
+        digest = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return digest.hex() if len(digest) == 32 else None
+
+
+def _http_date(text: str) -> str | None:
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC).isoformat()
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,183 @@
+"""Filter lists of jobs by state, tool and time of creation.
+
+The service lists all jobs, newest first, and filters nothing: this is done here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock_time
+from itertools import pairwise
+from typing import Any
+
+from labext import wording
+from labext.errors import InputError
+from labext.jobs import rows
+from labext.jobs.file_versions import moment
+from labext.jobs.identity import stored_settings
+
+STATES = (
+    "Complete",
+    "Running",
+    "In Queue",
+    "Pending",
+    "Stopped",
+    "Failed",
+    "Aggregating",
+    "AggregationFailed",
+    "Deleted",
+)
+"""The states of jobs and batches that are known; a service may have others."""
+
+_GROUPS = {
+    # A service may say Stopped of a failure, of a time limit and of a stop by hand alike.
+    "failed": frozenset({"failed", "stopped", "aggregationfailed"}),
+    "queued": frozenset({"inqueue", "pending"}),
+    "completed": frozenset({"complete"}),
+}
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(min|[smhdw])")
+_DURATION = re.compile(rf"(?:{_PART.pattern})+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """Which rows a list is about; a field that is None matches every row.
+
+    Attributes:
+        state: a state, in any case and with or without blanks; `failed` also stands for `Stopped`
+            and `AggregationFailed`, `queued` for `In Queue` and `Pending`.
+        tool: the tool of a job, of a batch's jobs, or of a stage of a pipeline; or `batch` or
+            `pipeline`.
+        since: the earliest time of creation.
+    """
+
+    state: str | None = None
+    tool: str | None = None
+    since: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self != JobFilter()
+
+    def matches(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a row is to be listed."""
+        return (
+            (self.state is None or _plain(rows.phase(row)) in _wanted(self.state))
+            and (self.tool is None or self.tool.casefold() in tools_of(row))
+            and not self._is_before(row)
+        )
+
+    def is_past(self, page: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether a page of a list, newest first, ends before the earliest time.
+
+        A page whose times do not descend says nothing about the next one.
+        """
+        if self.since is None or len(page) < 2:
+            return False
+        times = [moment(row.get("Created")) for row in page]
+        known = [time for time in times if time is not None]
+        descends = all(later >= earlier for later, earlier in pairwise(known))
+        return len(known) == len(times) and descends and known[-1] < self.since
+
+    def check_state(self, seen: Mapping[str, int]) -> None:
+        """Check a state that no row is in.
+
+        Raises:
+            InputError: neither is it known, nor does the service's tally have it.
+        """
+        if self.state is None or _plain(self.state) in _GROUPS:
+            return
+        known = [*dict.fromkeys([*STATES, *seen])]
+        if _plain(self.state) not in map(_plain, known):
+            raise InputError(
+                f'No job is "{self.state}"{wording.did_you_mean(self.state, known)}.',
+                f"States are {wording.listed(known, len(known))}.",
+            )
+
+    def _is_before(self, row: Mapping[str, Any]) -> bool:
+        if self.since is None:
+            return False
+        created = moment(row.get("Created"))
+        return created is None or created < self.since
+
+
+ALL_JOBS = JobFilter()
+"""A filter that every row matches."""
+
+
+def tools_of(row: Mapping[str, Any]) -> set[str]:
+    """Return the type of a row and the tools behind it, in lower case."""
+    settings = stored_settings(row) or {}
+    found = [row.get("Type")]
+    if rows.is_batch(row):
+        found += [settings.get("type"), settings.get("tool")]
+    elif rows.is_pipeline(row) and isinstance(settings.get("stages"), list):
+        for stage in settings["stages"]:
+            tools = stage.get("toolSettings") if isinstance(stage, Mapping) else None
+            found += [*tools] if isinstance(tools, Mapping) else []
+    return {name.casefold() for name in found if isinstance(name, str)}
+
+
+def parse_since(value: str | datetime | timedelta, now: datetime | None = None) -> datetime:
+    """Return the time that a date, a time or a duration names.
+
+    Args:
+        value: `2026-03-01`, `2026-03-01 14:30`, `14:30` (the last one), `today`, `yesterday`, or
+            how long ago: `2h`, `3d`, `1d12h`. Without a zone it is the machine's.
+        now: the present.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    now = (now or datetime.now(UTC)).astimezone()
+    if not isinstance(value, str):
+        if value != value:  # NaT of pandas
+            raise _no_time(value)
+        if isinstance(value, timedelta):
+            return now - value
+        return datetime.fromisoformat(value.isoformat()).astimezone()  # also one of pandas
+    text = value.strip()
+    if _DURATION.fullmatch(text):
+        parts = _PART.findall(text.lower())
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        try:
+            return now - timedelta(seconds=seconds)
+        except OverflowError:
+            raise _no_time(value) from None
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text.lower() == "today":
+        return midnight
+    if text.lower() == "yesterday":
+        return midnight - timedelta(days=1)
+    try:
+        at = clock_time.fromisoformat(text)
+    except ValueError:
+        pass
+    else:
+        if ":" in text and at.tzinfo is None:
+            last = datetime.combine(now.date(), at).astimezone()
+            return last if last <= now else last - timedelta(days=1)
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise _no_time(value) from None
+
+
+def _no_time(value: object) -> InputError:
+    return InputError(
+        f"{wording.shown(value)} is no date, time or duration.",
+        'Write 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
+    )
+
+
+def _wanted(state: str) -> frozenset[str]:
+    plain = _plain(state)
+    return _GROUPS.get(plain, frozenset({plain}))
+
+
+def _plain(state: str) -> str:
+    """Return a state without case and without what is between its words."""
+    return re.sub(r"[\W_]+", "", state).casefold()

@@ -1,0 +1,46 @@
+"""A watch survives an unreachable service for a bounded time, counted from the last response."""
+
+from __future__ import annotations
+
+import pytest
+
+from labext.errors import UnreachableError
+from labext.nb.silence import PATIENCE, Silence
+
+ERROR = UnreachableError("No notebook service answers.", "Start it.")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
+    clock = Clock()
+    silence = Silence(clock)
+    silence.bear(ERROR)
+    assert "No notebook service answers." in silence.words
+    clock.now += PATIENCE - 1
+    silence.bear(ERROR)
+    clock.now += 1
+    with pytest.raises(UnreachableError):
+        silence.bear(ERROR)
+
+
+def test_patience_starts_again_after_a_response() -> None:
+    clock = Clock()
+    silence = Silence(clock)
+    silence.bear(ERROR)
+    clock.now += PATIENCE - 1
+    silence.end()
+    assert not silence.words
+    clock.now += 2
+    silence.bear(ERROR)
+    clock.now += PATIENCE - 1
+    silence.bear(ERROR)
+    clock.now += 1
+    with pytest.raises(UnreachableError):
+        silence.bear(ERROR)

@@ -1,0 +1,128 @@
+"""What the values of file parameters name: uploaded files, outputs of earlier jobs, or content."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from labext.errors import InputError, NotFoundError
+from labext.jobs import references
+from labext.jobs.schema import Tool
+from labext.jobs.service import Service
+
+TOOL = Tool(
+    {
+        "name": "fold",
+        "settings": [{"name": "pdbFile", "type": "pdb"}, {"name": "sequence", "type": "string"}],
+    }
+)
+
+
+class Stored:
+    """A service with uploaded files by folder, and jobs by name."""
+
+    def __init__(self, files: dict[str, list[str]], jobs: dict[str, str] | None = None) -> None:
+        self._files = files
+        self._jobs = jobs or {}
+        self.listed: list[str | None] = []
+
+    def files(self, folder: str | None = None, *, include_folders: bool = False) -> list[str]:
+        self.listed.append(folder)
+        if folder is not None:
+            if folder not in self._files:
+                raise NotFoundError("no such folder")
+            return self._files[folder]
+        folders = [f"{name}/" for name in self._files if name] if include_folders else []
+        return [*folders, *self._files.get("", [])]
+
+    def find(self, name: str) -> dict[str, Any] | None:
+        state = self._jobs.get(name)
+        return None if state is None else {"JobName": name, "Type": "fold", "JobStatus": state}
+
+
+def resolve(service: Stored, *values: str) -> references.References:
+    return references.resolve(
+        cast(Service, service), TOOL, [{"pdbFile": value, "sequence": "a/b"} for value in values]
+    )
+
+
+STORED = {
+    "": ["top.pdb", "both.pdb", "no extension"],
+    "one": ["both.pdb", "amb.pdb", "single.pdb"],
+    "two": ["amb.pdb"],
+    "job1": ["mine.pdb"],
+}
+JOBS = {"job1": "Complete", "job2": "Running", "two": "Running"}
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("top.pdb", "top.pdb"),
+        ("both.pdb", "both.pdb"),
+        ("single.pdb", "one/single.pdb"),
+        ("one/both.pdb", "one/both.pdb"),
+        ("two/amb.pdb", "two/amb.pdb"),
+        ("no extension", "no extension"),
+    ],
+)
+def test_a_value_names_an_uploaded_file(value: str, path: str) -> None:
+    found = resolve(Stored(STORED, JOBS), value)
+    assert found.uploaded == {value: path}
+    assert not found.faults
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        ("amb.pdb", "the name of 2 uploaded files: write one/amb.pdb or two/amb.pdb"),
+        ("tops.pdb", 'no such file has been uploaded (did you mean "top.pdb"?)'),
+        ("one/top.pdb", 'no job is called "one", and no file "top.pdb" has been uploaded to a'),
+        ("nobody/x.pdb", 'no job is called "nobody"'),
+        ("job2/x.pdb", "an output of job2, which is not complete (Running)"),
+    ],
+)
+def test_a_value_that_names_nothing_or_several_files_has_a_fault(value: str, fault: str) -> None:
+    found = resolve(Stored(STORED, JOBS), value)
+    assert fault in found.faults[value]
+    assert not found.uploaded
+    with pytest.raises(InputError, match="These settings of fold can't be used"):
+        references.check(cast(Service, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}])
+
+
+def test_an_output_of_a_complete_job_comes_before_a_file_of_that_path() -> None:
+    found = resolve(Stored(STORED, JOBS), "job1/mine.pdb")
+    assert found.outputs["job1/mine.pdb"] == {
+        "JobName": "job1",
+        "Type": "fold",
+        "JobStatus": "Complete",
+    }
+    assert not found.uploaded
+
+
+def test_content_is_looked_up_nowhere() -> None:
+    service = Stored(STORED)
+    found = resolve(service, "ATOM 1\nEND\n", "A" * 300)
+    assert found == references.References()
+    assert service.listed == []
+
+
+def test_a_file_in_a_folder_beyond_those_that_are_listed_is_left_to_the_service() -> None:
+    many = Stored({f"f{n}": ["x.pdb"] if n == 30 else [] for n in range(31)})
+    assert not resolve(many, "x.pdb").faults
+    few = Stored({f"f{n}": [] for n in range(20)})
+    assert "no such file" in resolve(few, "x.pdb").faults["x.pdb"]
+
+
+def test_many_jobs_are_left_to_the_service() -> None:
+    values = [f"job{n}/x.pdb" for n in range(11)]
+    found = resolve(Stored({}), *values)
+    assert found.outputs == dict.fromkeys(values)
+    assert not found.faults
+
+
+def test_absent_files_are_named_in_the_next_step() -> None:
+    found = resolve(Stored(STORED), "gone.pdb", "lost.pdb")
+    assert found.next_step == ("Correct the name, or upload it: `%jobs upload gone.pdb lost.pdb`.")
+    assert resolve(Stored(STORED), "gone.pdb", "amb.pdb").next_step is None

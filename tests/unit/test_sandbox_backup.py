@@ -1,0 +1,497 @@
+"""Backups: whole and private; restored whole or not at all, whatever the archive or a kill does."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labext.errors import (
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    SetupError,
+    StorageError,
+)
+from labext.sandbox import backup
+from labext.sandbox.administration import opened
+from labext.sandbox.backup import Backup, back_up, restore
+from labext.sandbox.database import SCHEMA_VERSION
+from labext.sandbox.folder import Folder, Lock
+
+ODD = os.fsdecode(b"caf\xe9 \\ n\xc3\xa9.csv")
+"""A name that is no UTF-8, with a backslash."""
+
+
+def filled(path: Path, word: str) -> Folder:
+    """The data folder of a sandbox that does not run; every file says the word."""
+    folder = Folder(path)
+    folder.prepare()
+    with closing(sqlite3.connect(folder.database)) as database:
+        database.executescript(f"""
+            PRAGMA journal_mode=WAL;
+            PRAGMA user_version={SCHEMA_VERSION};
+            CREATE TABLE words (word TEXT);
+            INSERT INTO words VALUES ('{word}');
+        """)
+    for name in (
+        "secrets/key",
+        "secrets/signing",
+        "secrets/nb_providers",
+        "jobs/files/1",
+        f"jobs/jobs/1/work/out/{ODD}",
+        "jobs/jobs/1/work/out/poetry.lock",
+        f"jobs/jobs/only_{word}/out",
+        "jobs/incoming/half",
+        "nb/originals/a",
+        "nb/work/a/page",
+        "ports.json",
+        "connection.json",
+        "quarantine/x/old",
+        "tasks/7/request.json",
+        "lost.sqlite-wal",
+    ):
+        file = path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(word)
+    (path / "jobs" / "jobs" / "1" / "link").symlink_to("/etc/passwd")
+    os.mkfifo(path / "jobs" / "jobs" / "1" / "pipe")
+    return folder
+
+
+KEPT = {
+    "secrets/key",
+    "jobs/files/1",
+    f"jobs/jobs/1/work/out/{ODD}",
+    "jobs/jobs/1/work/out/poetry.lock",
+    "nb/originals/a",
+    "ports.json",
+}
+"""What a backup of `filled` has beside `only_WORD` and the database."""
+
+
+def word_of(folder: Folder) -> str:
+    with closing(sqlite3.connect(folder.database)) as database:
+        return str(database.execute("SELECT word FROM words").fetchone()[0])
+
+
+def tree(path: Path) -> dict[str, Any]:
+    """All that is below a folder, but the locks: files with their content, folders with None."""
+    return {
+        str(each.relative_to(path)): each.read_bytes() if each.is_file() else None
+        for each in path.rglob("*")
+        if each.name not in ("host.lock", "backup.lock") and not each.is_symlink()
+    }
+
+
+def is_whole(folder: Folder, word: str) -> bool:
+    """Whether the data are those of `filled(…, word)`, and nothing else."""
+    found = {
+        name: content.decode()
+        for top in ("secrets", "jobs", "nb", "ports.json")
+        for name, content in tree(folder.path).items()
+        if (name == top or name.startswith(f"{top}/")) and content is not None
+    }
+    mine = {*KEPT, f"jobs/jobs/only_{word}/out"}
+    others = {name for name in found if name.startswith("jobs/jobs/only_")} - mine
+    return (
+        word_of(folder) == word
+        and not others
+        and {name: found.get(name) for name in mine} == dict.fromkeys(mine, word)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return filled(tmp_path / "box", "old")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Backup:
+    """A backup of another folder, whose files say "new"."""
+    return back_up(filled(tmp_path / "other", "new"), tmp_path / "backup.zip")
+
+
+def test_a_backup_has_the_data_and_nothing_else_and_is_private(
+    folder: Folder, tmp_path: Path
+) -> None:
+    before = tree(folder.path)
+    made = back_up(folder, tmp_path / "b.zip")
+    assert made.file.stat().st_mode & 0o777 == 0o600
+    assert tree(folder.path) == before
+    with zipfile.ZipFile(made.file) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        assert archive.testzip() is None
+    paths = {each["path"] for each in manifest["files"]}
+    assert paths == {*KEPT, "jobs/jobs/only_old/out", "sandbox.sqlite"}
+    assert made.files == len(paths)
+    assert made.skipped == ()
+    assert [each.name for each in tmp_path.iterdir() if each.suffix not in ("", ".zip")] == []
+
+
+def test_a_backup_is_restored_into_a_new_folder_for_its_owner_only(
+    made: Backup, tmp_path: Path
+) -> None:
+    folder = Folder(tmp_path / "new" / "box")
+    done = restore(folder, made.file)
+    assert is_whole(folder, "new")
+    assert (done.files, done.previous) == (made.files, None)
+    assert not (folder.path / "quarantine").exists()
+    for path in folder.path.rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_the_database_is_as_it_was_while_the_files_were_pinned(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, connected = backup._link, backup._connected
+    written = []
+
+    def write(word: str) -> None:
+        with closing(sqlite3.connect(folder.database, timeout=0, isolation_level=None)) as other:
+            other.execute("UPDATE words SET word = ?", (word,))
+        written.append(word)
+
+    def linked(path: Path, target: Path) -> None:
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            write("while")
+        link(path, target)
+
+    def opened(path: Path) -> sqlite3.Connection:
+        if path != folder.database:  # the copy: the files are pinned by now
+            write("after")
+        return connected(path)
+
+    monkeypatch.setattr(backup, "_link", linked)
+    monkeypatch.setattr(backup, "_connected", opened)
+    made = back_up(folder, tmp_path / "b.zip")
+    monkeypatch.undo()
+    assert written == ["after"]
+    assert word_of(folder) == "after"
+    restore(Folder(tmp_path / "restored"), made.file)
+    assert word_of(Folder(tmp_path / "restored")) == "old"
+
+
+def test_a_backup_does_not_overwrite_a_file(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "thesis.zip").write_text("dear")
+    with pytest.raises(ConflictError, match="exists"):
+        back_up(folder, tmp_path / "thesis.zip")
+    assert (tmp_path / "thesis.zip").read_text() == "dear"
+    with pytest.raises(InputError, match="own folder"):
+        back_up(folder, folder.path / "b.zip")
+    with pytest.raises(StorageError):
+        back_up(folder, tmp_path / "nowhere" / "b.zip")
+
+
+def test_only_one_backup_runs_at_a_time(folder: Folder, tmp_path: Path) -> None:
+    lock = Lock(folder.path / "backup.lock")
+    assert lock.acquire()
+    with pytest.raises(ConflictError, match="Another backup"):
+        back_up(folder, tmp_path / "b.zip")
+    lock.release()
+    assert back_up(folder, tmp_path / "b.zip").files
+
+
+@pytest.mark.parametrize("harm", ["empty", "damaged", "none"])
+def test_a_database_that_is_not_whole_is_not_backed_up(
+    folder: Folder, tmp_path: Path, harm: str
+) -> None:
+    content = {"empty": b"", "damaged": b"x" * 5000}.get(harm)
+    if content is None:
+        folder.database.unlink()
+    else:
+        folder.database.write_bytes(content)
+    with pytest.raises((StorageError, SetupError), match=r"empty|damaged|no sandbox"):
+        back_up(folder, tmp_path / "b.zip")
+    assert not (tmp_path / "b.zip").exists()
+    assert not (folder.path / ".backup").exists()
+
+
+def test_a_full_disk_leaves_no_half_backup(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_copy", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        back_up(folder, tmp_path / "b.zip")
+    assert [path.name for path in tmp_path.iterdir()] == ["box"]
+    assert not (folder.path / ".backup").exists()
+
+
+def test_data_are_replaced_only_if_asked_and_are_kept(made: Backup, folder: Folder) -> None:
+    before = tree(folder.path)
+    with pytest.raises(ConflictError, match="would replace") as caught:
+        restore(folder, made.file)
+    assert "--yes" in caught.value.next_step
+    assert tree(folder.path) == before
+    previous = restore(folder, made.file, replace=True).previous
+    assert is_whole(folder, "new")
+    assert previous is not None
+    kept = tree(previous)
+    for name in (*KEPT, "jobs/jobs/only_old/out", "jobs/incoming/half", "nb/work/a/page"):
+        assert kept[name] == b"old"
+    assert previous.parent == folder.quarantine
+    assert (folder.quarantine / "x" / "old").read_text() == "old"
+
+
+def test_a_folder_with_other_things_is_left_alone(made: Backup, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.txt").write_text("dear")
+    with pytest.raises(SetupError, match="other things"):
+        restore(Folder(tmp_path / "home"), made.file, replace=True)
+    assert tree(tmp_path / "home") == {"thesis.txt": b"dear"}
+
+
+def test_a_running_sandbox_is_not_restored_into(made: Backup, folder: Folder) -> None:
+    hold = (
+        "import sys; from pathlib import Path; from labext.sandbox.folder import Lock\n"
+        "print(Lock(Path(sys.argv[1])).acquire(), flush=True); sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, str(folder.lock_file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "True\n"
+        with pytest.raises(ConflictError, match="runs"):
+            restore(folder, made.file, replace=True)
+    assert is_whole(folder, "old")
+
+
+# Archives that are no good
+
+
+@contextmanager
+def rewritten(file: Path) -> Iterator[dict[str, Any]]:
+    """Change a backup: `manifest` and `members`, by name."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    content = {"manifest": json.loads(members.pop("manifest.json")), "members": members}
+    yield content
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, body in content["members"].items():
+            archive.writestr(name, body)
+        archive.writestr("manifest.json", json.dumps(content["manifest"]))
+
+
+def _path(path: str) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        content["manifest"]["files"][0] |= {"path": path}
+
+    return change
+
+
+def _database(statement: str) -> Callable[[dict[str, Any]], None]:
+    """Change the database, with the right checksum."""
+    import hashlib
+
+    def change(content: dict[str, Any]) -> None:
+        if statement:
+            with closing(sqlite3.connect(":memory:")) as database:
+                database.deserialize(content["members"]["sandbox.sqlite"])
+                database.execute(statement)
+                body = database.serialize()
+        else:
+            body = content["members"]["sandbox.sqlite"][:4096] + b"x" * 4096
+        content["members"]["sandbox.sqlite"] = body
+        (entry,) = (e for e in content["manifest"]["files"] if e["path"] == "sandbox.sqlite")
+        entry |= {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+
+    return change
+
+
+BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "another format": lambda c: c["manifest"].update(format="other"),
+    "a newer format": lambda c: c["manifest"].update(version=99),
+    "no files": lambda c: c["manifest"].pop("files"),
+    "no list": lambda c: c.update(manifest=[1]),
+    "a file is missing": lambda c: c["members"].pop("jobs/files/1"),
+    "a file is another": lambda c: c["members"].update({"jobs/files/1": b"odd"}),
+    "a file is longer": lambda c: c["members"].update({"jobs/files/1": b"new" + b"x" * 10**6}),
+    "no checksum": lambda c: c["manifest"]["files"][0].pop("sha256"),
+    "no database": lambda c: c["manifest"]["files"].pop(
+        [e["path"] for e in c["manifest"]["files"]].index("sandbox.sqlite")
+    ),
+    "a path twice": lambda c: c["manifest"]["files"].append(c["manifest"]["files"][0]),
+    "a file below a file": lambda c: c["manifest"]["files"].append(
+        c["manifest"]["files"][0] | {"path": "jobs/files/1/x"}
+    ),
+    "a damaged database": _database(""),
+    "a newer database": _database("PRAGMA user_version=999"),
+    **{
+        f"the path {path!r}": _path(path)
+        for path in (
+            "/etc/x",
+            "../x",
+            "jobs/../../x",
+            "jobs//x",
+            "jobs/.",
+            "",
+            ".",
+            "..",
+            "x",
+            "host.lock",
+            "host.lock/x",
+            "tasks/x",
+            "quarantine/x",
+            ".labext-sandbox",
+            ".restored/journal.json",
+            "sandbox.sqlite-wal",
+            "sandbox.sqlite/x",
+            "ports.json/x",
+            "jobs/\0",
+            "jobs/" + "x" * 300,
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("harm", BAD)
+def test_a_bad_backup_changes_nothing(made: Backup, folder: Folder, harm: str) -> None:
+    with rewritten(made.file) as content:
+        BAD[harm](content)
+    before = tree(folder.path)
+    with pytest.raises(LabextError):
+        restore(folder, made.file, replace=True)
+    assert tree(folder.path) == before
+    assert is_whole(folder, "old")
+
+
+def test_a_backup_that_was_cut_or_changed_anywhere_is_restored_whole_or_not_at_all(
+    made: Backup, tmp_path: Path
+) -> None:
+    whole = made.file.read_bytes()
+    chance = random.Random(20261122)
+    damaged = [whole[: chance.randrange(len(whole))] for _ in range(10)]
+    for _ in range(60):
+        place = chance.randrange(len(whole))
+        damaged.append(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+    folder = filled(tmp_path / "box", "old")
+    refused = 0
+    for number, content in enumerate(damaged):
+        made.file.write_bytes(content)
+        try:
+            restore(folder, made.file, replace=True)
+        except LabextError:
+            refused += 1
+            assert is_whole(folder, "old")
+        else:  # what was changed says nothing: a time, a mode
+            assert is_whole(folder, "new")
+            folder = filled(tmp_path / f"box{number}", "old")
+    assert refused > 40
+
+
+def test_what_is_no_backup_is_told(folder: Folder, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no file"):
+        restore(folder, tmp_path / "none.zip", replace=True)
+    (tmp_path / "text.zip").write_text("not a zip")
+    with pytest.raises(InputError, match="no backup"):
+        restore(folder, tmp_path / "text.zip", replace=True)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("x", "y")
+    with pytest.raises(InputError, match="no backup"):
+        restore(folder, tmp_path / "other.zip", replace=True)
+    assert is_whole(folder, "old")
+
+
+def test_a_disk_without_room_is_told_before_anything_is_unpacked(
+    made: Backup, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = type("Usage", (), {"free": 10})
+    monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(StorageError, match="no room"):
+        restore(folder, made.file, replace=True)
+    assert is_whole(folder, "old")
+
+
+# Killed
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from labext.sandbox.backup import restore
+from labext.sandbox.folder import Folder
+
+def watched(event, arguments):
+    global left
+    if event in ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "open"):
+        if left and str(folder.path) in str(arguments[0]):
+            left -= 1
+            if left == 0:
+                os._exit(9)
+
+left = 0
+sys.addaudithook(watched)
+for line in sys.stdin:
+    path, source, steps = line.rstrip("\\n").split("\\t")
+    pid = os.fork()
+    if pid == 0:
+        folder, left = Folder(path), int(steps)
+        restore(folder, Path(source), replace=True)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture
+def killed_after() -> Iterator[Callable[[int, Folder, Path], bool]]:
+    """Restore in a process that is killed at a step; False if it ended before."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def kill(steps: int, folder: Folder, file: Path) -> bool:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{folder.path}\t{file}\t{steps}\n")
+            process.stdin.flush()
+            code = process.stdout.readline().strip()
+            assert code in ("0", "9")
+            return code == "9"
+
+        yield kill
+        process.stdin.close()
+
+
+def test_a_restore_that_is_killed_anywhere_leaves_the_old_data_or_the_new(
+    made: Backup, tmp_path: Path, killed_after: Callable[[int, Folder, Path], bool]
+) -> None:
+    """What has become valid is finished by the next start."""
+    outcomes = []
+    ended = False
+    while not ended:
+        steps = len(outcomes) + 1
+        folder = filled(tmp_path / f"box{steps}", "old")
+        ended = not killed_after(steps, folder, made.file)
+        interrupted = (folder.path / ".restored").exists()
+        if interrupted:
+            service = type("Service", (), {"metadata": None})
+            with pytest.raises(SetupError, match="interrupted"), opened(folder.path, service()):
+                pass
+        folder.prepare()  # as every start does
+        backup.clean_up(folder)
+        word = word_of(folder)
+        assert is_whole(folder, word), steps
+        assert not [path for path in folder.path.iterdir() if path.name.startswith(".rest")]
+        outcomes.append((word, interrupted))
+    order = [("old", False), ("new", True), ("new", False)]
+    assert [*dict.fromkeys(outcomes)] == order
+    assert outcomes == sorted(outcomes, key=order.index)
