@@ -17,6 +17,12 @@ from labext.nb.wire import Wire
 OnFile = Callable[[str, int, int | None], None]
 """Is told a file's name, the bytes of it that have gone, and the whole's."""
 
+OnRefused = Callable[[Path | str, InputError], None]
+"""Is told a file or an address that the service has refused, and why."""
+
+_REFUSED = frozenset({400, 413, 415, 422})
+"""Statuses by which a service refuses one item; the others may still be accepted."""
+
 
 def checked_file(path: Path | str) -> Path:
     """Return a file's path.
@@ -74,17 +80,23 @@ def several(
     dialect: Contract,
     what: Iterable[Path | str] | Path | str,
     given: Mapping[str, Any],
-    on_bytes: OnFile | None,
+    on_bytes: OnFile | None = None,
+    on_refused: OnRefused | None = None,
 ) -> Iterator[Record]:
     """Add files and pages one after the other; yield each one's record when it is there.
 
+    An item that the service refuses does not keep the others from being added.
+
     Raises:
-        InputError: one can't be sent: told before any is.
-        LabextError: one was refused or failed; it says which, and how many were added before.
+        InputError: an item can't be sent: nothing was. Or the service refused some, and no
+            `on_refused` was given: all others were added.
+        LabextError: the service failed; the error says at which item, and how many were added.
     """
     names = [what] if isinstance(what, str | Path) else list(what)
     checked = [checked_url(str(each)) if is_url(each) else checked_file(each) for each in names]
-    for number, each in enumerate(checked):
+    added = 0
+    refused: dict[Path | str, InputError] = {}
+    for each in checked:
         try:
             if isinstance(each, Path):
                 told = None if on_bytes is None else partial(on_bytes, each.name)
@@ -92,9 +104,38 @@ def several(
             else:
                 record = wire.run(dialect.add_url(each, **given))
         except LabextError as error:
-            before = f" ({number} of {len(checked)} were added before it)" if number else ""
+            if isinstance(error, InputError) and error.status in _REFUSED:
+                refused[each] = error
+                continue
+            before = f" ({added} of {len(checked)} were added before it)" if added else ""
             raise error.about(f"{each}{before}") from None
+        added += 1
         yield record
+    for item, reason in refused.items() if on_refused is not None else ():
+        on_refused(item, reason)
+    if refused and on_refused is None:
+        raise refusal(refused, added)
+
+
+def refusal(refused: Mapping[Path | str, InputError], added: int) -> InputError:
+    """Return the error that names the items that a service has refused, and why.
+
+    Args:
+        refused: each item with its error; at least one.
+        added: how many others were added.
+    """
+    reasons = (f"{item}: {error.what.rstrip('.')}" for item, error in refused.items())
+    count = f"{added} of {added + len(refused)} were added. Refused: " if added else ""
+    first = next(iter(refused.values()))
+    steps = dict.fromkeys(error.next_step for error in refused.values())
+    return InputError(
+        f"{count}{'; '.join(reasons)}.",
+        " ".join(steps),
+        status=first.status,
+        method=first.method,
+        path=first.path,
+        server=first.server,
+    )
 
 
 def _hint(file: Path) -> str:

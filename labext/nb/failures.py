@@ -75,7 +75,8 @@ def explainer(*, has_password: bool) -> Callable[[Failure], LabextError | None]:
             case 415:
                 return InputError(
                     _said(failure, "The notebook service can't read that kind of file"),
-                    "`%nb add` a PDF, DOCX, HTML page, Markdown or plain text.",
+                    "Convert it to PDF, DOCX, Markdown or plain text and `%nb add` that, or paste "
+                    "its text below `%%nb source --title TITLE`.",
                 )
             case 422:
                 return _configuration(failure, asked)

@@ -137,10 +137,12 @@ class Sources(Group):
         process_async: bool = True,
         on_bytes: Callable[[str, int, int | None], None] | None = None,
         on_added: Callable[[Record], None] | None = None,
+        on_refused: adding.OnRefused | None = None,
     ) -> pd.DataFrame:
         """Add several files and pages, one after the other; return a row for each.
 
-        All files are looked at before the first is sent.
+        All files are looked at before the first is sent. What the service refuses, such as a kind
+        of file that it can't read, does not keep the others from being added.
 
         Args:
             what: paths, and addresses that begin with http:// or https://.
@@ -149,15 +151,18 @@ class Sources(Group):
             process_async: as for `add_file`.
             on_bytes: is told a file's name, the bytes of it that have gone, and the whole's.
             on_added: is told each one's record when it is there.
+            on_refused: is told at the end what the service has refused, and why; without it, this
+                is raised.
 
         Raises:
-            InputError: a file is not there, is empty or can't be read: then nothing is sent.
-            LabextError: one failed; the error names it, and those that were added before.
+            InputError: a file is not there, is empty or can't be read: then nothing is sent. Or
+                the service has refused some; the others were added.
+            LabextError: the service failed; the error names the item and how many were added.
         """
         from labext.nb.rowviews import sources
 
         given = self._given(notebook, None, topic, process_async)
-        steps = adding.several(self._wire, self._dialect, what, given, on_bytes)
+        steps = adding.several(self._wire, self._dialect, what, given, on_bytes, on_refused)
         added = []
         for record in steps:
             added.append(record)

@@ -27,10 +27,9 @@ _UNTAKEN = _Standstill(
     f"things. {_STOP}; whoever runs the server can see whether its worker is up.",
 )
 _SOURCE = _Standstill(
-    300.0,
-    "Usually its worker was killed, or is stuck in a file that it can't read: then it stays like "
-    f"this. {_STOP}; `%nb sources retry` has it processed again, `%nb sources delete` takes it "
-    "away.",
+    60.0,
+    "A long file may take this long; if its worker was killed or is stuck, it stays like this. "
+    f"{_STOP}; `%nb sources retry` has it processed again, `%nb sources delete` takes it away.",
 )
 _EPISODE = _Standstill(
     900.0,

@@ -174,7 +174,7 @@ class Watched:
     def _one(self, source: str) -> SourceRow:
         known = self._rows.get(source)
         try:
-            if known is None:
+            if known is None or known.title == source:  # some servers tell the title only later
                 return _row(self._wire.run(self._dialect.source(source)))
             status = self._wire.run(self._dialect.source_status(source))
         except NotFoundError:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from labext.errors import InputError
-from labext_magics import kinds, nb_keeping, nb_options, nb_processing, nb_scope
+from labext.errors import InputError, LabextError, WatchInterrupted
+from labext_magics import kinds, nb_keeping, nb_options, nb_processing, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
 from labext_magics.options import OUT
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from labext.nb.records import Record
 
 
 def add(
@@ -31,12 +34,14 @@ def add(
 ) -> pd.DataFrame:
     """Add files and pages, or the text of the cell's body, to a notebook; return a row for each.
 
-    What is in the notebook already, and the same, is kept. A text is processed before the service
-    answers, unless `async_` is there; files and pages afterwards, unless `sync` is.
+    What is in the notebook already, and the same, is kept. A text is waited for, unless `async_`
+    is there; files and pages with `wait` or `sync`.
 
     Raises:
-        InputError: a file is missing, empty or unreadable: then nothing is sent.
-        JobFailedError: with `wait` or `sync`, a source has failed; the others were awaited.
+        InputError: a file is missing, empty or unreadable: then nothing is sent. Or the service
+            refused some; the others were added.
+        JobFailedError: a source that was waited for has failed.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
     """
     if sync and async_:
         raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
@@ -44,20 +49,47 @@ def add(
     items = _items(what, url)
     _check(text, items, title)
     into = nb_scope.notebook_of(call, notebook)
-    given = {"topic": topic, "process_async": not sync}
-    if text:
-        given["process_async"] = async_
-        records = [nb_keeping.text(call, into, text, title, given)]
-    else:
-        records = nb_keeping.files(call, into, items, title, given)
-    names = [str(record["id"]) for record in records]
-    if wait:
-        return nb_processing.follow(call, names)
-    if not given["process_async"]:
-        return call.nb.sources.wait(names)
+    given = {"topic": topic, "process_async": bool(text) or not sync}
+    refusal: InputError | None = None
+    with _interruptible(into.name):
+        if text:
+            records = [nb_keeping.text(call, into, text, title, given)]
+        else:
+            records, refusal = nb_keeping.files(call, into, items, title, given)
+    waits = wait or sync or (bool(text) and not async_)
+    try:
+        found = _shown(call, records, wait=waits)
+    except LabextError:
+        if refusal is not None:
+            output.say(str(refusal))
+        raise
+    if refusal is not None:
+        raise refusal
+    return found
+
+
+@contextmanager
+def _interruptible(notebook: str) -> Iterator[None]:
+    """Raise an interrupt while sources are sent as one line that says what may go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise WatchInterrupted(
+            f"Adding to {notebook} was interrupted: what was sent may still be processed.",
+            "`%nb sources` shows what is there; run the line again for the rest.",
+        ) from None
+
+
+def _shown(call: Call, records: Sequence[Record], *, wait: bool) -> pd.DataFrame:
+    """Return a row for each source; with `wait` once all have been processed."""
     from labext.nb.rowviews import sources
 
-    return sources(records)
+    if not wait:
+        return sources(records)
+    names = [str(record["id"]) for record in records]
+    if all(record["status"] == "completed" for record in records):
+        return call.nb.sources.wait(names)
+    return nb_processing.follow(call, names)
 
 
 def _items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
@@ -143,8 +175,8 @@ _OPTIONS = [
     nb_options.INTO_NOTEBOOK,
     Parameter("url", kinds.text("URL"), "a page of the web", many=True),
     nb_processing.WAIT,
-    Parameter("sync", None, "have each processed before the service answers; a text always is"),
-    Parameter("async", None, "have a text processed afterwards"),
+    Parameter("sync", None, "have each processed before the next is sent"),
+    Parameter("async", None, "don't wait until a text is processed"),
     OUT,
 ]
 _BODY = "the source's text."

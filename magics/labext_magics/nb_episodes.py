@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext import wording
-from labext.errors import LabextError, NotReadyError
+from labext.errors import ConflictError, LabextError, NotReadyError
 from labext_magics import kinds, nb_following, nb_options, nb_scope, output
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
@@ -51,8 +51,13 @@ def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
 
 
 def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
-    """Have a failed episode made again, watch that, and return its row."""
+    """Have a failed episode made again, watch that, and return its row.
+
+    Raises:
+        ConflictError: it has not failed.
+    """
     before = call.nb.podcasts.episode(episode)
+    _check_failed(before)
     sent = call.nb.podcasts.retry(before["id"])
     return nb_following.follow(call, nb_following.begun(sent), _name(before), background=background)
 
@@ -108,6 +113,25 @@ def _unheard(record: Record) -> LabextError:
     return NotReadyError(
         f"The episode {name} is still being made ({record['job_status']}).",
         f"`%nb episodes wait {quote(name)}` shows how far it is.",
+    )
+
+
+def _check_failed(record: Record) -> None:
+    """Raise ConflictError, with the way out, unless an episode has failed."""
+    name, status = _name(record), record["job_status"]
+    if status in ("failed", None):  # what is not told is left to the service
+        return
+    if status == "completed":
+        raise ConflictError(
+            f"The episode {name} has not failed: it is completed.",
+            f"`%nb play {quote(name)}` plays it; to have it made anew, delete it with "
+            f"`%nb episodes delete {quote(name)} --yes` and run its `%nb podcast` line again.",
+        )
+    raise ConflictError(
+        f"The episode {name} has not failed: it is {status}.",
+        f"`%nb episodes wait {quote(name)}` watches it. If nothing changes for long, its worker "
+        f"has probably stopped: `%nb episodes delete {quote(name)} --yes`, then run its "
+        "`%nb podcast` line again.",
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import wording
-from labext.errors import ConflictError
+from labext.errors import ConflictError, InputError
 from labext_magics import output
 from labext_magics.dispatch import Call
 from labext_magics.line import quote
@@ -51,11 +51,14 @@ def files(
     items: Sequence[Path | str],
     title: str | None,
     given: dict[str, Any],
-) -> list[Record]:
+) -> tuple[list[Record], InputError | None]:
     """Add what the notebook doesn't have yet; retry what has failed there.
 
-    A file is known by its name and content, an address by itself.
+    A file is known by its name and content, an address by itself. Return the records, and the
+    error that names what the service has refused, if anything.
     """
+    from labext.nb.adding import refusal
+
     there = list(call.nb.sources.iter(into.id))
     found: dict[Path | str, Record] = {}
     for item in items:
@@ -66,7 +69,8 @@ def files(
     kept = {item: each for item, each in found.items() if item not in failed}
     again = {item: call.nb.sources.retry(each["id"]) for item, each in failed.items()}
     new = [item for item in items if item not in found]
-    added = _sent(call, into, new, title, given) if new else {}
+    refused: dict[Path | str, InputError] = {}
+    added = _sent(call, into, new, title, given, refused) if new else {}
     told = {
         f"in {into.name} already, and processed again": again,
         f"in {into.name} already, and kept": kept,
@@ -76,7 +80,8 @@ def files(
             names = (item.name if isinstance(item, Path) else item for item in records)
             output.say(f"{wording.are(names)} {what}.")
     records = {**kept, **again, **added}
-    return [records[item] for item in items]
+    there_now = [records[item] for item in items if item in records]
+    return there_now, refusal(refused, len(there_now)) if refused else None
 
 
 def _find(
@@ -128,8 +133,12 @@ def _sent(
     new: Sequence[Path | str],
     title: str | None,
     given: dict[str, Any],
+    refused: dict[Path | str, InputError],
 ) -> dict[Path | str, Record]:
-    """Send files and addresses one after the other, drawing what takes its time."""
+    """Send files and addresses one after the other, with a progress bar.
+
+    What the service refuses is put into `refused`, with the reason.
+    """
     import labext_widgets
 
     added: list[Record] = []
@@ -142,6 +151,7 @@ def _sent(
                 into.id,
                 on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
                 on_added=added.append,
+                on_refused=refused.__setitem__,
                 **given,
             )
         elif isinstance(new[0], Path):
@@ -149,8 +159,9 @@ def _sent(
             added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
         else:
             added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
-        transfer.end(f"{wording.are(map(_title, added))} added to {into.name}.")
-    return dict(zip(new, added, strict=True))
+        if added:
+            transfer.end(f"{wording.are(map(_title, added))} added to {into.name}.")
+    return dict(zip((item for item in new if item not in refused), added, strict=True))
 
 
 def _title(record: Record) -> str:

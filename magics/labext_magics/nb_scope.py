@@ -157,9 +157,9 @@ def looked_at(
 
 
 @contextmanager
-def reply_awaited(next_step: str) -> Iterator[None]:
-    """Say in one line that the kernel was interrupted while a model wrote its reply."""
+def reply_awaited(next_step: str, what: str = "The reply") -> Iterator[None]:
+    """Raise an interrupt of the kernel as one line: `what` was interrupted."""
     try:
         yield
     except KeyboardInterrupt:
-        raise WatchInterrupted("The reply was interrupted.", next_step) from None
+        raise WatchInterrupted(f"{what} was interrupted.", next_step) from None

@@ -31,14 +31,16 @@ def search(
     within = nb_scope.notebook_or_all(call, notebook, every)
     if _needs_sources(sources, notes, no_sources):
         nb_processing.wait_for_text(call, within, sources or None, wait=False)
-    return call.nb.search(
-        query,
-        type or "text",
-        notebook=None if within is None else within.id,
-        limit=limit,
-        min_similarity=min_similarity,
-        **nb_scope.looked_at(sources, notes, no_sources, no_notes),
-    )
+    looked_at = nb_scope.looked_at(sources, notes, no_sources, no_notes)
+    with nb_scope.reply_awaited("Run this line again.", "The search"):
+        return call.nb.search(
+            query,
+            type or "text",
+            notebook=None if within is None else within.id,
+            limit=limit,
+            min_similarity=min_similarity,
+            **looked_at,
+        )
 
 
 def ask(

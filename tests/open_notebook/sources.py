@@ -262,7 +262,7 @@ def _check(call: Call, kind: str) -> None:
         refuse("sources.upload_path_outside")
     if kind == "upload" and call.file is None:
         refuse("sources.upload_no_file")
-    if call.file is not None and call.file[0].endswith(".bin"):
+    if call.file is not None and call.file[0].endswith((".bin", ".html")):
         refuse("sources.upload_unsupported_415")
 
 
@@ -357,4 +357,5 @@ def _listed(state: State, found: Thing) -> Thing:
     row = {name: found.get(name) for name in recordings()["sources.list"].answer[0]}
     row["insights_count"] = sum(e["source_id"] == found["id"] for e in state.insights.values())
     row["embedded"] = found["id"] in state.embedded and found["status"] == "completed"
+    row["embedded_chunks"] = 0  # also of what is embedded
     return row

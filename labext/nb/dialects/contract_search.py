@@ -43,7 +43,7 @@ class SearchCalls:
             **contract_scope.named(scope),
         }
         body |= {name: value for name, value in named.items() if value is not None}
-        answer = yield Request(SEARCH, json=body)
+        answer = yield Request(SEARCH, json=body, patient=True)
         told = records.mapping(answer, "the search").get("results")
         hits = [hit(each) for each in records.several(told, "what was found")]
         # Of a server that knows no filter by kind.

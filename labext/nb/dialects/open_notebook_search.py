@@ -56,7 +56,7 @@ class SearchCalls(ChatCalls, contract.SearchCalls):
             "search_notes": scope.includes("note"),
             **{name: value for name, value in named.items() if value is not None},
         }
-        answer = yield Request(contract.SEARCH, json=body)
+        answer = yield Request(contract.SEARCH, json=body, patient=True)
         told = records.mapping(answer, "the search").get("results")
         hits = [contract.hit(each) for each in records.several(told, "what was found")]
         kept = [each for each in hits if scope.holds(each["kind"], each["id"])]

@@ -29,7 +29,7 @@ class SourceCalls(contract.SourceCalls):
         """List a page of sources; the order is two parameters of its own names."""
         params = {"notebook_id": notebook, "limit": limit, "offset": offset, **_order(order_by)}
         answer = yield Request(contract.LIST, params=params)
-        return [told.source(each) for each in records.several(answer, "sources")]
+        return [told.listed_source(each) for each in records.several(answer, "sources")]
 
     def source(self, source: str) -> Steps[Record]:
         """Look at one, with its text."""
@@ -142,8 +142,9 @@ class SourceCalls(contract.SourceCalls):
 def _from(answer: Any, made_from: Mapping[str, str]) -> Record:
     """Return a new source's record; of what it is made that server tells only later."""
     record = told.whole_source(answer)
-    known = record["file_name"] or record["url"]
-    return record if known else {**record, **made_from}
+    if not (record["file_name"] or record["url"]):
+        record |= made_from
+    return {**record, "title": record["title"] or record["file_name"] or record["url"]}
 
 
 def _topics(topic: str | None) -> list[str]:

@@ -41,19 +41,26 @@ def things(fields: Fields, answer: Any, what: str) -> list[Record]:
     return [thing(fields, each, what) for each in records.several(answer, what)]
 
 
+UNREAD_TITLE = "Processing..."
+"""The title of a source until it has been read, and for good if that fails."""
+
+
 def source(answer: Any, fields: Fields = SOURCE) -> Record:
-    """Return a source's record."""
+    """Return a source's record; one that has not been read is titled by its file or address."""
     told = records.mapping(answer, "the source")
     asset = told.get("asset")
     parts = asset if isinstance(asset, Mapping) else {}
     file, url = parts.get("file_path"), parts.get("url")
     topics = told.get("topics")
+    title = told.get("title")
+    file_name = _uploaded_name(file, title) if isinstance(file, str) else None
     more = {
+        "title": (file_name or url) if title == UNREAD_TITLE else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
         "status": _status(told),
         "error": _info(told).get("error") or None,
         "kind": "upload" if file else "link" if url else "text",
-        "file_name": _uploaded_name(file, told.get("title")) if isinstance(file, str) else None,
+        "file_name": file_name,
         "url": url,
         "passages": told.get("embedded_chunks"),
     }
@@ -67,6 +74,11 @@ def _uploaded_name(path: str, title: Any) -> str:
     """
     stored = path.rpartition("/")[2]
     return title if isinstance(title, str) and is_numbered(stored, title) else stored
+
+
+def listed_source(answer: Any) -> Record:
+    """Return the record of a source in a list, in which `embedded_chunks` is always 0."""
+    return {**source(answer), "passages": None}
 
 
 def whole_source(answer: Any) -> Record:

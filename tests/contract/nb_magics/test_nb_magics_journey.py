@@ -24,12 +24,12 @@ from open_notebook import serving
 JOURNEY = """
 status            %nb status
 begun             %nb use Journey --create --description "pBAD30 notes"
-files             %nb add page.html notes.md --topic induction --wait
+files             %nb add page.md notes.md --topic induction --wait
 page              %nb add {page} --wait
 dead page         %nb add http://127.0.0.1:9/nothing --wait
 text              %%nb source --title "Bench notes"|{text}
 sources           %nb sources
-kept              %nb add page.html notes.md
+kept              %nb add page.md notes.md
 status of one     %nb sources status "Bench notes"
 shown             %nb sources show "Bench notes"
 waited            %nb sources wait "Bench notes" notes.md
@@ -100,8 +100,9 @@ class Travelled:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[str]:
-    """The address of a page on loopback; the file too is in the folder, and notes.md."""
+    """The address of a page on loopback; page.md and notes.md are in the folder."""
     (tmp_path / "page.html").write_text(f"<title>Induction</title><p>{TEXT}</p>")
+    (tmp_path / "page.md").write_text(f"# Induction\n\n{TEXT}")
     (tmp_path / "notes.md").write_text(f"Repression is by cyclic AMP. {TEXT}")
     folder = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
     server = ThreadingHTTPServer(("127.0.0.1", 0), folder)
@@ -125,6 +126,7 @@ def travel(shell: InteractiveShell, given: Mapping[str, str]) -> Travelled:
 
 ONLY_HERE = {
     "stage": "Open Notebook tells no stages",
+    "passages": "its list of sources tells no number of passages",
     "size": "it tells no size of a file",
     "insights_count": "it counts insights in its list of sources alone",
     "notebooks": "it tells the notebooks of a source that is asked for by itself",

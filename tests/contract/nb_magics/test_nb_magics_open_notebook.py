@@ -12,7 +12,14 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext import config
-from labext.errors import InputError, JobFailedError, LabextError, SetupError, WatchInterrupted
+from labext.errors import (
+    ConflictError,
+    InputError,
+    JobFailedError,
+    LabextError,
+    SetupError,
+    WatchInterrupted,
+)
 from labext.nb import stillness
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
@@ -107,7 +114,7 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
         sleep(seconds)
 
     monkeypatch.setattr("labext.nb.watching.watch.__kwdefaults__", {**_kept(), "sleep": sleep})
-    error = refused("%nb add data/page.html --wait")
+    error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
     assert "%nb sources wait" in error.next_step
     told = capsys.readouterr().out
@@ -119,6 +126,100 @@ def _kept() -> dict[str, Any]:
     from labext.nb import watching
 
     return dict(watching.watch.__kwdefaults__ or {})
+
+
+@pytest.fixture
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupt a watch of sources at its first pause."""
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labext.nb.watching.watch.__kwdefaults__", {**_kept(), "sleep": sleep})
+
+
+def test_a_text_cell_shows_progress_and_an_interrupt_says_what_goes_on(
+    server: Replay, interrupted: None, refused: Refused, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.state.works = False
+    error = refused("%%nb source --title Bench\nThe cell grows.")
+    assert isinstance(error, WatchInterrupted)
+    assert "goes on" in error.what
+    assert "%nb sources wait" in error.next_step
+    assert "Bench: In Queue" in capsys.readouterr().out
+    (sent,) = server.sent("POST", "/sources/json")
+    assert sent.body["async_processing"] is True
+
+
+def test_an_interrupt_while_a_text_is_sent_is_one_line(
+    server: Replay, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labext.nb.sources.Sources.add_text", send)
+    error = refused("%%nb source --title Bench\nThe cell grows.")
+    assert isinstance(error, WatchInterrupted)
+    assert "may still be processed" in error.what
+
+
+def test_an_interrupted_search_is_one_line(
+    server: Replay, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labext.nb.knowledge.Knowledge.search", send)
+    assert refused("%nb search arabinose").what == "The search was interrupted."
+
+
+def test_passages_are_missing_where_the_list_does_not_count_them(
+    server: Replay, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.txt").write_text("Vary arabinose.")
+    added = run("%nb add plan.txt --wait")
+    assert list(added["passages"]) == [1]
+    assert run("%nb sources")["passages"].isna().all()
+    assert list(run("%nb sources show plan.txt")["passages"]) == [1]
+
+
+def test_a_source_that_is_not_read_yet_is_named_by_its_file_or_address(
+    server: Replay, run: Run
+) -> None:
+    server.state.works = False
+    url = "https://example.org/page"
+    assert list(run(f"%nb add {url}")["title"]) == [url]
+    server.state.sources.popitem()
+    server.state.works = True
+    run("%nb add data/protocol.docx --wait")
+    (source,) = server.state.sources.values()
+    source.update(title="Processing...", status="failed")
+    assert list(run("%nb sources")["title"]) == ["protocol.docx"]
+
+
+def test_refused_files_are_named_after_the_others_are_added_and_processed(
+    server: Replay, refused: Refused, run: Run, tmp_path: Path
+) -> None:
+    for name in ("a.bin", "b.md", "c.html", "d.md"):
+        (tmp_path / name).write_text(f"{name} is about arabinose.")
+    error = refused("%nb add *.bin *.html *.md --wait")
+    assert isinstance(error, InputError)
+    assert "2 of 4 were added" in error.what
+    assert "a.bin" in error.what
+    assert "c.html" in error.what
+    assert "%%nb source --title TITLE" in error.next_step
+    sources = run("%nb sources --order-by title:asc")
+    assert list(sources["title"]) == ["b.md", "d.md"]
+    assert set(sources["status"]) == {"completed"}
+
+
+def test_refused_files_are_named_too_if_another_source_fails(
+    server: Replay, refused: Refused, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.bin").write_text("binary")
+    error = refused("%nb add a.bin http://127.0.0.1:9/none --wait")
+    assert isinstance(error, JobFailedError)
+    assert "a.bin" in capsys.readouterr().out
 
 
 def test_many_files_at_once(server: Replay, run: Run, tmp_path: Path) -> None:
@@ -194,3 +295,18 @@ def test_an_episode_that_fails_is_made_again_under_its_name(
     assert run("%nb episodes retry 'Episode 1'")["job_status"].item() == "completed"
     assert list(run("%nb episodes")["name"]) == ["Episode 1"]
     assert run("%nb episodes --notebook Here").empty
+
+
+@pytest.mark.parametrize(("status", "step"), [("running", "wait"), ("completed", "delete")])
+def test_retrying_an_episode_that_has_not_failed_names_the_way_out(
+    server: Replay, run: Run, refused: Refused, status: str, step: str
+) -> None:
+    run(MODELS)
+    run("%%nb note --title Plan\nVary the arabinose first.")
+    run("%nb podcast --name One --profile solo_expert")
+    next(iter(server.state.episodes.values()))["job_status"] = status
+    error = refused("%nb episodes retry One")
+    assert isinstance(error, ConflictError)
+    assert f"it is {status}" in error.what
+    assert f"`%nb episodes {step} One" in error.next_step
+    assert "`%nb episodes delete One --yes`" in error.next_step

@@ -35,9 +35,9 @@ LINES = (
     "%nb ask 'What about arabinose?'",
     "%nb ask 'What about arabinose?' --simple",
     "%nb ask 'What about arabinose?' --all",
-    "%nb ask 'What about arabinose?' --source page.html",
+    "%nb ask 'What about arabinose?' --source protocol.docx",
     "%nb chat 'What about arabinose?'",
-    "%nb sources chat page.html 'What about arabinose?'",
+    "%nb sources chat protocol.docx 'What about arabinose?'",
 )
 
 
@@ -50,7 +50,7 @@ def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         shell.run_cell("%%nb note --title Plan\nVary arabinose.").raise_error()
         replay.state.works = False
-        shell.run_cell("%nb add data/page.html").raise_error()
+        shell.run_cell("%nb add data/protocol.docx").raise_error()
         yield replay
         assert not replay.faults
 
@@ -96,7 +96,7 @@ def test_a_question_waits_for_sources_that_are_processed(
 ) -> None:
     assert run(line) is not None
     told = capsys.readouterr().out
-    assert "is still being processed: page.html. Waiting" in told
+    assert "is still being processed: protocol.docx. Waiting" in told
     assert "`--no-wait`" in told
     assert "Complete" in told
     assert sent(server)
@@ -120,14 +120,14 @@ def test_without_waiting_the_sources_left_out_are_named(
     server: Replay, interrupted: None, said: Said, line: str
 ) -> None:
     told = said(f"{line} --no-wait")
-    assert "is still being processed and not looked at yet: page.html." in told
+    assert "is still being processed and not looked at yet: protocol.docx." in told
     assert sent(server)
 
 
 def test_a_search_says_which_sources_it_has_not_looked_at(
     server: Replay, interrupted: None, said: Said
 ) -> None:
-    assert f"{PENDING} and not looked at yet: page.html." in said("%nb search arabinose")
+    assert f"{PENDING} and not looked at yet: protocol.docx." in said("%nb search arabinose")
     assert "being processed" not in said("%nb search arabinose --no-sources")
 
 
@@ -136,7 +136,8 @@ def test_a_search_says_which_sources_it_has_not_looked_at(
 def test_what_the_line_leaves_out_is_not_waited_for(
     server: Replay, interrupted: None, run: Run, said: Said, line: str, more: str
 ) -> None:
-    run("%%nb source --title Ready\nArabinose induces.")
+    run("%%nb source --title Ready --async\nArabinose induces.")
+    next(reversed(server.state.sources.values()))["status"] = "completed"
     assert "being processed" not in said(f"{line} {more}")
 
 
@@ -169,7 +170,7 @@ def test_a_podcast_waits_and_in_the_background_says_what_is_left_out(
 ) -> None:
     run(f"{MODELS}%nb podcast --name One --profile solo_expert")
     told = capsys.readouterr().out
-    assert f"{PENDING}: page.html. Waiting" in told
+    assert f"{PENDING}: protocol.docx. Waiting" in told
     assert "`--background`" in told
     assert server.state.sources.popitem()[1]["status"] == "completed"
 
@@ -177,9 +178,9 @@ def test_a_podcast_waits_and_in_the_background_says_what_is_left_out(
 def test_an_insight_waits_for_its_source(
     server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = run("%nb insights new 'Dense Summary' --source page.html")
+    made = run("%nb insights new 'Dense Summary' --source protocol.docx")
     assert list(made["insight_type"]) == ["Dense Summary"]
-    assert "is still being processed: page.html. Waiting." in capsys.readouterr().out
+    assert "is still being processed: protocol.docx. Waiting." in capsys.readouterr().out
 
 
 @pytest.fixture

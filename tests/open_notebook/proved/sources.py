@@ -23,10 +23,11 @@ SOURCES = (
         lambda d: d.sources(NOTEBOOK_ID, 100, 0, None),
         "sources.list_with_active_or_failed",
         fields=SOURCE,
-        untold="size stage file_name notebooks",
+        untold="size stage file_name notebooks passages",
         holds={
             "status": "failed",
             "kind": "link",
+            "title": "http://127.0.0.1:9/none",
             "error": "Could not extract content from this source. The URL or file may be "
             "unreachable, invalid, or in an unsupported format.",
         },
@@ -37,8 +38,8 @@ SOURCES = (
         lambda d: d.sources(None, 1, 1, "title"),
         "sources.list_paged",
         fields=SOURCE,
-        untold="size stage error file_name notebooks",
-        holds={"kind": "link", "title": "Local page", "passages": 0},
+        untold="size stage error file_name notebooks passages",
+        holds={"kind": "link", "title": "Local page"},
     ),
     proof(
         "source",
@@ -70,7 +71,7 @@ SOURCES = (
         "sources.get_broken",
         fields=WHOLE_SOURCE,
         untold="size stage error insights_count url full_text",
-        holds={"status": "running"},
+        holds={"status": "running", "title": "broken.pdf"},
     ),
     proof(
         "add_text",

@@ -91,6 +91,10 @@ class TestSeveral:
             requests.append(request)
             if on_bytes is not None:
                 on_bytes(4, 4)
+            if request.json and "refused" in request.json["url"]:
+                raise InputError("Too large.", "Add a smaller one.", status=413)
+            if request.json and "missing" in request.json["url"]:
+                raise NotFoundError("No such notebook.", "Look.", status=404)
             if request.json and "broken" in request.json["url"]:
                 raise ServiceError("It failed.", "Look.")
             return {"id": f"source:{len(requests)}", "title": "t"}
@@ -127,3 +131,25 @@ class TestSeveral:
         )
         assert str(caught.value) == f"{caught.value.what} Look."
         assert len(sent) == 2
+
+    def test_an_item_that_is_refused_does_not_stop_the_others(
+        self, wire: Wire, sent: list[Any], paper: Path
+    ) -> None:
+        what = ["https://example.org/refused", paper]
+        records: list[Any] = []
+        with pytest.raises(InputError) as caught:
+            records.extend(adding.several(wire, Contract(), what, GIVEN))
+        assert caught.value.what == (
+            "1 of 2 were added. Refused: https://example.org/refused: Too large."
+        )
+        assert caught.value.next_step == "Add a smaller one."
+        assert len(sent) == 2
+        refused: dict[Any, InputError] = {}
+        steps = adding.several(wire, Contract(), what, GIVEN, on_refused=refused.__setitem__)
+        assert len(list(steps)) == 1
+        assert list(refused) == what[:1]
+
+    def test_a_refusal_that_is_not_about_the_item_stops(self, wire: Wire, sent: list[Any]) -> None:
+        with pytest.raises(NotFoundError, match="missing: No such notebook"):
+            self.several(wire, ["https://example.org/missing", "https://example.org/page"])
+        assert all("missing" in each.json["url"] for each in sent)

@@ -44,6 +44,7 @@ def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., An
     assert plain.line == ("POST", "/search")
     assert plain.only.json == {"query": "lac", "search_type": "text", **EVERYTHING}
     assert plain.only.op.repeat is Repeat.ALWAYS
+    assert plain.only.patient
     scope = Scope(sources=("source:1",), notes=("note:2",))
     full = drive(talk.search("lac", "vector", scope, 5, 0.4), {"results": []})
     assert full.only.json == {

@@ -109,7 +109,7 @@ def test_how_long_nothing_has_changed_is_counted(watch: Any, shelf: Any, clock: 
 
 
 @pytest.mark.parametrize(
-    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 300, "was killed")]
+    ("status", "after", "meaning"), [("new", 60, "no worker"), ("running", 60, "was killed")]
 )
 def test_what_stands_still_is_told_with_what_that_usually_means(
     watch: Any, shelf: Any, clock: Clock, status: str, after: int, meaning: str
