@@ -42,7 +42,11 @@ BEYOND = (
         ),
         fields=COMMAND,
         untold="result progress",
-        holds={"status": "failed", "subject": "http://127.0.0.1:9/none", "command": "process_source"},
+        holds={
+            "status": "failed",
+            "subject": "http://127.0.0.1:9/none",
+            "command": "process_source",
+        },
     ),
     proof(
         "command",

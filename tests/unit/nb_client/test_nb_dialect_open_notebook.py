@@ -1,0 +1,49 @@
+"""The dialect of Open Notebook, driven by hand, beyond what the recordings prove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from labext.nb.dialects import open_notebook_told as told
+from labext.nb.dialects.open_notebook import OpenNotebook
+from labext.nb.scope import Scope
+
+talk = OpenNotebook()
+FILE = {"file_path": "/data/uploads/plan.txt", "url": None}
+LINK = {"file_path": None, "url": "https://example.org/page"}
+
+
+def source(**fields: Any) -> dict[str, Any]:
+    return {"id": "source:1", "title": "Plan", "asset": None, "embedded_chunks": 0, **fields}
+
+
+@pytest.mark.parametrize("type", ["text", "vector"])
+def test_a_search_waits_as_long_as_the_server_works(drive: Callable[..., Any], type: str) -> None:
+    assert drive(talk.search("lac", type, Scope(), None, None), {"results": []}).only.patient
+
+
+@pytest.mark.parametrize(
+    ("title", "asset", "expected"),
+    [
+        ("Processing...", FILE, "plan.txt"),
+        ("Processing...", LINK, "https://example.org/page"),
+        ("Processing...", None, None),
+        ("My plan", FILE, "My plan"),
+        ("Processing plant", None, "Processing plant"),
+    ],
+)
+def test_the_placeholder_title_is_replaced_by_the_file_or_address(
+    title: str, asset: Any, expected: str | None
+) -> None:
+    assert told.source(source(title=title, asset=asset))["title"] == expected
+
+
+def test_a_list_has_no_count_of_passages_and_a_single_source_has(
+    drive: Callable[..., Any],
+) -> None:
+    (listed,) = drive(talk.sources(None, 10, 0, None), [source()]).result
+    assert listed["passages"] is None
+    assert drive(talk.source("source:1"), source(embedded_chunks=3)).result["passages"] == 3
