@@ -111,9 +111,10 @@ def several(
             raise error.about(f"{each}{before}") from None
         added += 1
         yield record
-    for item, reason in refused.items() if on_refused is not None else ():
-        on_refused(item, reason)
-    if refused and on_refused is None:
+    if on_refused is not None:
+        for item, reason in refused.items():
+            on_refused(item, reason)
+    elif refused:
         raise refusal(refused, added)
 
 
