@@ -9,7 +9,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,19 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import Database
-from labext.sandbox.queue import QUEUED, RUNNING, Ending, Kind, Queue, Task
+from labext.sandbox.queue import QUEUED, RUNNING, STARTING, Ending, Kind, Queue, Task
 
 MOST_KILLS = 3
-"""A task during which the service was killed so often is not tried again."""
+"""A task whose process ran each time the service was killed is not tried again after so many."""
+
+_TAKEN = Task.state.in_([STARTING, RUNNING])
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A task that was marked as running and now needs a process."""
+class Claim:
+    """A task that was taken from the queue and now needs a process."""
 
     id: int
     key: str
@@ -36,6 +38,19 @@ class Begun:
     payload: dict[str, Any]
     max_seconds: float | None
     work: Path | None
+
+
+@dataclass
+class Turn:
+    """The result of `Ledger.turn`.
+
+    Attributes:
+        claims: tasks that need a process.
+        refused: tasks whose process has to be killed, and how they end then.
+    """
+
+    claims: list[Claim] = field(default_factory=list)
+    refused: dict[int, Ending] = field(default_factory=dict)
 
 
 class Ledger:
@@ -46,10 +61,10 @@ class Ledger:
         self._queue = queue
         self._set_aside: set[int] = set()
 
-    def running(self) -> list[int]:
-        """The tasks that are marked as running."""
+    def taken(self) -> list[int]:
+        """The tasks that a supervisor has taken: their process is being started, or runs."""
         with self._database.read() as session:
-            return [*session.scalars(select(Task.id).where(Task.state == RUNNING))]
+            return [*session.scalars(select(Task.id).where(_TAKEN))]
 
     def living(self) -> set[int]:
         """All tasks that have not ended."""
@@ -57,8 +72,8 @@ class Ledger:
             return set(session.scalars(select(Task.id)))
 
     def cancelled(self) -> set[int]:
-        """The running tasks that were told to stop."""
-        query = select(Task.id).where(Task.state == RUNNING, Task.cancelled.is_not(None))
+        """The taken tasks that were told to stop."""
+        query = select(Task.id).where(_TAKEN, Task.cancelled.is_not(None))
         with self._database.read() as session:
             return set(session.scalars(query))
 
@@ -67,34 +82,45 @@ class Ledger:
         with self._database.read() as session:
             return session.scalar(self._waiting(running).with_only_columns(Task.id))
 
-    def turn(self, ends: Mapping[int, Ending], running: Counter[str], room: int) -> list[Begun]:
-        """Record how tasks ended and begin those that take their places, in one transaction.
+    def turn(
+        self,
+        starts: Collection[int],
+        ends: Mapping[int, Ending],
+        running: Counter[str],
+        room: int,
+    ) -> Turn:
+        """Record which tasks have a process and which ended, and claim others, in one transaction.
 
-        All of it stands or nothing: on any error `end` and `begin` do the same task by task, so
-        that what can't be recorded of one keeps no other back.
+        All of it stands or nothing: on any error `start`, `end` and `claim` do the same task by
+        task, so that what can't be recorded of one keeps no other back.
 
         Args:
+            starts: tasks whose process exists since the last turn; some may have ended already.
             ends: by task; their processes are gone.
             running: how many of each kind run on.
-            room: how many may be begun.
+            room: how many may be claimed.
         """
-        if not ends and (not room or self.next(running) is None):
-            return []
+        turn = Turn()
+        if not starts and not ends and (not room or self.next(running) is None):
+            return turn
         running = Counter(running)
-        begun: list[Begun] = []
         with self._database.write(durable=bool(ends)) as session:
+            for task_id in starts:
+                refusal = self._start(session, task_id)
+                if refusal is not None:
+                    turn.refused[task_id] = refusal
             for task_id, ending in ends.items():
-                self._end_gone(session, task_id, ending)
-            while len(begun) < room:
+                self._end_gone(session, task_id, turn.refused.get(task_id, ending))
+            while len(turn.claims) < room:
                 task = session.scalar(self._waiting(running).with_for_update())
                 if task is None:
                     break
-                started = self._start(session, task)
-                if started is not None:
-                    begun.append(started)
+                claim = self._claim(session, task)
+                if claim is not None:
+                    turn.claims.append(claim)
                     running[task.kind] += 1
         self._queue.ended()
-        return begun
+        return turn
 
     def _waiting(self, running: Counter[str]) -> Select[Any]:
         """The first of the tasks that wait."""
@@ -112,8 +138,8 @@ class Ledger:
             .limit(1)
         )
 
-    def begin(self, task_id: int) -> Begun | None:
-        """Mark a waiting task as running; None where it ended at once, or no longer waits."""
+    def claim(self, task_id: int) -> Claim | None:
+        """Take a waiting task; None where it ended at once, or no longer waits."""
         # Should even its end fail, it must not keep the others from starting.
         self._set_aside.add(task_id)
         try:
@@ -121,30 +147,47 @@ class Ledger:
             with self._database.write(durable=False) as session:
                 task = session.get(Task, task_id, with_for_update=True)
                 waits = task is not None and task.state == QUEUED
-                begun = self._start(session, task) if task is not None and waits else None
+                claim = self._claim(session, task) if task is not None and waits else None
         except OperationalError:  # the disk is full, the database is gone: later
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)
-        return begun
+        return claim
 
-    def _start(self, session: Session, task: Task) -> Begun | None:
+    def _claim(self, session: Session, task: Task) -> Claim | None:
         kind = self._queue.kinds[task.kind]
+        try:
+            work = kind.work(task) if kind.work else None
+        except Exception as error:  # a service's fault ends the task alone
+            self._end(session, task, _start_failure(task, error))
+            return None
+        task.state = STARTING
+        return Claim(task.id, task.key, kind, task.payload, task.max_seconds, work)
+
+    def start(self, task_id: int) -> Ending | None:
+        """Mark a task as running whose process exists.
+
+        Returns:
+            How the task ends if its process has to be killed instead, else None.
+        """
+        with self._database.write(durable=False) as session:
+            return self._start(session, task_id)
+
+    def _start(self, session: Session, task_id: int) -> Ending | None:
+        task = session.get(Task, task_id)
+        if task is None or task.state != STARTING:
+            return None
+        if task.cancelled is not None:
+            return Ending("stopped", task.cancelled)
         task.state, task.started = RUNNING, time.time()
         try:
             with session.begin_nested():
-                kind.on_start(session, task)
-                work = kind.work(task) if kind.work else None
+                self._queue.kinds[task.kind].on_start(session, task)
         except OperationalError:
             raise
         except Exception as error:  # a service's fault ends the task alone
-            log.exception("%s could not be started.", task.key)
-            self._end(session, task, Ending("failed", f"It could not be started: {error}"))
-            return None
-        if task.cancelled is not None:
-            self._end(session, task, Ending("stopped", task.cancelled))
-            return None
-        return Begun(task.id, task.key, kind, task.payload, task.max_seconds, work)
+            return _start_failure(task, error)
+        return None if task.cancelled is None else Ending("stopped", task.cancelled)
 
     def end(self, task_id: int, ending: Ending) -> None:
         """Record how a task ended whose process is gone."""
@@ -152,17 +195,19 @@ class Ledger:
             self._end_gone(session, task_id, ending)
         self._queue.ended()
 
-    def requeue(self, tasks: Collection[int], *, killed: bool) -> None:
-        """Put running tasks whose process is gone into the queue again, unless they were to stop.
+    def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
+        """Put taken tasks whose process is gone into the queue again, unless they were to stop.
 
-        `killed` says whether the service was killed, which one of them may have caused.
+        Args:
+            tasks: all of them.
+            killed: those whose process ran when the service was killed, which it may have caused.
         """
         for task_id in tasks:
             with self._database.write() as session:
                 task = session.get(Task, task_id)
-                if task is None or task.state != RUNNING:
+                if task is None or task.state == QUEUED:
                     continue
-                task.kills += killed
+                task.kills += task_id in killed
                 if task.cancelled is not None:
                     self._end(session, task, Ending("stopped", task.cancelled))
                 elif task.kills >= MOST_KILLS:
@@ -195,3 +240,8 @@ class Ledger:
         if task.cancelled is not None:
             ending = Ending("stopped", task.cancelled, seconds=ending.seconds)
         self._queue.finish(session, task, ending)
+
+
+def _start_failure(task: Task, error: Exception) -> Ending:
+    log.error("%s could not be started.", task.key, exc_info=error)
+    return Ending("failed", f"It could not be started: {error}")

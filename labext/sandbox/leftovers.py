@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from labext.sandbox.runner import TASK_VARIABLE, TASKS_VARIABLE
+from labext.sandbox.runner import PROCESS_FILE, TASK_VARIABLE, TASKS_VARIABLE
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -98,7 +98,7 @@ def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
 def _leader(scratch: Path) -> tuple[int, tuple[float, Path]] | None:
     """The task's own process, as it recorded itself: number, then start and scratch folder."""
     try:
-        process = json.loads((scratch / "process.json").read_bytes())
+        process = json.loads((scratch / PROCESS_FILE).read_bytes())
         return int(process["pid"]), (float(process["created"]), scratch)
     except (OSError, ValueError, KeyError, TypeError):
         return None

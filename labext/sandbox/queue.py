@@ -20,7 +20,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.database import Database, after_commit
 
-QUEUED, RUNNING = "queued", "running"
+QUEUED, STARTING, RUNNING = "queued", "starting", "running"
+"""States of a task: waiting; taken, and its process is being started; its process exists."""
 
 
 class Base(DeclarativeBase):
@@ -28,16 +29,16 @@ class Base(DeclarativeBase):
 
 
 class Task(Base):
-    """One thing to do. Hooks get it and may change `max_seconds` in `on_start`.
+    """A unit of background work.
 
     Attributes:
         key: the service's own name for it, unique among the tasks that are not yet ended.
         payload: what the entry gets, JSON.
         max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
         priority: higher goes first; equal ones in the order they were put.
-        created, started: seconds since the epoch.
-        kills: how often the service was killed while this ran.
-        cancelled: the reason, once a running task was told to stop.
+        created, started: seconds since the epoch; `started` once its process exists.
+        kills: attempts that ended because the service was killed while the task's process ran.
+        cancelled: the reason, once a task that no longer waits was told to stop.
     """
 
     __tablename__ = "tasks"
@@ -96,9 +97,10 @@ class Kind:
         entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
             a process of its own whose working directory is `work`. It returns JSON, and short.
             To fail it raises `labext.sandbox.runner.TaskError(reason)`, or anything else.
-        on_start: before the process is started (the row becomes Running).
+        on_start: once the process exists (the row becomes Running). If it raises or cancels the
+            task, the process is killed. Not called for a task that ends without a process.
         on_end: once the process and everything it started is gone.
-        on_requeue: a task that was running goes back into the queue (the row becomes In Queue).
+        on_requeue: a task that was taken goes back into the queue (the row becomes In Queue).
         on_tick: once a second while tasks of this kind run, with all of them (budgets). May call
             `Queue.cancel`.
         work: where a task works, emptied before each run and left alone afterwards: the service's.

@@ -30,6 +30,10 @@ TASKS_VARIABLE = "LABEXT_TASKS"
 system shows the environment with which a process was started, so that one which only forked since
 has this for ever, and a task's own mark never."""
 
+PROCESS_FILE = "process.json"
+"""In the scratch folder: the task's process, written by itself before the entry runs. It is how the
+supervisor knows that an attempt has begun."""
+
 REASON_LENGTH = 500
 LARGEST_REPORT = 4 * 1024**2
 LARGEST_FILE = 4 * 1024**3
@@ -84,7 +88,7 @@ def _record(scratch: Path) -> None:
     import psutil
 
     process = {"pid": os.getpid(), "created": psutil.Process().create_time()}
-    _write(scratch / "process.json", json.dumps(process).encode())
+    _write(scratch / PROCESS_FILE, json.dumps(process).encode())
 
 
 def _settle(scratch: Path, work: Path) -> None:

@@ -1,8 +1,12 @@
 """Runs the queue's tasks, each in a process group of its own, and ends what it started.
 
 One thread. What it knows stands in the database and in the tasks' scratch folders, so that another
-supervisor can take up where this one was killed: what is left of the tasks that were running is
+supervisor can take up where this one was killed: what is left of the tasks that were taken is
 killed, then they are queued again.
+
+A task is taken from the queue (`starting`), the fork server makes its process, and only then is it
+`running`. An attempt counts against a task only if its process had begun when the service was
+killed: the process says so itself, in its scratch folder.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +30,20 @@ from labext.sandbox.database import Database
 from labext.sandbox.disk import is_full
 from labext.sandbox.folder import Lock, read_json, remove
 from labext.sandbox.launcher import Launcher, StartMethod
-from labext.sandbox.ledger import Begun, Ledger
+from labext.sandbox.ledger import Claim, Ledger
 from labext.sandbox.leftovers import kill_adopted, kill_leftovers
 from labext.sandbox.queue import Ending, Queue
+from labext.sandbox.runner import PROCESS_FILE
 
 POLL_SECONDS = 1.0
 """How often the table is looked at for what another process changed; this one tells by itself."""
 
 LONGEST_PAUSE = 60.0
-"""Seconds between two tries to start a task or to record its end, while the disk is full."""
+"""Seconds between two tries to start a task or to record its end, while the disk is full; and
+between two starts of the fork server, while it keeps dying."""
+
+MOST_LOSSES = 10
+"""A task is given up once the fork server has died so often while the task's process ran."""
 
 log = logging.getLogger(__name__)
 
@@ -44,16 +53,23 @@ class _Run:
     """A task that is to have a process, has one, or had one and is not yet recorded as ended.
 
     Attributes:
+        launched: the fork server was told to start the process.
+        has_begun: the process exists, or did.
+        is_recorded: the queue knows that.
         killed: why its process is being killed.
+        refusal: how the task ends, whatever its process does: it was not to start.
         next_try, pause: when its start, or its record, is tried again: the disk was full.
     """
 
-    task: Begun
+    task: Claim
     scratch: Path
     work: Path
     launched: bool = False
+    has_begun: bool = False
+    is_recorded: bool = False
     deadline: float | None = None
     killed: str | None = None
+    refusal: Ending | None = None
     ending: Ending | None = None
     next_try: float = 0.0
     pause: float = 1.0
@@ -96,6 +112,9 @@ class Supervisor:
         self._launcher: Launcher | None = None
         self._runs: dict[int, _Run] = {}
         self._lost: list[int] = []
+        self._losses: Counter[int] = Counter()
+        self._launched = 0.0
+        self._launch_pause = 0.0
         self._ticked = 0.0
         self._looked = 0.0
         self._stopping = False
@@ -115,9 +134,10 @@ class Supervisor:
         # The fork server of a supervisor that was killed needs a moment to end its tasks.
         if not lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
-        self._take_up(self._ledger.running())
+        taken = self._ledger.taken()
+        self._take_up(taken, killed=[task_id for task_id in taken if self._ran(task_id)])
         lock.release()
-        self._launcher = Launcher(self._lock_file, self._preload, self._method)
+        self._launch_server()
         self._queue.listen(self._wake)
         self._thread.start()
 
@@ -149,25 +169,34 @@ class Supervisor:
                 time.sleep(POLL_SECONDS)
         self._wind_up()
 
+    def _launch_server(self) -> None:
+        self._launcher = Launcher(self._lock_file, self._preload, self._method)
+        self._launched = time.monotonic()
+
     def _receive(self) -> None:
         """Wait for the fork server, for a change of the queue, or for the next thing to do."""
         if self._launcher is None:
             self._take_up(self._lost)
             self._lost = []
-            self._launcher = Launcher(self._lock_file, self._preload, self._method)
+            if not self._stopping and time.monotonic() >= self._launched + self._launch_pause:
+                self._launch_server()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._launcher, selectors.EVENT_READ)
+            if self._launcher is not None:
+                selector.register(self._launcher, selectors.EVENT_READ)
             selector.register(self._wakeup, selectors.EVENT_READ)
             ready = [key.fileobj for key, _ in selector.select(self._timeout())]
         if self._wakeup in ready:
             self._wakeup.recv(65536)
             self._looked = 0.0
         if self._launcher in ready:
-            events = self._launcher.events()
-            if events is None:
-                self._lose_launcher(self._launcher)
-            for event in events or ():
-                self._note(event)
+            self._note_events(self._launcher)
+
+    def _note_events(self, launcher: Launcher) -> None:
+        events = launcher.events()
+        if events is None:
+            self._lose_launcher(launcher)
+        for event in events or ():
+            self._note(event)
 
     def _timeout(self) -> float:
         now = time.monotonic()
@@ -182,29 +211,35 @@ class Supervisor:
         if run is None:
             return
         if "ended" in event:
-            run.ending = _ending(run, event["code"], event["seconds"])
-        elif run.task.max_seconds is not None:
+            run.ending = run.refusal or _ending(run, event["code"], event["seconds"])
+            return
+        run.has_begun = True
+        if run.task.max_seconds is not None:
             run.deadline = time.monotonic() + run.task.max_seconds
 
     def _turn(self) -> None:
-        """Record what has ended, and start what takes its place."""
+        """Record what has started and ended, and start what takes its place."""
         self._launch_later()
-        ended = self._ended()
+        started, ended = self._started(), self._ended()
         try:
-            begun = self._ledger.turn(
+            turn = self._ledger.turn(
+                [run.task.id for run in started],
                 {run.task.id: run.ending for run in ended if run.ending is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
             )
         except Exception as error:  # noqa: BLE001 - see `_loop`; one keeps no other back
-            log.info("What ended and what starts is recorded one by one: %s", error)
+            log.info("What has started and ended is recorded one by one: %s", error)
+            self._record_starts()
             self._record_ends()
             self._start_tasks()
             return
+        for run in started:
+            self._recorded_start(run, turn.refused.get(run.task.id))
         for run in ended:
             self._recorded(run)
-        for task in begun:
-            self._start(task)
+        for claim in turn.claims:
+            self._start(claim)
 
     def _alive(self) -> list[_Run]:
         return [run for run in self._runs.values() if run.ending is None]
@@ -212,14 +247,40 @@ class Supervisor:
     def _room(self) -> int:
         return max(0, self.workers - len(self._alive()))
 
+    def _started(self) -> list[_Run]:
+        """The runs whose start is still to be recorded, except those to be tried again later."""
+        now = time.monotonic()
+        runs = self._runs.values()
+        return [r for r in runs if r.has_begun and not r.is_recorded and now >= r.next_try]
+
     def _ended(self) -> list[_Run]:
-        """What has ended and is not recorded, but what is to be tried again later."""
+        """The runs whose end is still to be recorded, except those to be tried again later."""
         now = time.monotonic()
         return [r for r in self._runs.values() if r.ending is not None and now >= r.next_try]
 
+    def _record_starts(self) -> None:
+        for run in self._started():
+            try:
+                refusal = self._ledger.start(run.task.id)
+            except Exception:  # see `_loop`; this one's start is tried again, later
+                log.exception("The start of %s could not be recorded.", run.task.key)
+                run.later()
+            else:
+                self._recorded_start(run, refusal)
+
+    def _recorded_start(self, run: _Run, refusal: Ending | None) -> None:
+        run.is_recorded = True
+        run.refusal = refusal
+        if refusal is None:
+            return
+        if run.ending is not None:
+            run.ending = refusal
+        elif self._launcher is not None:
+            self._launcher.kill(run.task.id)
+
     def _record_ends(self) -> None:
         for run in self._ended():
-            if run.ending is None:
+            if run.ending is None or (run.has_begun and not run.is_recorded):
                 continue
             try:
                 self._ledger.end(run.task.id, run.ending)
@@ -236,6 +297,7 @@ class Supervisor:
 
     def _forget(self, run: _Run) -> None:
         del self._runs[run.task.id]
+        del self._losses[run.task.id]
         with contextlib.suppress(OSError):
             remove(run.scratch)
 
@@ -277,13 +339,13 @@ class Supervisor:
             task_id = self._ledger.next(Counter(run.task.kind.name for run in self._alive()))
             if task_id is None:
                 return
-            begun = self._ledger.begin(task_id)
-            if begun is None:
+            claim = self._ledger.claim(task_id)
+            if claim is None:
                 self._queue.ended()
                 continue
-            self._start(begun)
+            self._start(claim)
 
-    def _start(self, task: Begun) -> None:
+    def _start(self, task: Claim) -> None:
         scratch = self._work_dir / str(task.id)
         run = self._runs[task.id] = _Run(task, scratch, task.work or scratch / "work")
         self._launch(run)
@@ -305,23 +367,41 @@ class Supervisor:
             self._launcher.start(run.task.id, run.scratch)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
-        """The fork server was killed, and its tasks with it: take note of what to take up."""
+        """Take note of the tasks that died with the fork server.
+
+        That is no fault of theirs and counts for nothing, unless it happens again and again.
+        """
         log.error("The process that starts the jobs was killed.")
         launcher.close()
         self._launcher = None
-        self._lost = [run.task.id for run in self._runs.values() if run.ending is None]
-        for task_id in self._lost:
-            del self._runs[task_id]
-        time.sleep(POLL_SECONDS)
+        lived = time.monotonic() - self._launched
+        longer = min(2 * self._launch_pause, LONGEST_PAUSE)
+        self._launch_pause = POLL_SECONDS if lived > LONGEST_PAUSE else max(POLL_SECONDS, longer)
+        for run in [run for run in self._runs.values() if run.ending is None]:
+            self._losses[run.task.id] += self._ran(run.task.id)
+            if self._losses[run.task.id] < MOST_LOSSES:
+                self._lost.append(run.task.id)
+                del self._runs[run.task.id]
+            else:
+                kill_leftovers([run.scratch])
+                reason = f"The process that starts tasks died {MOST_LOSSES} times while this ran."
+                run.ending = Ending("failed", reason)
 
-    def _take_up(self, tasks: Sequence[int]) -> None:
-        """Kill what is left of tasks that nobody watches any more, and queue them again."""
+    def _ran(self, task_id: int) -> bool:
+        """Whether the process of a task's last attempt had begun."""
+        return (self._work_dir / str(task_id) / PROCESS_FILE).exists()
+
+    def _take_up(self, tasks: Sequence[int], killed: Collection[int] = ()) -> None:
+        """Kill what is left of tasks that nobody watches any more, and queue them again.
+
+        `killed` are those whose process had begun when the service was killed.
+        """
         count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
         if self._adopts:
             count += kill_adopted()
         if tasks:
             log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
-        self._ledger.requeue(tasks, killed=True)
+        self._ledger.requeue(tasks, killed)
         keep = {str(task_id) for task_id in [*self._runs]} | {self._lock_file.name}
         for scratch in self._work_dir.iterdir():
             if scratch.name not in keep:
@@ -337,8 +417,9 @@ class Supervisor:
         if self._launcher is not None:
             self._launcher.close()
         try:
+            self._record_starts()
             self._record_ends()
-            self._ledger.requeue([*self._runs, *self._lost], killed=False)
+            self._ledger.requeue([*self._runs, *self._lost])
         except Exception:  # what could not be recorded starts again next time
             log.exception("Not every task could be queued again.")
 

@@ -150,6 +150,13 @@ def die(work: Path, payload: Payload) -> dict[str, Any]:
     return {}
 
 
+def kill_parent(work: Path, payload: Payload) -> dict[str, Any]:
+    """Kill the fork server."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+    return {}
+
+
 def print_much(work: Path, payload: Payload) -> dict[str, Any]:
     """Print, from here and from a child."""
     print("from the task", flush=True)

@@ -32,11 +32,14 @@ def states(site):
 def test_a_job_that_a_kill_has_put_back_is_in_queue_again(site, ledger):
     assert states(site) == [("In Queue", False), ("In Queue", False)]
     [task] = [ledger.next({})]
-    assert ledger.begin(task) is not None
+    assert ledger.claim(task) is not None
+    assert states(site) == [("In Queue", False), ("In Queue", False)], "it has no process yet"
+    assert ledger.start(task) is None
     assert states(site) == [("Running", True), ("Running", True)]
-    ledger.requeue(ledger.running(), killed=True)
+    ledger.requeue(ledger.taken(), killed=[task])
     assert states(site) == [("Running", True), ("In Queue", False)]
-    assert ledger.begin(task) is not None
+    assert ledger.claim(task) is not None
+    assert ledger.start(task) is None
     assert states(site) == [("Running", True), ("Running", True)]
 
 

@@ -70,12 +70,23 @@ def _put(
     return [task.id for task in tasks]
 
 
+def _begin(ledger: Ledger, task_id: int) -> None:
+    """Claim a task and record that its process exists."""
+    assert ledger.claim(task_id) is not None
+    assert ledger.start(task_id) is None
+
+
+def _state(database: Database, key: str) -> str:
+    with database.read() as session:
+        return session.scalars(select(Task.state).where(Task.key == key)).one()
+
+
 def _order(ledger: Ledger) -> list[str]:
     order = []
     while (task_id := ledger.next(Counter())) is not None:
-        begun = ledger.begin(task_id)
-        assert begun is not None
-        order.append(begun.key)
+        claim = ledger.claim(task_id)
+        assert claim is not None
+        order.append(claim.key)
     return order
 
 
@@ -134,7 +145,7 @@ def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
     [first] = _put(database, queue, "a")
     with pytest.raises(IntegrityError):
         _put(database, queue, "a")
-    ledger.begin(first)
+    _begin(ledger, first)
     ledger.end(first, Ending("done"))
     [second] = _put(database, queue, "a")
     assert second > first
@@ -164,7 +175,7 @@ def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
     database: Database, queue: Queue, ledger: Ledger, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
-    ledger.begin(task)
+    _begin(ledger, task)
     with database.write() as session:
         assert queue.cancel(session, "a", "first")
         assert queue.cancel(session, "a", "second")
@@ -182,12 +193,12 @@ def test_several_are_waited_for_until_the_last_has_ended(
     assert queue.wait_all(database, [], 0.0)
     for task in (first, second):
         assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
-        ledger.begin(task)
+        _begin(ledger, task)
         ledger.end(task, Ending("done"))
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
-def test_a_hook_that_cancels_at_the_start_ends_the_task_without_a_process(
+def test_on_start_may_cancel_the_task(
     database: Database, noted: Noted
 ) -> None:
     kind = noted.kind()
@@ -201,11 +212,14 @@ def test_a_hook_that_cancels_at_the_start_ends_the_task_without_a_process(
         )
     )
     [task] = _put(database, queue, "a")
-    assert Ledger(database, queue).begin(task) is None
+    ledger = Ledger(database, queue)
+    assert ledger.claim(task) is not None
+    assert ledger.start(task) == Ending("stopped", "budget")
+    ledger.end(task, Ending("done"))
     assert noted.endings["a"] == Ending("stopped", "budget")
 
 
-def test_a_hook_that_raises_at_the_start_ends_its_task_alone(
+def test_on_start_that_raises_refuses_only_its_own_task(
     database: Database, noted: Noted
 ) -> None:
     def start(session: Session, task: Task) -> None:
@@ -215,23 +229,115 @@ def test_a_hook_that_raises_at_the_start_ends_its_task_alone(
     queue = Queue([Kind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
     bad, good = _put(database, queue, "bad", "good")
     ledger = Ledger(database, queue)
-    assert ledger.begin(bad) is None
-    assert noted.endings["bad"].outcome == "failed"
-    assert "no such row" in noted.endings["bad"].reason
-    assert ledger.next(Counter()) == good
+    assert [claim.id for claim in ledger.turn([], {}, Counter(), 1).claims] == [bad]
+    assert ledger.claim(good) is not None
+    turn = ledger.turn([bad, good], {}, Counter(), 0)
+    assert list(turn.refused) == [bad]
+    ending = turn.refused[bad]
+    assert (ending.outcome, ending.reason) == ("failed", "It could not be started: no such row")
+    assert _state(database, "good") == "running"
 
 
-def test_a_task_whose_end_fails_too_does_not_block_the_others(database: Database) -> None:
-    def refuse(session: Session, task: Task, ending: Ending | None = None) -> None:
+def test_task_that_can_neither_be_claimed_nor_ended_does_not_block_the_others(
+    database: Database,
+) -> None:
+    def refuse(_session: Session, _task: Task, _ending: Ending) -> None:
+        raise LookupError
+
+    def work(task: Task) -> Path:
         if task.key == "bad":
             raise LookupError
+        return Path(task.key)
 
-    queue = Queue([Kind("kind", "x:y", on_start=refuse, on_end=refuse)])
+    queue = Queue([Kind("kind", "x:y", work=work, on_end=refuse)])
     bad, good = _put(database, queue, "bad", "good")
     ledger = Ledger(database, queue)
     with pytest.raises(LookupError):
-        ledger.begin(bad)
+        ledger.claim(bad)
     assert ledger.next(Counter()) == good
+
+
+def test_task_whose_folder_cannot_be_named_ends_at_its_claim(
+    database: Database, noted: Noted
+) -> None:
+    def work(_task: Task) -> Path:
+        raise LookupError("no such row")
+
+    queue = Queue([Kind("kind", "x:y", work=work, on_end=noted.kind().on_end)])
+    [task] = _put(database, queue, "a")
+    ledger = Ledger(database, queue)
+    assert ledger.turn([], {}, Counter(), 1).claims == []
+    assert noted.endings["a"] == Ending("failed", "It could not be started: no such row")
+    assert ledger.claim(task) is None
+
+
+def test_task_is_running_only_once_its_process_exists(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    [claim] = ledger.turn([], {}, Counter(), 1).claims
+    assert claim.id == task
+    assert _state(database, "a") == "starting"
+    assert noted.told == []
+    assert ledger.taken() == [task]
+    assert ledger.next(Counter()) is None
+    ledger.turn([task], {}, Counter(), 0)
+    assert _state(database, "a") == "running"
+    assert noted.told == [("start", "a")]
+    ledger.turn([task], {}, Counter(), 0)
+    assert noted.told == [("start", "a")], "it starts once"
+
+
+def test_task_that_ends_before_its_start_is_recorded_starts_first(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    ledger.claim(task)
+    ledger.turn([task], {task: Ending("done")}, Counter(), 0)
+    assert noted.told == [("start", "a"), ("end", "a")]
+    assert noted.endings["a"] == Ending("done")
+
+
+def test_refusal_of_on_start_wins_over_the_end_of_its_process(
+    database: Database, noted: Noted
+) -> None:
+    def start(_session: Session, _task: Task) -> None:
+        raise LookupError("no such row")
+
+    queue = Queue([Kind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    [task] = _put(database, queue, "a")
+    ledger = Ledger(database, queue)
+    ledger.claim(task)
+    ledger.turn([task], {task: Ending("done")}, Counter(), 0)
+    assert noted.endings["a"].outcome == "failed"
+
+
+def test_task_cancelled_while_its_process_is_started_is_killed_and_never_starts(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    ledger.claim(task)
+    with database.write() as session:
+        assert queue.cancel(session, "a", "stopped by hand")
+    assert noted.endings == {}, "its process may exist"
+    assert ledger.cancelled() == {task}
+    assert ledger.start(task) == Ending("stopped", "stopped by hand")
+    ledger.end(task, Ending("failed", "signal 9"))
+    assert noted.told == [("end", "a")]
+    assert noted.endings["a"] == Ending("stopped", "stopped by hand")
+
+
+def test_kill_counts_only_for_tasks_whose_process_ran(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    ran, waited = _put(database, queue, "ran", "waited")
+    for _ in range(MOST_KILLS):
+        ledger.claim(ran)
+        ledger.claim(waited)
+        ledger.requeue(ledger.taken(), killed=[ran])
+    assert list(noted.endings) == ["ran"]
+    assert ledger.next(Counter()) == waited
+    assert ("requeue", "waited") in noted.told
 
 
 def test_a_killed_service_queues_again_and_gives_up_at_last(
@@ -239,11 +345,11 @@ def test_a_killed_service_queues_again_and_gives_up_at_last(
 ) -> None:
     [task] = _put(database, queue, "a")
     for _ in range(MOST_KILLS - 1):
-        assert ledger.begin(task) is not None
-        ledger.requeue(ledger.running(), killed=True)
+        _begin(ledger, task)
+        ledger.requeue(ledger.taken(), killed=[task])
         assert ledger.next(Counter()) == task
-    ledger.begin(task)
-    ledger.requeue([task], killed=True)
+    _begin(ledger, task)
+    ledger.requeue([task], killed=[task])
     assert noted.endings["a"].outcome == "failed"
     assert "3 times" in noted.endings["a"].reason
     assert noted.told.count(("requeue", "a")) == MOST_KILLS - 1
@@ -254,8 +360,8 @@ def test_a_clean_stop_counts_for_nothing(
 ) -> None:
     [task] = _put(database, queue, "a")
     for _ in range(2 * MOST_KILLS):
-        assert ledger.begin(task) is not None
-        ledger.requeue([task], killed=False)
+        _begin(ledger, task)
+        ledger.requeue([task])
     assert "a" not in noted.endings
 
 
@@ -263,10 +369,10 @@ def test_what_was_told_to_stop_is_not_queued_again(
     database: Database, queue: Queue, ledger: Ledger, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
-    ledger.begin(task)
+    _begin(ledger, task)
     with database.write() as session:
         queue.cancel(session, "a", "stopped by hand")
-    ledger.requeue([task], killed=True)
+    ledger.requeue([task], killed=[task])
     assert noted.endings["a"] == Ending("stopped", "stopped by hand")
 
 
@@ -274,21 +380,22 @@ def test_a_tick_sees_the_running_tasks_and_may_stop_them(
     database: Database, queue: Queue, ledger: Ledger, noted: Noted
 ) -> None:
     first, _ = _put(database, queue, "a", "b")
-    ledger.begin(first)
+    _begin(ledger, first)
     ledger.tick()
     assert noted.told[-1] == ("tick", "a")
     assert ("tick", "b") not in noted.told
 
 
-def test_ends_and_starts_of_one_turn_stand_together(
+def test_ends_and_claims_of_one_turn_are_one_transaction(
     database: Database, queue: Queue, ledger: Ledger, noted: Noted
 ) -> None:
     first, second, third = _put(database, queue, "a", "b", "c")
-    assert [begun.key for begun in ledger.turn({}, Counter(), 2)] == ["a", "b"]
+    assert [claim.key for claim in ledger.turn([], {}, Counter(), 2).claims] == ["a", "b"]
     ends = {first: Ending("done"), second: Ending("failed", "why")}
-    assert [begun.id for begun in ledger.turn(ends, Counter(), 2)] == [third]
-    assert ledger.running() == [third]
-    assert ledger.turn({}, Counter({"kind": 1}), 1) == []
+    turn = ledger.turn([first, second], ends, Counter(), 2)
+    assert [claim.id for claim in turn.claims] == [third]
+    assert ledger.taken() == [third]
+    assert ledger.turn([], {}, Counter({"kind": 1}), 1).claims == []
 
 
 def test_a_turn_keeps_to_the_limit_of_a_kind(
@@ -296,7 +403,8 @@ def test_a_turn_keeps_to_the_limit_of_a_kind(
 ) -> None:
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     _put(database, queue, "common")
-    assert [begun.key for begun in ledger.turn({}, Counter(), 3)] == ["rare1", "common"]
+    claims = ledger.turn([], {}, Counter(), 3).claims
+    assert [claim.key for claim in claims] == ["rare1", "common"]
 
 
 def test_a_turn_in_which_one_end_fails_changes_nothing(
@@ -308,11 +416,11 @@ def test_a_turn_in_which_one_end_fails_changes_nothing(
     queue.add(Kind("faulty", "nowhere:nothing", on_end=fail))
     good, waiting = _put(database, queue, "good", "waiting")
     [bad] = _put(database, queue, "bad", kind="faulty", priority=1)
-    ledger.begin(good)
-    ledger.begin(bad)
+    _begin(ledger, good)
+    _begin(ledger, bad)
     with pytest.raises(LookupError):
-        ledger.turn({good: Ending("done"), bad: Ending("done")}, Counter(), 1)
-    assert set(ledger.running()) == {good, bad}
+        ledger.turn([], {good: Ending("done"), bad: Ending("done")}, Counter(), 1)
+    assert set(ledger.taken()) == {good, bad}
     assert ledger.living() == {good, bad, waiting}
 
 

@@ -14,8 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
+from labext.sandbox import supervisor
 from labext.sandbox.database import Database
 from labext.sandbox.launcher import StartMethod
+from labext.sandbox.ledger import MOST_KILLS
 from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
 from labext.sandbox.supervisor import Supervisor
 
@@ -31,7 +33,7 @@ ENTRIES = [
     "die",
     "print_much",
 ]
-ENTRIES += ["return_odd", "nowhere"]
+ENTRIES += ["return_odd", "nowhere", "kill_parent"]
 
 
 @dataclass
@@ -143,6 +145,16 @@ def is_gone(pid: int) -> bool:
 def no_process(pid: int) -> bool:
     """Not even a zombie."""
     return not psutil.pid_exists(pid)
+
+
+def fork_server() -> psutil.Process:
+    """The one fork server of this process."""
+    [server] = [
+        child
+        for child in psutil.Process().children()
+        if "labext.sandbox.forkserver" in child.cmdline()
+    ]
+    return server
 
 
 def descendants(shop: Shop, key: str = "only", but: Sequence[int] = ()) -> list[int]:
@@ -418,17 +430,74 @@ def test_a_fork_server_that_is_killed_is_replaced_and_its_task_runs_again(
     shop = new_shop()
     shop.put("descend", "only")
     pids = descendants(shop)
-    [server] = [
-        child
-        for child in psutil.Process().children()
-        if "labext.sandbox.forkserver" in child.cmdline()
-    ]
-    server.kill()
+    fork_server().kill()
     poll(lambda: all(is_gone(pid) for pid in pids))
     assert len(descendants(shop, but=pids)) == len(pids)
     assert shop.starts == ["only", "only"]
     shop.cancel("only")
     assert shop.result("only").outcome == "stopped"
+
+
+def test_death_of_the_fork_server_is_not_counted_against_its_tasks(
+    new_shop: NewShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
+    shop = new_shop()
+    shop.put("wait", "only", seconds=300)
+    for _ in range(MOST_KILLS + 1):
+        poll((shop.work("only") / "started").exists)
+        (shop.work("only") / "started").unlink()
+        fork_server().kill()
+    poll((shop.work("only") / "started").exists)
+    with shop.database.read() as session:
+        task = shop.queue.find(session, "only")
+        assert task is not None
+        assert (task.state, task.kills) == ("running", 0)
+    shop.cancel("only")
+    assert shop.result("only").reason == "stopped by hand"
+
+
+def test_task_beside_which_the_fork_server_always_dies_is_given_up(
+    new_shop: NewShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(supervisor, "MOST_LOSSES", 2)
+    ending = new_shop().run("kill_parent")
+    assert ending.outcome == "failed"
+    assert ending.reason == "The process that starts tasks died 2 times while this ran."
+
+
+def test_task_waits_in_the_queue_until_the_fork_server_can_start_it(new_shop: NewShop) -> None:
+    shop = new_shop()
+    shop.run("answer")
+    server = fork_server()
+    server.suspend()
+    shop.put("answer", "waiting")
+    poll(lambda: shop.supervisor._ledger.taken() != [])
+    assert shop.starts == ["only"]
+    server.resume()
+    assert shop.result("waiting").outcome == "done"
+    assert shop.starts == ["only", "waiting"]
+
+
+def test_task_that_may_not_start_is_killed_with_its_process(new_shop: NewShop) -> None:
+    def refuse(_session: Any, task: Task) -> None:
+        poll((shop.work(task.key) / "pid").exists)
+        raise LookupError("no such row")
+
+    shop = new_shop()
+    kind = Kind(
+        "refused",
+        "labext_test_entries:wait",
+        on_start=refuse,
+        on_end=shop._end,
+        work=lambda task: shop.work(task.key),
+    )
+    shop.queue.add(kind)
+    ending = shop.run("refused", seconds=300)
+    assert ending == Ending("failed", "It could not be started: no such row")
+    assert no_process(int((shop.work("only") / "pid").read_text()))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a task is not forked")
@@ -437,12 +506,7 @@ def test_a_daemon_does_not_outlive_a_fork_server_that_is_killed(new_shop: NewSho
     shop.put("escape", "only", seconds=300)
     _task, program, daemon = descendants(shop)
     assert psutil.Process(daemon).cwd() == "/"
-    [server] = [
-        child
-        for child in psutil.Process().children()
-        if "labext.sandbox.forkserver" in child.cmdline()
-    ]
-    server.kill()
+    fork_server().kill()
     poll(lambda: is_gone(daemon))
     # Without the host, which adopts it, nobody knows it any more (see `adopt_orphans`).
     psutil.Process(program).kill()
@@ -452,11 +516,7 @@ def test_a_daemon_does_not_outlive_a_fork_server_that_is_killed(new_shop: NewSho
 
 def test_it_sleeps_when_there_is_nothing_to_do(quick_shop: Shop) -> None:
     quick_shop.run("answer")
-    server = next(
-        child
-        for child in psutil.Process().children()
-        if "labext.sandbox.forkserver" in child.cmdline()
-    )
+    server = fork_server()
     thread = quick_shop.supervisor._thread
     assert thread.native_id is not None
 

@@ -25,7 +25,7 @@ from labext.sandbox.jobs.store import (
     SavedPipeline,
     UploadedFile,
 )
-from labext.sandbox.queue import RUNNING, Task
+from labext.sandbox.queue import QUEUED, Task
 
 STOP_SECONDS = 10.0
 """How long the processes of removed jobs are waited for; the host looks for them once a second."""
@@ -124,7 +124,7 @@ def _cancel(admin: Administration, session: Session, jobs: set[int]) -> list[str
     mine = [task for task in tasks if task.payload.get("job") in jobs]
     for task in mine:  # one by one: a statement takes only so many keys
         queue.cancel(session, task.key, "Its account was removed.")
-    return [task.key for task in mine if task.state == RUNNING]
+    return [task.key for task in mine if task.state != QUEUED]
 
 
 def _refusal(
