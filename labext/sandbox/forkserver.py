@@ -19,6 +19,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -80,7 +81,7 @@ class ForkServer:
             raise SystemExit("Another fork server serves this sandbox.")
         self._lock = lock
         if self._method == "fork":
-            _preload(["orjson", *hello[0]["preload"]])
+            self._preload(["orjson", *hello[0]["preload"]])
         self._obey(hello[1:])
         while True:
             ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]
@@ -94,6 +95,25 @@ class ForkServer:
             self._reap()
             self._bury()
         self._kill_all()
+
+    def _preload(self, modules: list[str]) -> None:
+        for module in modules:
+            if self._is_abandoned():  # the next supervisor waits for the lock
+                raise SystemExit(0)
+            try:
+                importlib.import_module(module)
+            except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
+                print(f"{module} is not preloaded: {error}", file=sys.stderr)
+        # What is loaded now is shared by all children: a collector that walked it would copy it.
+        gc.collect()
+        gc.disable()
+        gc.freeze()
+
+    def _is_abandoned(self) -> bool:
+        """Whether the supervisor is gone, whatever it has sent before."""
+        poll = select.poll()
+        poll.register(self._supervisor, 0)  # reports a closed end alone
+        return bool(poll.poll(0))
 
     def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
         """What has come from the supervisor; None once it is gone."""
@@ -202,18 +222,6 @@ class ForkServer:
     def _tell(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
             self._supervisor.sendall(json.dumps(message).encode() + b"\n")
-
-
-def _preload(modules: list[str]) -> None:
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
-            print(f"{module} is not preloaded: {error}", file=sys.stderr)
-    # What is loaded now is shared by all children: a collector that walked it would copy it.
-    gc.collect()
-    gc.disable()
-    gc.freeze()
 
 
 def _kill(pid: int) -> None:

@@ -159,7 +159,8 @@ class Ledger:
         try:
             work = kind.work(task) if kind.work else None
         except Exception as error:  # a service's fault ends the task alone
-            self._end(session, task, _start_failure(task, error))
+            log.exception("%s could not be started.", task.key)
+            self._end(session, task, _start_failure(error))
             return None
         task.state = STARTING
         return Claim(task.id, task.key, kind, task.payload, task.max_seconds, work)
@@ -186,7 +187,8 @@ class Ledger:
         except OperationalError:
             raise
         except Exception as error:  # a service's fault ends the task alone
-            return _start_failure(task, error)
+            log.exception("%s could not be started.", task.key)
+            return _start_failure(error)
         return None if task.cancelled is None else Ending("stopped", task.cancelled)
 
     def end(self, task_id: int, ending: Ending) -> None:
@@ -242,6 +244,5 @@ class Ledger:
         self._queue.finish(session, task, ending)
 
 
-def _start_failure(task: Task, error: Exception) -> Ending:
-    log.error("%s could not be started.", task.key, exc_info=error)
+def _start_failure(error: Exception) -> Ending:
     return Ending("failed", f"It could not be started: {error}")

@@ -145,7 +145,8 @@ class Supervisor:
         """Kill what runs, queue it again, and return once all of it is gone."""
         self._stopping = True
         self._wake()
-        self._thread.join()
+        if self._thread.ident is not None:  # it may have failed to start
+            self._thread.join()
         self._wakeup.close()
         self._waker.close()
 

@@ -198,9 +198,7 @@ def test_several_are_waited_for_until_the_last_has_ended(
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
-def test_on_start_may_cancel_the_task(
-    database: Database, noted: Noted
-) -> None:
+def test_on_start_may_cancel_the_task(database: Database, noted: Noted) -> None:
     kind = noted.kind()
     queue = Queue()
     queue.add(
@@ -219,9 +217,7 @@ def test_on_start_may_cancel_the_task(
     assert noted.endings["a"] == Ending("stopped", "budget")
 
 
-def test_on_start_that_raises_refuses_only_its_own_task(
-    database: Database, noted: Noted
-) -> None:
+def test_on_start_that_raises_refuses_only_its_own_task(database: Database, noted: Noted) -> None:
     def start(session: Session, task: Task) -> None:
         if task.key == "bad":
             raise LookupError("no such row")
