@@ -148,6 +148,12 @@ class UnreachableError(ServiceError):
     """No service answers at the address, or the connection broke."""
 
 
+class ResponseLimitError(ServiceError):
+    """A response is larger or slower than allowed, or a list does not end."""
+
+    next_step = "Ask for less: give a limit or a filter."
+
+
 class OutcomeUnknownError(ServiceError):
     """A change was sent and its answer lost: it may or may not have been made."""
 

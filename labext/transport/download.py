@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import requests
 from requests.auth import AuthBase
 
-from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.errors import (
+    AccessError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    UnreachableError,
+)
 from labext.transport.call import Call
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
+from labext.transport.limits import Deadline
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
 from labext.transport.partial import Partial
 from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import REJECTED, TRANSIENT, Again
 from labext.transport.session import new_session
+from labext.transport.store import check_presigned
 from labext.transport.terms import Terms
 
 CHUNK = 512 * 1024
 """Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
+
+_CHUNK_SECONDS = 256.0
+"""Time for one such chunk: 2 KiB a second."""
 
 OnBytes = Callable[[int, int | None], None]
 """Is told the bytes that are there, and the whole's if known."""
@@ -86,6 +97,8 @@ def fetch(
         ServiceError: the download failed.
     """
     terms = terms or Terms()
+    if own is None:
+        check_presigned(url, terms.service)
     download = _Download(url, fresh, on_bytes, terms, own)
     with new_session() as session, Partial(target) as part:
         for _ in range(_MOST_CUTS):
@@ -112,6 +125,7 @@ class _Download:
         self._on_bytes = on_bytes
         self._terms = terms
         self._furthest = 0
+        self._deadline = Deadline(_CHUNK_SECONDS)
 
     def go_on(self, session: requests.Session, part: Partial) -> bool:
         """Try once; tell whether the file is whole.
@@ -126,9 +140,17 @@ class _Download:
         if self._own is not None:
             request.auth, request.params = self._own.auth, self._own.call.params
         terms = self._terms
-        got = exchange(session, request, terms.timeout, terms.verify, terms.service, away=True)
+        got = exchange(
+            session,
+            request,
+            terms.timeout,
+            terms.verify,
+            terms.service,
+            deadline=self._deadline,
+            away=True,
+        )
         if isinstance(got, Lost):
-            raise got.error if got.stage is Stage.NEVER else Again(got.error)
+            raise got.error if got.stage in {Stage.NEVER, Stage.LIMIT} else Again(got.error)
         with got:
             if not self._begins(got, part):
                 return True
@@ -182,15 +204,23 @@ class _Download:
     def _written(self, got: requests.Response, part: Partial) -> Lost | None:
         """Write what comes; return why it ended too early, if that is known."""
         while True:
+            self._deadline.reset()
             try:
                 chunk = got.raw.read(CHUNK, decode_content=_is_encoded(got))
             except NETWORK_ERRORS as failure:
-                return lost(failure, self._url, self._terms.service)
+                return self._cut(failure, part)
             if not chunk:
                 return None
             part.write(chunk)
             if self._on_bytes:
                 self._on_bytes(part.size, part.total)
+
+    def _cut(self, failure: Exception, part: Partial) -> Lost:
+        cut = lost(failure, self._url, self._terms.service)
+        if cut.stage is not Stage.LIMIT:
+            return cut
+        slow = f"The {self._terms.service} sends {part.target.name} at less than 2 KiB a second."
+        return replace(cut, error=UnreachableError(slow, "Try again later."))
 
     def _refused(self, got: requests.Response) -> Exception:
         if self._own is not None:
@@ -201,6 +231,7 @@ class _Download:
         error = self._error(status, words)
         if status in _EXPIRED and self._fresh is not None:
             self._url = self._fresh()
+            check_presigned(self._url, self._terms.service)
             return Again(error, after=0.0, at_most=3)
         if status in REJECTED | TRANSIENT:
             return Again(error, asked_to_wait(got.status_code, got.headers))
@@ -239,7 +270,7 @@ def _validator(got: requests.Response) -> str | None:
 
 def _length(got: requests.Response) -> int | None:
     length = got.headers.get("Content-Length", "")
-    return int(length) if length.isascii() and length.isdigit() and not _is_encoded(got) else None
+    return int(length) if re.fullmatch("[0-9]{1,18}", length) and not _is_encoded(got) else None
 
 
 def _is_encoded(got: requests.Response) -> bool:
@@ -248,7 +279,9 @@ def _is_encoded(got: requests.Response) -> bool:
 
 def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
     """Return where a part begins, and the length of the whole."""
-    found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", got.headers.get("Content-Range", "").strip())
+    found = re.fullmatch(
+        r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", got.headers.get("Content-Range", "").strip()
+    )
     if found is None:
         return None, None
     return int(found[1]), None if found[2] == "*" else int(found[2])

@@ -118,7 +118,9 @@ def events(response: requests.Response, *, plain: bool = False) -> Iterator[Even
     """
     kind = response.headers.get("Content-Type", "").lower()
     if "text/event-stream" not in kind and not (plain and "text/plain" in kind):
-        start = first_words(response.raw.read(4096, decode_content=True).decode("utf-8", "replace"))
+        start = first_words(
+            response.raw.read1(4096, decode_content=True).decode("utf-8", "replace")
+        )
         raise ServiceError(
             f"The service answered “{start}” in place of an event stream.",
             "Check the service's address, then try again.",

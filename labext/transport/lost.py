@@ -14,8 +14,15 @@ import requests
 import urllib3.exceptions
 
 from labext.connections import is_sandbox
-from labext.errors import LabextError, ServiceError, SetupError, UnreachableError
+from labext.errors import (
+    LabextError,
+    ResponseLimitError,
+    ServiceError,
+    SetupError,
+    UnreachableError,
+)
 from labext.transport.failure import first_words
+from labext.transport.limits import MIB, ResponseTooLarge, ResponseTooSlow
 
 
 class Stage(Enum):
@@ -27,6 +34,8 @@ class Stage(Enum):
     """No connection: it surely did not arrive."""
     SENT = "sent"
     """It may have arrived."""
+    LIMIT = "limit"
+    """It arrived, and the response exceeds a limit; a repeat would change nothing."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,22 @@ NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSErr
 
 def lost(failure: Exception, url: str, service: str) -> Lost:
     """Judge a failure of `requests`; its own message is dropped, since it holds the whole URL."""
-    parts = urlsplit(url)
-    place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    place = _place(url)
+    too_slow, too_large = _find(failure, ResponseTooSlow), _find(failure, ResponseTooLarge)
+    if isinstance(too_slow, ResponseTooSlow):
+        return _exceeded(
+            f"The {service} at {place} took more than {too_slow.seconds:g} s to send its response.",
+            "Ask for less, or allow more with `max_response_seconds` in the profile.",
+        )
+    if isinstance(too_large, ResponseTooLarge):
+        return _exceeded(
+            f"The response of the {service} at {place} exceeds {too_large.limit / MIB:g} MiB.",
+            "Ask for less, or allow more with `max_response_mib` in the profile.",
+        )
+    if _find(failure, urllib3.exceptions.InvalidHeader):
+        what = f"The {service} at {place} sends headers that make no sense."
+        error = ServiceError(what, "Tell whoever runs the service, and try again later.")
+        return Lost(Stage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find(failure, ssl.SSLError):
         return _tls(failure, place, service)
     stage, why = _stage(failure)
@@ -69,6 +92,19 @@ def lost(failure: Exception, url: str, service: str) -> Lost:
         return Lost(stage, why, UnreachableError(what, step))
     what = f"The connection to the {service} at {place} broke ({why})."
     return Lost(stage, why, UnreachableError(what, "Try again; look at the service if it stays."))
+
+
+def _exceeded(what: str, step: str) -> Lost:
+    return Lost(Stage.LIMIT, "a limit was exceeded", ResponseLimitError(what, step))
+
+
+def _place(url: str) -> str:
+    """Return an address without user, password and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an invalid address"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _tls(failure: Exception, place: str, service: str) -> Lost:

@@ -34,7 +34,8 @@ class Operation:
         path: relative to the service's base address; may hold `{placeholders}`.
         repeat: whether it may be sent again.
         answer: `json` where nothing but JSON makes sense: anything else under 200 then counts as
-            a broken answer. Else an answer is judged by its own Content-Type.
+            a broken answer. Else an answer is judged by its own Content-Type, or with `unchecked`
+            not at all.
         find_out: the next step for a user when it is not known whether it was done.
     """
 
@@ -42,7 +43,7 @@ class Operation:
     method: str
     path: str
     repeat: Repeat
-    answer: Literal["json", "any"] = "any"
+    answer: Literal["json", "any", "unchecked"] = "any"
     find_out: str = "Look whether it is there before you send it again."
 
     def address(self, base_url: str, values: Mapping[str, str]) -> str:

@@ -72,7 +72,9 @@ class Reply:
         declares it, or where the answer does and begins like it: some services label every answer
         as JSON, also one of plain words.
         """
-        if self.status in {204, 304, 404} or self._op.method == "HEAD":
+        if self._op.answer == "unchecked" or self._op.method == "HEAD":
+            return None
+        if self.status in {204, 304, 404}:
             return None
         kind = self.headers.get("Content-Type", "").lower()
         start = self.content[:200].lstrip()

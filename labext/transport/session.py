@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from labext.errors import SetupError
 from labext.redaction import logger
+from labext.transport.limits import TimedResponse
 
 Timeout = tuple[float, float | None]
 """Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
@@ -39,15 +41,30 @@ BLOCK = 128 * 1024
 _SENDING = 60.0
 """Seconds that one such block may take, which is 2 KiB/s."""
 
+UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
+"""Characters that no address needs, and that parsers read differently."""
+
 logger("urllib3.connectionpool")  # its debug lines print presigned queries
 
 
 class _Patient:
-    """A connection that may send slowly: urllib3 would hold it to the time it had to connect."""
+    """A connection that may send slowly, and bounds the time of a response.
+
+    urllib3 would limit sending to the time it had to connect, or to what the response before had
+    left.
+    """
+
+    response_class: Any = TimedResponse
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]
         self.sock.settimeout(_SENDING)  # type: ignore[attr-defined]
+
+    def request(self, *args: Any, **options: Any) -> None:
+        sock = getattr(self, "sock", None)
+        if sock is not None:
+            sock.settimeout(_SENDING)
+        super().request(*args, **options)  # type: ignore[misc]
 
 
 class _Connection(_Patient, HTTPConnection): ...
@@ -78,11 +95,22 @@ class _Adapter(HTTPAdapter):
         return manager
 
 
+class _Session(requests.Session):
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Leave redirects to `labext.transport.redirects`.
+
+        Even where it follows none, `requests` would read a redirect's body, however long, and
+        parse its Location.
+        """
+
+
 def new_session() -> requests.Session:
     """Return a session that signs in nowhere, keeps no cookies and retries nothing."""
-    session = requests.Session()
+    session = _Session()
     session.trust_env = False
     session.headers["User-Agent"] = "labext"
+    # urllib3 decompresses these in bounded pieces, whatever else is installed.
+    session.headers["Accept-Encoding"] = "gzip, deflate"
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     adapter = _Adapter(pool_connections=4, pool_maxsize=4, max_retries=0)
     session.mount("https://", adapter)
@@ -156,7 +184,15 @@ def trust(verify: bool | str) -> bool | str:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port: what a key is good for."""
+    """Return scheme, host and port: what a key is good for.
+
+    Args:
+        url: of a prepared request, which `requests` parses likewise to connect; or an address that
+            `clean_url` accepted.
+
+    Raises:
+        ValueError: it is no address.
+    """
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, (parts.hostname or "").lower(), port

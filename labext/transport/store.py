@@ -15,16 +15,35 @@ from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
 from labext.transport.call import size_of
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
+from labext.transport.limits import Deadline
 from labext.transport.lost import Lost, Stage
 from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import REJECTED, TRANSIENT, Again
-from labext.transport.session import new_session
+from labext.transport.session import UNSAFE, new_session, origin
 from labext.transport.terms import Terms
 
 _T = TypeVar("_T")
 
 _EXPIRED = frozenset({400, 401, 403, 410})
 """What stores answer to a presigned address that is no longer good."""
+
+
+def check_presigned(url: str, service: str) -> None:
+    """Check that an address that a service gave is one.
+
+    Raises:
+        ServiceError: it is not.
+    """
+    try:
+        prepared = requests.Request("GET", url).prepare().url or ""
+        is_address = origin(prepared)[0] in {"http", "https"} and not UNSAFE.search(url)
+    except ValueError:  # requests.InvalidURL is one
+        is_address = False
+    if not is_address:
+        raise ServiceError(
+            f"The {service} gave an invalid address for a file.",
+            "Try again; tell whoever runs the service if it stays.",
+        )
 
 
 class Store:
@@ -45,6 +64,7 @@ class Store:
             AccessError: the address is not, or no longer, good.
             ServiceError: the store failed.
         """
+        check_presigned(url, self._terms.service)
 
         def once(session: requests.Session) -> None:
             with closing(content()) as stream:
@@ -66,6 +86,7 @@ class Store:
             NotFoundError: it is not there.
             AccessError, ServiceError: as for `put`.
         """
+        check_presigned(url, self._terms.service)
 
         def once(session: requests.Session) -> Mapping[str, str]:
             request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
@@ -82,9 +103,17 @@ class Store:
         self, session: requests.Session, request: requests.Request, name: str
     ) -> requests.Response:
         terms = self._terms
-        got = exchange(session, request, terms.timeout, terms.verify, terms.service, away=False)
+        got = exchange(
+            session,
+            request,
+            terms.timeout,
+            terms.verify,
+            terms.service,
+            deadline=Deadline(terms.limits.seconds),
+            away=False,
+        )
         if isinstance(got, Lost):
-            raise got.error if got.stage is Stage.NEVER else Again(got.error)
+            raise got.error if got.stage in {Stage.NEVER, Stage.LIMIT} else Again(got.error)
         if got.status_code < 400:
             return got
         with got:

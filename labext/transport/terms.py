@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from labext.transport.limits import ResponseLimits
 from labext.transport.retries import Again, retrying
 from labext.transport.session import Timeout, trust
 
@@ -23,6 +24,7 @@ class Terms:
         timeout: seconds to connect, and between two bytes of the answer.
         attempts: tries of one request, at most.
         patience: seconds after which no further try begins.
+        limits: bounds of a response that is read as a whole.
         clock: seconds, ever rising.
         sleep: waits for seconds.
 
@@ -35,6 +37,7 @@ class Terms:
     timeout: Timeout = (5, 60)
     attempts: int = 5
     patience: float = 60.0
+    limits: ResponseLimits = field(default_factory=ResponseLimits)
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 

@@ -18,6 +18,7 @@ from labext.transport.call import Call, Params, new_call
 from labext.transport.download import OnBytes, Own, fetch
 from labext.transport.exchange import exchange
 from labext.transport.failure import Explain
+from labext.transport.limits import Deadline, ResponseLimits, read_body
 from labext.transport.lost import NETWORK_ERRORS, Lost, lost
 from labext.transport.operation import Operation, Repeat
 from labext.transport.pacing import Pacer, new_pacer
@@ -46,6 +47,7 @@ class Transport:
         timeout: seconds to connect, and between two bytes of the answer.
         attempts: tries of one operation, at most.
         patience: seconds after which no further try begins, and the longest wait for a rate limit.
+        limits: bounds of a response that is read as a whole.
         service: what it is called in errors: `jobs service`.
         pacer: in place of one of its own by `rate`, where several share an allowance
             (`labext.transport.sharing`).
@@ -64,6 +66,7 @@ class Transport:
         timeout: Timeout = (5, 60),
         attempts: int = 5,
         patience: float = 60.0,
+        limits: ResponseLimits | None = None,
         service: str = "service",
         pacer: Pacer | None = None,
         last_words: Set[int] = frozenset(),
@@ -81,6 +84,7 @@ class Transport:
             timeout=timeout,
             attempts=attempts,
             patience=patience,
+            limits=limits or ResponseLimits(),
             clock=clock,
             sleep=sleep,
         )
@@ -243,21 +247,30 @@ class Transport:
         return reply
 
     def _begun(self, call: Call, timeout: Timeout) -> requests.Response:
-        response = self._response(call, timeout, away=call.op.method == "GET")
+        response = self._response(call, timeout, streamed=True)
         if response.status_code >= 400:
             raise self._refused(call, response)
         return response
 
-    def _response(self, call: Call, timeout: Timeout, *, away: bool = False) -> requests.Response:
+    def _response(
+        self, call: Call, timeout: Timeout, *, streamed: bool = False
+    ) -> requests.Response:
         """Send once; return the answer's beginning, or raise what its loss means."""
         session = self._sessions.mine(fresh=call.op.repeat is Repeat.UNSENT)
+        terms, deadline = self._terms, Deadline(self._terms.limits.seconds)
         if isinstance(self._auth, Fetched):
             self._auth.ready()
         with call.opened() as stream, self._pacer.turn(self._terms.patience) as turn:
             began = self._terms.clock()
             request = call.request(self._auth, stream)
             got = exchange(
-                session, request, timeout, self._terms.verify, self._terms.service, away=away
+                session,
+                request,
+                timeout,
+                terms.verify,
+                terms.service,
+                deadline=deadline,
+                away=streamed and call.op.method == "GET",
             )
             self._sessions.used()
             if not isinstance(got, Lost):
@@ -269,12 +282,13 @@ class Transport:
         if isinstance(got, Lost):
             raise after_loss(call, got, answered=self._answered)
         self._answered = True
+        if streamed and got.status_code < 400:
+            deadline.lift()
         return got
 
     def _content(self, call: Call, response: requests.Response) -> bytes:
         try:
-            # At once: `response.content` would put it together from pieces of 10 KiB.
-            return bytes(response.raw.read(decode_content=True))
+            return read_body(response, self._terms.limits.size)
         except NETWORK_ERRORS as failure:
             missing = lost(failure, call.url, self._terms.service)
         raise after_loss(call, missing, answered=True)

@@ -30,6 +30,8 @@ def after_loss(call: Call, missing: Lost, *, answered: bool) -> Exception:
     missing.error.method, missing.error.path = call.op.method, call.path
     if missing.stage is Stage.NEVER:
         return missing.error
+    if missing.stage is Stage.LIMIT:
+        return _unknown(call, missing.error) if call.op.repeat is Repeat.UNSENT else missing.error
     if missing.stage is Stage.UNSENT:
         return Again(missing.error, at_most=None if answered else _FIRST_CONTACT)
     return after_half(call, missing.error)

@@ -7,7 +7,6 @@ keeps that route to itself, an order of notebooks that Open Notebook refuses tel
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +30,14 @@ CONTRACT, OPEN_NOTEBOOK = DIALECTS = ("contract", "open-notebook")
 """What a profile may name: `dialect = "open-notebook"`."""
 
 # Beside the base address's last part: it ends in /api, and this stands on the server's root.
-DESCRIPTION = Operation("see what kind of server it is", "GET", "../openapi.json", Repeat.ALWAYS)
+# Unchecked: a web page in its place would be asked for again and again.
+DESCRIPTION = Operation(
+    "see what kind of server it is",
+    "GET",
+    "../openapi.json",
+    Repeat.ALWAYS,
+    answer="unchecked",
+)
 
 ORDERED = Operation(
     "see what kind of server it is", "GET", "notebooks", Repeat.ALWAYS, answer="json"
@@ -83,13 +89,10 @@ class Spoken:
                 f"{url} is not the address of the notebook service's API.", f"Use {api}."
             )
         try:
-            # As it comes: a page in its place would be asked for again and again.
-            with self._wire.transport.stream(DESCRIPTION) as response:
-                content = response.content
-            described = json.loads(content)
+            described = self._wire.transport.send(DESCRIPTION).json()
         except UnreachableError:
             raise
-        except (*_UNTOLD, ValueError):
+        except _UNTOLD:
             return self._tried()
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
 

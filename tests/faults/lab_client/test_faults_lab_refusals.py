@@ -68,7 +68,7 @@ def test_a_redirect_out_of_https_is_not_followed(
 ) -> None:
     url, got = plain_http
     tenant.fail("users/me", tenant.Answer(302, headers={"Location": f"{url}/api/v2/users/me"}))
-    with pytest.raises(labext.LabextError, match="out of HTTPS"):
+    with pytest.raises(labext.LabextError, match="from HTTPS to unencrypted HTTP"):
         lab.whoami()
     assert got == []
 
