@@ -104,7 +104,6 @@ def app(url: str, ca: str) -> LabClient:
 
 CASES = {
     "jobs list": Case(lambda url, ca, to: JobsClient(url, SECRET, rate=None).jobs()),
-    "jobs GET": Case(lambda url, ca, to: transport(url).send(GET)),
     "jobs POST": Case(lambda url, ca, to: transport(url).send(POST, json={"a": SECRET})),
     "jobs PUT": Case(
         lambda url, ca, to: transport(url).send(PUT, content=lambda: io.BytesIO(SECRET.encode()))
@@ -126,10 +125,6 @@ CASES = {
     ),
     "lab list": Case(
         lambda url, ca, to: LabClient(url, ApiKey(SECRET), rate=None, verify=ca).sequences(),
-        tls=True,
-    ),
-    "lab whoami": Case(
-        lambda url, ca, to: LabClient(url, ApiKey(SECRET), rate=None, verify=ca).whoami(),
         tls=True,
     ),
     "lab token endpoint": Case(lambda url, ca, to: app(url, ca).whoami(), tls=True),
