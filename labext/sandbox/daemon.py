@@ -89,7 +89,11 @@ def last_words(log: Path, offset: int) -> str:
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)
-            file.seek(max(min(offset, file.tell()), file.tell() - 8192))
+            start = min(offset, file.tell())
+            cut = max(start, file.tell() - 65_536)
+            file.seek(cut)
+            if cut > start:
+                file.readline()  # its beginning is missing, and with it half of a secret perhaps
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""

@@ -22,6 +22,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from labext.redaction import mask
+
 TASK_VARIABLE = "LABEXT_TASK"
 """The environment variable by which what a task started is known: its scratch folder."""
 
@@ -131,14 +133,14 @@ def _report(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None:
         return report
     except TaskError as error:
         reason = str(error)
-        print(reason, file=sys.stderr)
+        print(mask(reason), file=sys.stderr)
     except SystemExit:
-        traceback.print_exc()
+        sys.stderr.write(mask(traceback.format_exc()))
         return None
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its job's reason
-        traceback.print_exc()
+        sys.stderr.write(mask(traceback.format_exc()))
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    reason = " ".join(reason.split())[:REASON_LENGTH]
+    reason = " ".join(mask(reason).split())[:REASON_LENGTH]
     return json.dumps({"outcome": "failed", "reason": reason}).encode()
 
 

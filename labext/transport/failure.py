@@ -19,7 +19,7 @@ from labext.errors import (
     ServiceError,
     SignInError,
 )
-from labext.redaction import mask
+from labext.redaction import mask_start
 from labext.steering import tame
 from labext.transport.operation import Operation
 
@@ -76,8 +76,8 @@ def server_words(body: bytes, content_type: str = "") -> str:
 
 def first_words(text: str, limit: int = 80) -> str:
     """Return the start of a text as one masked line that steers no terminal."""
-    # Masked before it is cut: half a secret would not be recognised.
-    line = " ".join(tame(mask(text[: limit * 20])).split())
+    # Many blanks may become one, so that more is read than is shown.
+    line = " ".join(tame(mask_start(text, limit * 20)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -49,9 +49,12 @@ def refuse_name(text: str, service: str, command: str) -> None:
         raise refusal("what looks like a key", service, command)
 
 
+SHORTEST_TYPED = 12
+"""Characters below which what was typed as a key is not masked: it may be a word."""
+
+
 def _keep(text: str) -> None:
-    """Mask it from now on; a short word would be masked where it is only a word."""
-    if len(text) >= 12:
+    if len(text) >= SHORTEST_TYPED:
         keep_secret(text)
 
 

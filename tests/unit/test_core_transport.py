@@ -23,7 +23,7 @@ from labext.errors import (
     SignInError,
     StorageError,
 )
-from labext.redaction import mask
+from labext.redaction import keep_secret, mask
 from labext.transport import Failure, Operation, Repeat, Reply, Transport
 from labext.transport.auth import ApiKeyHeader, BasicKey, Bearer
 from labext.transport.call import new_call
@@ -135,6 +135,18 @@ def test_words_are_cut_and_masked() -> None:
     words = server_words(json.dumps({"error": "api_key='swordfish' " + "x" * 5000}).encode())
     assert "swordfish" not in words
     assert len(words) <= 500
+
+
+@pytest.mark.parametrize("secret", ["swordfish-of-the-deep", "sk-abcdefgh12345678"])
+@pytest.mark.parametrize("before", [0, 400, 480, 490, 495, 499])
+def test_secret_across_the_cut_is_not_shown_in_part(secret: str, before: int) -> None:
+    keep_secret("swordfish-of-the-deep")
+    words = server_words(f"{'.' * before}{secret} {'and more ' * 2_000}".encode())
+    assert not any(secret[:end] in words for end in range(4, len(secret)))
+
+
+def test_words_after_many_blanks_are_shown() -> None:
+    assert server_words(f"first{' ' * 5_000}last".encode()) == "first last"
 
 
 def test_a_deeply_nested_body_is_shown_as_text() -> None:

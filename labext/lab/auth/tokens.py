@@ -22,6 +22,9 @@ class Token(NamedTuple):
     value: str
     seconds: float | None
 
+    def __repr__(self) -> str:
+        return f"Token(seconds={self.seconds})"
+
 
 class TokenEndpoint:
     """Where one app gets its tokens.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from sqlalchemy import delete, select
@@ -35,7 +35,7 @@ class Credentials:
     """What an app signs in with."""
 
     client_id: str
-    secret: str
+    secret: str = field(repr=False)
 
 
 def issue(call: Call, content: bytes) -> Answer:

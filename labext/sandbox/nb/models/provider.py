@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from labext.redaction import MASK, SHORTEST, mask
+from labext.redaction import MASK, SHORTEST, mask, mask_only
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import words
 from labext.steering import tame
@@ -68,9 +68,7 @@ def without_key(provider: Provider, text: str) -> str:
     if not key:
         return text
     if len(key) >= SHORTEST:
-        for form in {key, json.dumps(key)[1:-1]}:
-            text = text.replace(form, MASK)
-        return text
+        return mask_only(text, key)
     return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text)
 
 
