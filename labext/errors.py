@@ -65,6 +65,13 @@ class LabextError(Exception):
         told.args = (f"{told.what} {told.next_step}".rstrip(),)
         return told
 
+    def with_next_step(self, sentence: str) -> Self:
+        """Return this error with another next step."""
+        told = copy(self)
+        told.next_step = _one_line(sentence)
+        told.args = (f"{told.what} {told.next_step}".rstrip(),)
+        return told
+
     def __reduce__(self) -> tuple[object, ...]:
         """Let an error cross to another process with all it knows."""
         return type(self), (self.what, self.next_step), self.__dict__

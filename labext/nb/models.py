@@ -71,14 +71,15 @@ class Models(Group):
         return self._wire.run(self._dialect.test_model(self.find(model)))
 
     def defaults(self) -> dict[str, Record | None]:
-        """Return the record of the model in each of the seven slots (`records.SLOTS`).
+        """Return the record of the model in each default slot that the service has.
 
-        None is an empty slot. Of a model that is not there any more the identifier alone is known.
+        The slots are among `records.SLOTS`. None is an empty slot. Of a model that is not there any
+        more the identifier alone is known.
         """
         return self._with_records(self._wire.run(self._dialect.defaults()))
 
     def set_defaults(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
-        """Put models into slots, by name or identifier; None empties one. Return all seven.
+        """Put models into slots, by name or identifier; None empties one. Return all.
 
         Slots that are not named stay.
 

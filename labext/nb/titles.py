@@ -12,6 +12,9 @@ from labext.nb.nouns import NOUNS
 from labext.nb.records import Record
 from labext.nb.wire import Wire
 
+_OPENED_BY = "credential_name"
+"""The key under which a model's record gets the name of its credential."""
+
 _PLACES = 3
 """Things of a title elsewhere of which an error says where they are: a request each."""
 
@@ -45,20 +48,31 @@ class Titles:
         found = {name: identifier(noun, name) for name in names}
         titles = [name for name, known in found.items() if known is None]
         if titles and within is not None:
-            records = self.listed(noun, within)
+            records = self._with_credentials(noun, titles, self.listed(noun, within))
             matched = [title for title in titles if fitting(title, records)]
             found |= {title: one_of(noun, title, records) for title in matched}
             titles = [title for title in titles if title not in matched]
             if titles and NOUNS[noun].in_notebook:
                 raise self._not_in_notebook(noun, titles[0], within, records)
         if titles:
-            records = self.listed(noun)
+            records = self._with_credentials(noun, titles, self.listed(noun))
             found |= {title: one_of(noun, title, records) for title in titles}
         return list(dict.fromkeys(each for each in found.values() if each))
 
     def listed(self, noun: str, within: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
         return NOUNS[noun].listed(self._wire, self._spoken.dialect, within)
+
+    def _with_credentials(
+        self, noun: str, titles: Iterable[str], records: list[Record]
+    ) -> list[Record]:
+        """Return models' records with the names of their credentials, if a title needs them."""
+        if noun != "model" or all(len(fitting(title, records)) == 1 for title in titles):
+            return records
+        if not any(each["credential"] for each in records):
+            return records
+        names = {each["id"]: each["name"] for each in self.listed("credential")}
+        return [{**each, _OPENED_BY: names.get(each["credential"])} for each in records]
 
     def _not_in_notebook(
         self, noun: str, title: str, notebook: str, records: Sequence[Record]
@@ -110,9 +124,13 @@ def fitting(given: str, records: Sequence[Record]) -> list[Record]:
     """Return the records of a title: of the very title, else of the title in other letters.
 
     A source goes by the file or the address that it was made from as well as by its title, a
-    transformation by its name and its title, a model by its provider too: `openai/gpt-4o`.
+    transformation by its name and its title, a model by its credential or its provider too:
+    `lab/gpt-4o`, `openai/gpt-4o`.
     """
     given = given.strip()
+    by_credential = [record for record in records if given == _by_credential(record)]
+    if by_credential:
+        return by_credential
     same = [record for record in records if given in (*_titles(record), *_others(record))]
     folded = given.casefold()
     return same or [
@@ -134,10 +152,13 @@ def one_of(noun: str, given: str, records: Sequence[Record]) -> str:
             f"See `%nb {NOUNS[noun].magic}`.",
         )
     if len(found) > 1:
-        listed = wording.listed(f"{each['id']} ({_told(each)})" for each in found)
+        names = [_unique_name(each, found) for each in found]
+        listed = wording.listed(
+            f"{name} ({_told(each)})" for name, each in zip(names, found, strict=True)
+        )
         raise ConflictError(
             f"{len(found)} {noun}s are called {wording.shown(given.strip())}: {listed}.",
-            f"Give one of the identifiers in its place, such as `{found[0]['id']}`.",
+            f"Give one of these in its place, such as `{names[0]}`.",
         )
     return str(found[0]["id"])
 
@@ -164,6 +185,20 @@ def _others(record: Record) -> list[str]:
     if record.get("provider"):
         others.append(f"{record['provider']}/{record.get('name')}")
     return others
+
+
+def _by_credential(record: Record) -> str | None:
+    """Return `credential/model` for a model whose credential's name is known."""
+    credential = record.get(_OPENED_BY)
+    return f"{credential}/{record.get('name')}" if credential else None
+
+
+def _unique_name(record: Record, others: Sequence[Record]) -> str:
+    """Return `credential/model` where no other one is called so, else the identifier."""
+    name = _by_credential(record)
+    if name is not None and [_by_credential(each) for each in others].count(name) == 1:
+        return name
+    return str(record["id"])
 
 
 def _told(record: Record) -> str:

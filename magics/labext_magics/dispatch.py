@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from labext.errors import LabextError
 from labext_magics import grammar, help, line, session
 from labext_magics.scope import Scope
 
@@ -75,8 +76,14 @@ def run(
         return None
     out = wanted.values.pop("out", None)
     open_session = session.of(ip)
+    call = Call(open_session, scope, body)
     try:
-        result = wanted.command.run(Call(open_session, scope, body), **wanted.values)
+        result = wanted.command.run(call, **wanted.values)
+    except LabextError as error:
+        advised = error if magic.advise is None else magic.advise(call, error)
+        if advised is error:
+            raise
+        raise advised from error.__cause__
     finally:
         open_session.names.expire()
     if out is not None:

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from labext import wording
-from labext.errors import InputError
+from labext.errors import InputError, LabextError
 from labext_magics import secrets
 from labext_magics.kinds import Kind, Raw
 from labext_magics.line import Line, Token
@@ -88,11 +88,16 @@ class Command:
 
 @dataclass(frozen=True)
 class Magic:
-    """A magic and its commands."""
+    """A magic and its commands.
+
+    Attributes:
+        advise: gives an error of a command a better next step; takes the call and the error.
+    """
 
     name: str
     summary: str
     commands: Sequence[Command]
+    advise: Callable[[Any, LabextError], LabextError] | None = None
 
     def find(self, words: Sequence[str]) -> Command | None:
         """Return the command with the most words that these begin with."""

@@ -15,6 +15,7 @@ from labext_magics import (
     nb_episodes,
     nb_insights,
     nb_links,
+    nb_model_setup,
     nb_models,
     nb_notebooks,
     nb_notes,
@@ -75,4 +76,5 @@ MAGIC = Magic(
             nb_embeddings.COMMANDS,
         ),
     ],
+    advise=nb_model_setup.advise,
 )

@@ -9,15 +9,28 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from labext.errors import InputError, LabextError, WatchInterrupted
-from labext_magics import kinds, nb_keeping, nb_options, nb_processing, nb_scope, output
+from labext_magics import (
+    kinds,
+    nb_keeping,
+    nb_model_setup,
+    nb_options,
+    nb_processing,
+    nb_scope,
+    output,
+)
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
+from labext_magics.line import quote
 from labext_magics.options import OUT
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
+
+
+_NAMED = 3
+"""Sources that a hint names; for more it names a line for all."""
 
 
 def add(
@@ -56,6 +69,7 @@ def add(
             records = [nb_keeping.text(call, into, text, title, given)]
         else:
             records, refusal = nb_keeping.files(call, into, items, title, given)
+    _tell_missing_model(call, records)
     waits = wait or sync or (bool(text) and not async_)
     try:
         found = _shown(call, records, wait=waits)
@@ -66,6 +80,21 @@ def add(
     if refusal is not None:
         raise refusal
     return found
+
+
+def _tell_missing_model(call: Call, records: Sequence[Record]) -> None:
+    """Say that sources get no vectors, where no embedding model is set, and how they get them."""
+    added = [record for record in records if record["status"] != "failed"]
+    if not added or call.nb.models.defaults().get("embedding") is not None:
+        return
+    names = (quote(str(record["title"] or record["id"])) for record in added[:_NAMED])
+    embed = "sources embed " + " ".join(names)
+    if len(added) > _NAMED:
+        embed = "embeddings rebuild --mode all"
+    output.say(
+        "No embedding model is set, so a search by meaning does not find what is added now. "
+        f"{nb_model_setup.next_step(call, ['embedding'])} Then run `%nb {embed}`."
+    )
 
 
 @contextmanager

@@ -18,6 +18,14 @@ from labext_magics.options import OUT
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.nb.records import Record
+
+TRIED_AT_MOST = 30
+"""Models of unknown type that one line tests; each test asks the provider up to four times."""
+
+_AS = {"llm": "a language model", "embedding": "an embedding model", "stt": "stt", "tts": "tts"}
+"""By type, what a model works as."""
+
 
 def discover(call: Call, *, credential: str) -> pd.DataFrame:
     """Return a row for each model that a credential opens."""
@@ -28,36 +36,83 @@ def discover(call: Call, *, credential: str) -> pd.DataFrame:
 def register(
     call: Call, *, credential: str, models: list[dict[str, str]], every: bool
 ) -> pd.DataFrame:
-    """Add models that a credential opens, those that are named or all; return those there are."""
-    if every == bool(models):
-        what = "Models are named, and `--all` is there too." if every else "No model is named."
-        raise InputError(what, "Name them, `--model NAME=TYPE`, or take all with `--all`.")
-    found = call.nb.credentials.find(credential)
-    wanted = _every(call, found, credential) if every else _named(models)
-    told = call.nb.credentials.register_models(found, wanted)
-    output.say(_told(told["created"] or 0, told["existing"] or 0))
-    there = call.nb.models.list()
-    return nb_model_slots.shown(call, type(there)(there[there["credential"] == found]))
+    """Add models that a credential opens; return those there are.
 
-
-def _every(call: Call, credential: str, named: str) -> Sequence[tuple[str, str]]:
-    """Return the models that a credential opens, of which the type is known."""
-    offered = discover(call, credential=credential)
-    known = offered[offered["model_type"].notna()]
-    others = [str(each) for each in offered.loc[offered["model_type"].isna(), "name"]]
-    if others:
-        first = f"{others[0]}=llm"
-        output.say(
-            f"Of {wording.listed(others)} the type is not known, and they were left out; "
-            f"`%nb credentials register {quote(named)} --model {quote(first)}` says it."
-        )
-    if known.empty:
+    With `every`, models whose type neither the provider nor the line tells are added as the type
+    as which they pass the service's test.
+    """
+    if not every and not models:
         raise InputError(
-            "This credential opens no model of a known type.",
-            f"Name them with their types: `%nb credentials register {quote(named)} --model "
-            "NAME=TYPE`.",
+            "No model is named.", "Name them, `--model NAME=TYPE`, or take all with `--all`."
         )
-    return [(str(name), str(of)) for name, of in known[["name", "model_type"]].to_numpy()]
+    record = call.nb.credentials.get(credential)
+    wanted = dict(_named(models))
+    unknown: list[str] = []
+    if every:
+        offered = discover(call, credential=record["id"])
+        for name, kind in offered[["name", "model_type"]].itertuples(index=False):
+            if name not in wanted and isinstance(kind, str):
+                wanted[name] = kind
+        unknown = [str(name) for name in offered["name"] if name not in wanted]
+    if wanted:
+        told = call.nb.credentials.register_models(record["id"], list(wanted.items()))
+        output.say(_told(told["created"] or 0, told["existing"] or 0))
+    untyped = _try(call, record, unknown)
+    there = call.nb.models.list()
+    own = there[there["credential"] == record["id"]]
+    if untyped:
+        output.say(untyped)
+    if own.empty:
+        raise InputError(
+            f"The credential {record['name']} opens no model that could be added.",
+            f"Name one with its type: `%nb credentials register {quote(str(record['name']))} "
+            "--model NAME=TYPE`.",
+        )
+    if every and not call.nb.models.defaults().get("chat"):
+        output.say("`%nb models auto-assign` chooses default models.")
+    return nb_model_slots.shown(call, type(there)(own))
+
+
+def _try(call: Call, credential: Record, names: Sequence[str]) -> str:
+    """Add models of unknown type as what they pass a test as; return what to say of the others."""
+    from labext.nb.model_types import try_types
+
+    known = {each["name"] for each in call.nb.models.iter() if _opens(credential, each)}
+    untried = [name for name in names if name not in known]
+    tried, left = untried[:TRIED_AT_MOST], untried[TRIED_AT_MOST:]
+    if tried:
+        output.say(
+            f"{credential['provider']} does not tell the type of "
+            f"{wording.count(len(tried), 'model')}: each is tested."
+        )
+    failed: dict[str, str] = {}
+    with nb_scope.reply_awaited("Run the line again: what is added stays.", "Testing models"):
+        for name in tried:
+            trial = try_types(call.nb.models, name, credential["provider"], credential["id"])
+            if trial.type is None:
+                failed[name] = trial.reason
+            else:
+                output.say(f"{name} is added: it works as {_AS[trial.type]}.")
+    line = f"`%nb credentials register {quote(str(credential['name']))} --model"
+    parts = []
+    if failed:
+        reasons = (
+            f"{name} ({why.rstrip('.') or 'no reason told'})" for name, why in failed.items()
+        )
+        parts.append(
+            f"Not added, because no test succeeded: {', '.join(reasons)}. "
+            f"{line} {quote(next(iter(failed)) + '=llm')}` adds one untested."
+        )
+    if left:
+        parts.append(
+            f"Not tested, because there are so many: {', '.join(left)}. "
+            f"{line} {quote(left[0] + '=llm')}` adds one."
+        )
+    return " ".join(parts)
+
+
+def _opens(credential: Record, model: Record) -> bool:
+    return bool(model["credential"] == credential["id"])
 
 
 def _named(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
@@ -92,7 +147,7 @@ COMMANDS = (
         [ONE],
         [
             Parameter("model", kinds.NAME_TYPE, "one of them", many=True, dest="models"),
-            Parameter("all", None, "all of which the type is known", dest="every"),
+            Parameter("all", None, "all; those of unknown type are tested", dest="every"),
             OUT,
         ],
         details="What is there already stays as it is. The types are llm, embedding, stt and tts.",

@@ -40,7 +40,8 @@ def new(
     key = nb_keys.Key(None) if no_key else nb_keys.key_for(provider)
     record = call.nb.credentials.create(provider, name, key.value, base_url)
     output.say(
-        f"{called(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it."
+        f"{called(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it, "
+        f"`%nb credentials register {quote(name)} --all` adds its models."
     )
     return row(record)
 

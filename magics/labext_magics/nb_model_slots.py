@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from labext import wording
 from labext.errors import ConflictError, InputError
-from labext_magics import kinds, output
+from labext_magics import kinds, nb_model_setup, output
 from labext_magics.casting import merged
 from labext_magics.dispatch import Call
 from labext_magics.grammar import Command, Parameter
@@ -92,14 +92,30 @@ def _checked(call: Call, wanted: Mapping[str, str | None]) -> dict[str, str | No
 
 
 def auto_assign(call: Call) -> pd.DataFrame:
-    """Fill the empty slots by the service's ranking of providers; return a row for each slot."""
+    """Fill the empty slots by the service's ranking of providers; return a row for each slot.
+
+    Slots that stay empty are named with the reason.
+    """
     before = call.nb.models.defaults()
-    done = call.nb.models.auto_assign()
-    frame = _told(before, call.nb.models.defaults())
-    if missing := done["missing"]:
-        output.say(f"There is no model for {wording.listed(missing, 7)}.")
-    elif not done["assigned"]:
-        output.say("Every slot has a model already.")
+    call.nb.models.auto_assign()
+    now = call.nb.models.defaults()
+    frame = _told(before, now)
+    empty = [slot for slot, model in now.items() if model is None]
+    if not empty:
+        if now == before:
+            output.say("Every slot has a model already.")
+        return frame
+    fitting = nb_model_setup.candidates(call, empty)
+    if fitting:
+        output.say(
+            f"The service does not fill the {_slots(list(fitting))} by itself: "
+            f"{nb_model_setup.set_line(call, fitting)} does."
+        )
+    if without := [slot for slot in empty if slot not in fitting]:
+        output.say(
+            f"The {_slots(without)} {'stays' if len(without) == 1 else 'stay'} empty. "
+            f"{nb_model_setup.next_step(call, without)}"
+        )
     return frame
 
 

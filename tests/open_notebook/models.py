@@ -15,6 +15,9 @@ from open_notebook.talking import FAILING
 
 TYPES = ("language", "embedding", "text_to_speech", "speech_to_text")
 REQUIRED = ("default_chat_model", "default_transformation_model", "default_embedding_model")
+NEAR = ("openai_compatible", "ollama")
+"""Providers that are servers on this machine."""
+
 TEST = {"embedding": "fake-embed", "text_to_speech": "fake-tts", "speech_to_text": "fake-stt"}
 
 
@@ -57,8 +60,16 @@ def delete_model(call: Call, identifier: str) -> Any:
 def test_model(call: Call, identifier: str) -> Any:
     """By a call of its type."""
     model = known(call.state.models, identifier, "models.test_missing")
+    if _kind(model["name"]) not in (model["type"], None):  # as a server answers another request
+        return like("models.test.fail-chat")
     name = model["name"] if model["name"] in FAILING else TEST.get(model["type"], "fake-chat")
     return like(f"models.test.{name}")
+
+
+def _kind(name: str) -> str | None:
+    """The type of a model of the recorded provider, which its name ends in."""
+    ends = {"chat": "language", "embed": "embedding", "tts": TYPES[2], "stt": TYPES[3]}
+    return ends.get(name.rpartition("-")[2])
 
 
 @route("GET", "/api/models/defaults")
@@ -77,9 +88,9 @@ def put_defaults(call: Call) -> Any:
 
 
 @route("GET", "/api/models/providers")
-def providers(_: Call) -> Any:
+def providers(call: Call) -> Any:
     """Which have a credential."""
-    return like("models.providers")
+    return like("models.providers" if call.state.credentials else "models.providers_empty")
 
 
 @route("GET", "/api/models/discover/{provider}")
@@ -219,7 +230,7 @@ def delete_credential(call: Call, identifier: str) -> Any:
 def test_credential(call: Call, identifier: str) -> Any:
     """OpenAI's own server is not to be reached from here."""
     found = known(call.state.credentials, identifier, "credentials.get_missing")
-    near = found["provider"] == "openai_compatible"
+    near = found["provider"] in NEAR
     return like("credentials.test" if near else "credentials.test_openai_offline")
 
 
@@ -227,9 +238,8 @@ def test_credential(call: Call, identifier: str) -> Any:
 def discover_by(call: Call, identifier: str) -> Any:
     """Of OpenAI's the list is built in."""
     found = known(call.state.credentials, identifier, "credentials.get_missing")
-    near = found["provider"] == "openai_compatible"
-    name = "credentials.discover" if near else "credentials.discover_openai_offline"
-    return like(name, credential_id=identifier)
+    name = "discover" if found["provider"] in NEAR else "discover_openai_offline"
+    return like(f"credentials.{name}", credential_id=identifier, provider=found["provider"])
 
 
 @route("POST", "/api/credentials/{credential_id}/register-models")

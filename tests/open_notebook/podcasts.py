@@ -250,7 +250,9 @@ def _step(state: State, identifier: str, found: Thing) -> None:
         return
     if not state.moves:
         return
-    if not found["profile"]["outline_llm"] or not found["speakers"]["voice_model"]:
+    # The speakers that the episode does not use are validated too.
+    speaking = all(each["voice_model"] for each in state.speaker_profiles.values())
+    if not found["profile"]["outline_llm"] or not speaking:
         reason = f"Episode profile '{found['profile']['name']}' has no models configured"
         found.update(status="failed", reason=reason)
         return

@@ -51,11 +51,11 @@ class Replay:
 
 
 @contextmanager
-def serving(password: str | None = None) -> Iterator[Replay]:
-    """Serve until the block ends."""
+def serving(password: str | None = None, *, fresh: bool = False) -> Iterator[Replay]:
+    """Serve until the block ends; `fresh` as it was installed, without models."""
     from open_notebook.app import application
 
-    replay = Replay(password=password)
+    replay = Replay(password=password, state=State(fresh=fresh))
     with listening(application(replay)) as root:
         replay.base_url = f"{root}/api"
         yield replay

@@ -316,6 +316,12 @@ def _step(state: State, found: Thing) -> None:
 
 
 def _finish(state: State, found: Thing) -> None:
+    wanted = state.wanted.pop(found["id"], [])
+    if wanted and state.model_for("transformation") is None:
+        dead = dict(recordings()["sources.dead_status"].answer["processing_info"])
+        dead["error"] = recordings()["notes.create_ai_no_title_no_model"].answer["detail"]
+        found.update(status="failed", processing_info=dead)
+        return
     info = recordings()["sources.status_poll_1"].answer["processing_info"]
     named = str((found["asset"] or {}).get("file_path") or "").rpartition("/")[2]
     title = found["title"]
@@ -330,7 +336,7 @@ def _finish(state: State, found: Thing) -> None:
         processing_info=info,
         updated=now(),
     )
-    for each in state.wanted.pop(found["id"], []):
+    for each in wanted:
         made = _insight(state, found["id"], state.transformations[each])
         state.insights[made["id"]] = made
 

@@ -26,6 +26,7 @@ class State:
         polls: how often a source or a job was asked for; it moves on with each.
         works: False where no worker runs: what is queued stays as it is.
         moves: False where a worker was killed: what runs stays running.
+        fresh: as it was installed: no models, no credentials, no default models.
     """
 
     notebooks: dict[str, Thing] = field(default_factory=dict)
@@ -54,17 +55,15 @@ class State:
     polls: dict[str, int] = field(default_factory=dict)
     works: bool = True
     moves: bool = True
+    fresh: bool = False
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
         """Set it up as the recorded one was: models, defaults, profiles, transformations."""
         told = recordings()
-        self.models = {each["id"]: dict(each) for each in told["models.list"].answer}
-        self.defaults = dict(told["models.defaults_put_partial"].answer)
-        chat = like("models.list", id=str(self.defaults["default_chat_model"]), name="fake-chat")
-        self.models.setdefault(chat["id"], {**chat, "type": "language"})
-        for name in ("credentials.list",):
-            self.credentials = {each["id"]: dict(each) for each in told[name].answer}
+        self.defaults = dict(told["models.defaults_empty"].answer)
+        if not self.fresh:
+            self._set_up_models()
         for name in ("episode_profiles", "speaker_profiles", "transformations"):
             every = told[f"{name}.list"].answer
             setattr(self, name, {each["id"]: dict(each) for each in every})
@@ -72,6 +71,14 @@ class State:
             "transformation_instructions"
         ]
         self.settings = dict(told["meta.settings"].answer)
+
+    def _set_up_models(self) -> None:
+        told = recordings()
+        self.models = {each["id"]: dict(each) for each in told["models.list"].answer}
+        self.defaults = dict(told["models.defaults_put_partial"].answer)
+        chat = like("models.list", id=str(self.defaults["default_chat_model"]), name="fake-chat")
+        self.models.setdefault(chat["id"], {**chat, "type": "language"})
+        self.credentials = {each["id"]: dict(each) for each in told["credentials.list"].answer}
 
     def new(self, table: str) -> str:
         """An identifier that nothing has yet."""

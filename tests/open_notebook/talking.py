@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from open_notebook.answering import Call, route
-from open_notebook.answers import known, now, refuse
+from open_notebook.answers import Refused, known, now, refuse
 from open_notebook.facts import like, recordings
 from open_notebook.state import State, Thing
 
@@ -189,6 +189,10 @@ def ask_simple(call: Call) -> Any:
 
 def _asked(call: Call) -> str:
     """The name of the model that looks for what to search."""
+    if call.state.defaults.get("default_embedding_model") is None:  # of its source, not recorded
+        told = recordings()["search.vector_no_embedding_model"].answer["detail"]
+        detail = told.replace("Vector search", "Ask feature")
+        raise Refused(JSONResponse({"detail": detail}, 400))
     for each in ("strategy_model", "answer_model", "final_answer_model"):
         model = known(call.state.models, call.body[each], "search.ask_bad_models")
         if model["type"] != "language":

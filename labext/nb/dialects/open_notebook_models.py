@@ -58,7 +58,7 @@ class ModelCalls(contract.ModelCalls):
         return _model(answer)
 
     def defaults(self) -> Steps[dict[str, str | None]]:
-        """Read which model each slot has; those that it has not are empty."""
+        """Read which model each slot has, of the slots that this server has."""
         return _slots((yield Request(contract.DEFAULTS)))
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
@@ -125,4 +125,4 @@ def _model(answer: Any) -> Record:
 
 def _slots(answer: Any) -> dict[str, str | None]:
     there = records.mapping(answer, "the default models")
-    return {slot: there.get(SLOT_NAMES.get(slot, slot)) or None for slot in SLOTS}
+    return {slot: there.get(SLOT_NAMES[slot]) or None for slot in SLOTS if slot in SLOT_NAMES}

@@ -14,12 +14,14 @@ from labext.errors import (
     SetupError,
 )
 from labext.nb import records
-from labext.nb.dialects import Request, Steps
+from labext.nb.dialects import Request, Steps, contract_models
 from labext.nb.dialects import contract_podcasts as contract
 from labext.nb.dialects.contract_notebooks import ONE as NOTEBOOK
 from labext.nb.dialects.open_notebook_alive import alive
-from labext.nb.dialects.open_notebook_profiles import ProfileCalls
-from labext.nb.dialects.open_notebook_told import dated
+from labext.nb.dialects.open_notebook_models import SLOT_NAMES
+from labext.nb.dialects.open_notebook_profiles import ProfileCalls, by_identifier
+from labext.nb.dialects.open_notebook_sayings import reason
+from labext.nb.dialects.open_notebook_told import dated, type_here
 from labext.nb.records import RETRIED, SUBMITTED, Record, made
 
 UNKNOWN_JOB = 500
@@ -40,7 +42,7 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
         """Have an episode made of a notebook.
 
         It accepts also what can only fail, and then no episode appears: so the profiles are looked
-        at first.
+        at first, all speaker profiles among them.
         """
         profile = yield from self.episode_profile(episode_profile)
         chosen = list(speaker_profiles or profile["speaker_profile_ids"])
@@ -49,8 +51,9 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
                 "An episode of Open Notebook has one speaker profile, with one to four speakers.",
                 "Name one: `--speakers PROFILE`; see `%nb profiles`.",
             )
-        speakers = yield from self.speaker_profile(chosen[0])
-        _check_models(profile, speakers)
+        every = yield from self.speaker_profiles()
+        yield from _check_models(profile, every)
+        speakers = by_identifier(every, chosen[0], "speaker profile")
         body = {
             "episode_profile": profile["name"],
             "speaker_profile": speakers["name"],
@@ -80,8 +83,11 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
                 status=error.status,
                 server=error.server,
             ) from None
-        empty = {name: record[name] or None for name in ("result", "error_message")}
-        return {**record, **empty}
+        return {
+            **record,
+            "result": record["result"] or None,
+            "error_message": reason(record["error_message"]),
+        }
 
     def episodes(self) -> Steps[list[Record]]:
         """List them all, without what is said in them."""
@@ -114,27 +120,57 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
         return made(RETRIED, {**told, "episode_id": told.get("episode_id")})
 
 
-def _check_models(profile: Record, speakers: Record) -> None:
+def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
     """See that the profiles have models; those that come with that server have none.
 
+    It refuses an episode also for speaker profiles that the episode does not use.
+
     Raises:
-        SetupError: one has none.
+        SetupError: models are missing; the next step has a line for each profile.
     """
-    lacking = [
-        *(["the outline"] if not profile["outline_llm"] else []),
-        *(["what is said"] if not profile["transcript_llm"] else []),
-    ]
+    fields = {"outline_llm": "--outline-model", "transcript_llm": "--transcript-model"}
+    lacking = [option for field, option in fields.items() if not profile[field]]
+    silent = [str(each["name"]) for each in speakers if not each["voice_model"]]
+    if not lacking and not silent:
+        return
+    missing, lines = [], []
     if lacking:
-        raise SetupError(
-            f"The episode profile {profile['name']} has no model for {' and '.join(lacking)}.",
-            f"Give it one: `%nb profiles edit {profile['name']} --outline-model NAME "
-            "--transcript-model NAME`.",
+        name = yield from _default("chat")
+        if name is None:
+            raise _no_model("writes an episode's outline and dialogue", "chat")
+        given = " ".join(f"{option} {wording.quoted(name)}" for option in lacking)
+        missing.append(f"the episode profile {profile['name']} has no model that writes")
+        lines.append(f"`%nb profiles edit {wording.quoted(profile['name'])} {given}`")
+    if silent:
+        voice = yield from _default("text_to_speech")
+        if voice is None:
+            raise _no_model("speaks", "text_to_speech")
+        have = "profile {} has" if len(silent) == 1 else "profiles {} have"
+        missing.append(
+            f"the speaker {have.format(wording.listed(silent, len(silent)))} no voice model, "
+            "which Open Notebook requires of all of them"
         )
-    if not speakers["voice_model"]:
-        raise SetupError(
-            f"The speaker profile {speakers['name']} has no model that speaks.",
-            f"Give it one: `%nb profiles edit {speakers['name']} --voice-model NAME`.",
-        )
+        model = wording.quoted(voice)
+        lines += [
+            f"`%nb profiles edit {wording.quoted(each)} --voice-model {model}`" for each in silent
+        ]
+    raise SetupError(f"{wording.sentence('; '.join(missing))}.", f"Run {', '.join(lines)}.")
+
+
+def _no_model(does: str, slot: str) -> SetupError:
+    return SetupError(
+        f"There is no model that {does}.", f"Set one: `%nb models defaults --set {slot}=NAME`."
+    )
+
+
+def _default(slot: str) -> Steps[str | None]:
+    """Return the name of a slot's model, else of the first one of its type."""
+    listed = records.several((yield Request(contract_models.LIST)), "models")
+    slots = records.mapping((yield Request(contract_models.DEFAULTS)), "the default models")
+    chosen = slots.get(SLOT_NAMES[slot])
+    fitting = [each for each in listed if type_here(each.get("type")) == records.SLOTS[slot]]
+    fitting.sort(key=lambda each: each.get("id") != chosen)
+    return str(fitting[0]["name"]) if fitting else None
 
 
 def _name_for(notebook: str) -> Steps[str]:
@@ -149,5 +185,5 @@ def _theirs(told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **dated(told),
         "speaker_profiles": [speakers] if speakers else [],
-        "error_message": told.get("error_message") or None,
+        "error_message": reason(told.get("error_message")),
     }

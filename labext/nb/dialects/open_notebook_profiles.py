@@ -32,7 +32,7 @@ class ProfileCalls(contract.ProfileCalls):
 
     def episode_profile(self, profile: str) -> Steps[Record]:
         """Look at one."""
-        return _of((yield from self.episode_profiles()), profile, "episode profile")
+        return by_identifier((yield from self.episode_profiles()), profile, "episode profile")
 
     def new_episode_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
         """Make one."""
@@ -52,7 +52,7 @@ class ProfileCalls(contract.ProfileCalls):
 
     def speaker_profile(self, profile: str) -> Steps[Record]:
         """Look at one."""
-        return _of((yield from self.speaker_profiles()), profile, "speaker profile")
+        return by_identifier((yield from self.speaker_profiles()), profile, "speaker profile")
 
     def new_speaker_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
         """Make one; each speaker needs a voice."""
@@ -106,7 +106,7 @@ def _episode(answer: Any) -> Record:
     )
 
 
-def _of(profiles: list[Record], identifier: str, noun: str) -> Record:
+def by_identifier(profiles: list[Record], identifier: str, noun: str) -> Record:
     """Return the profile of an identifier, by which that server finds none."""
     for each in profiles:
         if each["id"] == identifier:

@@ -30,8 +30,8 @@ _SAYINGS = (
         _SET,
     ),
     _Saying(
-        r"Vector search requires an embedding model\. Please configure .*",
-        "Vector search requires an embedding model.",
+        r"(?P<what>\w[\w ]* requires an embedding model\.) Please configure .*",
+        "{what}",
         _SET.format(slot="embedding"),
     ),
     _Saying(
@@ -90,6 +90,13 @@ _SAYINGS = (
         "See whether the file opens elsewhere, then `%nb add` it again.",
     ),
 )
+
+
+def reason(words: object) -> str | None:
+    """Return why something failed, plainly and with what mends it; None without a reason."""
+    if not isinstance(words, str) or not words.strip():
+        return None
+    return " ".join(filter(None, plainly(words)))
 
 
 def plainly(words: str) -> tuple[str, str | None]:

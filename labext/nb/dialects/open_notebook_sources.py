@@ -118,16 +118,22 @@ class SourceCalls(contract.SourceCalls):
         return (yield from self._topical(_from(answer, made_from), topic))
 
     def _making(self) -> Steps[dict[str, Any]]:
-        """Say what is to be made of a new source, which that server does only if it is told.
+        """Return what is to be made of a new source, which that server does only if it is told.
 
-        Vectors, if there is a model for them, and the insights of every transformation that is to
-        be applied by default.
+        Vectors, if there is an embedding model, and the insights of every transformation that is
+        applied by default, if there is a model for them: without one the source would fail.
         """
         slots = records.mapping((yield Request(DEFAULTS)), "the default models")
         every = records.several((yield Request(TRANSFORMATIONS)), "transformations")
+        writer = slots.get("default_transformation_model") or slots.get("default_chat_model")
+        applied = [
+            str(each["id"])
+            for each in every
+            if each.get("apply_default") and (writer or each.get("model_id"))
+        ]
         return {
             "embed": bool(slots.get("default_embedding_model")),
-            "transformations": [str(each["id"]) for each in every if each.get("apply_default")],
+            "transformations": applied,
         }
 
     def _topical(self, record: Record, topic: str | None) -> Steps[Record]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from labext.errors import InputError, ServiceError
 from labext.nb import records
+from labext.nb.dialects.open_notebook_sayings import reason
 from labext.nb.originals import is_numbered
 from labext.nb.records import SOURCE, STATUS, WHOLE_SOURCE, Fields, Record, made
 
@@ -58,7 +59,7 @@ def source(answer: Any, fields: Fields = SOURCE) -> Record:
         "title": (file_name or url) if title == UNREAD_TITLE else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
         "status": _status(told),
-        "error": _info(told).get("error") or None,
+        "error": reason(_info(told).get("error")),
         "kind": "upload" if file else "link" if url else "text",
         "file_name": file_name,
         "url": url,
@@ -92,7 +93,7 @@ def status(answer: Any) -> Record:
     info = _info(told)
     times = {name: moment(info.get(name)) for name in ("started_at", "completed_at")}
     return made(
-        STATUS, {**told, **times, "status": _status(told), "error": info.get("error") or None}
+        STATUS, {**told, **times, "status": _status(told), "error": reason(info.get("error"))}
     )
 
 

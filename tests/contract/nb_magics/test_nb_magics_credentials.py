@@ -188,7 +188,6 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
     ("%nb credentials register lab", InputError, "No model is named"),
     ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
-    ("%nb credentials register lab --all --model x=llm", InputError, "`--all` is there too"),
     ("%nb credentials lab", InputError, "has no verb `lab`"),
 ]
 

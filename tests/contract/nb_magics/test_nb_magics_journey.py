@@ -187,6 +187,8 @@ def test_the_same_lines_return_the_same_frames(
     assert not cli.main(["sandbox", "nb", "fetch", "deny-private", *_at(nb_box)])
     with serving() as server:
         shell.run_cell(f"%nb connect {server.base_url}").raise_error()
+        for profile in server.state.speaker_profiles.values():
+            profile["voice_model"] = next(iter(server.state.models))  # of all, also of unused ones
         there = travel(shell, given | {"llm": "fake-chat", "voice": VOICE, "writing": WRITING})
     assert not server.faults
     assert not server.state.sources

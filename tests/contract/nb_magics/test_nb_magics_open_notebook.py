@@ -32,6 +32,8 @@ Refused = Callable[[str], LabextError]
 MODELS = """
 %nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
 %nb profiles edit solo_expert --voice-model fake-tts
+%nb profiles edit tech_experts --voice-model fake-tts
+%nb profiles edit business_panel --voice-model fake-tts
 """
 
 
@@ -68,7 +70,7 @@ def test_the_kind_of_server_is_told_and_can_be_said(
 
 
 BAD = {
-    "%nb podcast --name E --profile solo_expert": (SetupError, "--outline-model NAME"),
+    "%nb podcast --name E --profile solo_expert": (SetupError, "--outline-model fake-chat"),
     f"{MODELS}%nb podcast --name E --profile solo_expert --speakers solo_expert,tech_experts": (
         InputError,
         "--speakers PROFILE",
@@ -76,7 +78,7 @@ BAD = {
     "%nb profiles new p --speaker Ada": (InputError, "voice"),
     "%nb profiles new p --speakers solo_expert,tech_experts": (InputError, "--speakers PROFILE"),
     "%nb models defaults --set podcast=fake-chat": (InputError, "%nb profiles edit"),
-    "%nb models defaults --set summary=fake-chat": (InputError, "--set transformation=NAME"),
+    "%nb models defaults --set summary=fake-chat": (InputError, "--set transformation=fake-chat"),
     "%nb models defaults --clear podcast": (InputError, "%nb profiles edit"),
     "%nb models defaults --clear chat": (InputError, "--set chat=NAME"),
     "%nb chat": (InputError, "%nb chat"),

@@ -27,6 +27,8 @@ Refused = Callable[[str], LabextError]
 MODELS = """
 %nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
 %nb profiles edit solo_expert --voice-model fake-tts
+%nb profiles edit tech_experts --voice-model fake-tts
+%nb profiles edit business_panel --voice-model fake-tts
 """
 PENDING = "1 source of Here is still being processed"
 SENT = ("/chat/execute", "/search/ask", "/search/ask/simple", "/podcasts/generate")

@@ -72,8 +72,6 @@ MODELS = (
             "embedding": EMBEDDING,
             "speech_to_text": None,
             "text_to_speech": None,
-            "podcast": None,
-            "summary": None,
         },
     ),
     # An empty word is no model either.
@@ -88,8 +86,6 @@ MODELS = (
                 "embedding",
                 "speech_to_text",
                 "text_to_speech",
-                "podcast",
-                "summary",
             )
         ),
     ),
@@ -103,8 +99,6 @@ MODELS = (
             "embedding": EMBEDDING,
             "speech_to_text": STT,
             "text_to_speech": TTS,
-            "podcast": None,
-            "summary": None,
         },
     ),
     proof(

@@ -121,6 +121,33 @@ def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
     assert found is None or (found == text.strip() and found.startswith(f"{NOUNS[noun].table}:"))
 
 
+def test_credential_and_model_name_one_of_two_models_of_a_name(titles: Titles, shelf: Any) -> None:
+    lab = shelf.other("/credentials", "lab", provider="openai")
+    home = shelf.other("/credentials", "home", provider="openai")
+    two = {"provider": "openai", "type": "llm"}
+    of_lab = shelf.other("/models", "gpt-4o", credential=lab, **two)
+    of_home = shelf.other("/models", "gpt-4o", credential=home, **two)
+    for within in (None, "llm"):
+        assert titles.find("model", "lab/gpt-4o", within) == of_lab
+        assert titles.find("model", "home/gpt-4o", within) == of_home
+    for bare in ("gpt-4o", "openai/gpt-4o"):
+        with pytest.raises(ConflictError) as caught:
+            titles.find("model", bare, "llm")
+        assert "lab/gpt-4o (llm of openai), home/gpt-4o (llm of openai)" in caught.value.what
+        assert "`lab/gpt-4o`" in caught.value.next_step
+
+
+def test_a_credential_called_like_a_provider_names_its_own_model(
+    titles: Titles, shelf: Any
+) -> None:
+    own = shelf.other("/credentials", "openai", provider="openai")
+    other = shelf.other("/credentials", "lab", provider="openai")
+    two = {"provider": "openai", "type": "llm"}
+    of_own = shelf.other("/models", "gpt-4o", credential=own, **two)
+    shelf.other("/models", "gpt-4o", credential=other, **two)
+    assert titles.find("model", "openai/gpt-4o") == of_own
+
+
 def test_a_model_goes_by_its_provider_too(titles: Titles, shelf: Any) -> None:
     first = shelf.other("/models", "gpt-4o", provider="openai", type="llm")
     second = shelf.other("/models", "gpt-4o", provider="openrouter", type="llm")
