@@ -24,7 +24,8 @@ from labext.progress import Outcome
 _MOST_JOBS = 10
 """References to more jobs than this are left to the service to check."""
 
-_MOST_FOLDERS = 20
+_MOST_FOLDERS = 100
+"""Folders that are searched for a file name; with more, the service decides whether it is content."""
 _LONGEST_NAME = 255
 
 
