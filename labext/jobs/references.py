@@ -25,7 +25,7 @@ _MOST_JOBS = 10
 """References to more jobs than this are left to the service to check."""
 
 _MOST_FOLDERS = 100
-"""Folders that are searched for a file name; with more, the service decides whether it is content."""
+"""Folders searched for a file name; with more, the service decides whether it is content."""
 _LONGEST_NAME = 255
 
 

@@ -12,7 +12,7 @@ import requests
 
 from labext.sandbox.nb.store import NEW, Link, Source
 
-NOTHING = "Nothing in the sources and notes answers this."
+NOTHING = "No passage matches well enough."
 WHY = "Why is glucose added to the uninduced culture?"
 
 
@@ -51,9 +51,8 @@ def test_an_answer_cites_what_stands_in_the_sources(api: Any, kit: Any) -> None:
 
 def test_a_question_that_shares_no_word_with_its_answer_is_answered(api: Any) -> None:
     answer = api.simple("At what temperature did bacteria grow?")
-    assert [each["quote"] for each in answer["citations"]] == [
-        "Cells of strain DH10B were grown at 37 °C."
-    ]
+    (citation,) = answer["citations"]
+    assert "Cells of strain DH10B were grown at 37 °C." in citation["quote"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_a_question_about_something_else_is_told_so_and_cites_nothing(
 def test_the_events_of_the_built_in_model(api: Any) -> None:
     strategy, partial, final, complete = api.stream(WHY)
     assert strategy["type"] == "strategy"
-    assert "extractive" in strategy["reasoning"]
+    assert "Without a language model" in strategy["reasoning"]
     assert [each["term"] for each in strategy["searches"]] == [WHY]
     assert [each["type"] for each in (partial, final, complete)] == [
         "answer",
@@ -150,8 +149,8 @@ def test_nothing_is_said_to_be_absent_while_a_source_is_processed(
     api: Any, unprocessed: str, scope: Any, is_counted: bool
 ) -> None:
     said = (
-        "Nothing in the sources and notes that have been processed answers this; 1 source is "
-        "still being processed."
+        "No passage that has been processed matches well enough; 1 source is still being "
+        "processed."
     )
     expected = said if is_counted else NOTHING
     assert api.simple(ELSEWHERE, **scope)["answer"] == expected

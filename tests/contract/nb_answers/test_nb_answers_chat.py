@@ -96,7 +96,7 @@ def test_a_message_is_answered_from_the_notebook_with_citations(api: Any, kit: A
     *before, _, unsupported = api.say(session, "Who won the football world cup in 1998?")
     assert before == told["messages"]
     assert unsupported["citations"] == []
-    assert "Nothing in the sources" in unsupported["content"]
+    assert unsupported["content"] == "No passage matches well enough."
 
 
 def test_what_another_notebook_has_is_no_part_of_a_conversation(api: Any, kit: Any) -> None:

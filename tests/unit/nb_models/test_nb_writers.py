@@ -19,8 +19,8 @@ from labext.sandbox.nb.answers.citations import (
     passage_mark,
     quotable,
 )
-from labext.sandbox.nb.answers.extracted import SENTENCES, Extracted
 from labext.sandbox.nb.answers.prompted import LONGEST_HISTORY, MOST_HISTORY, Prompted
+from labext.sandbox.nb.answers.quoted import INTRODUCTION, MAX_PASSAGES, PassageQuoter
 from labext.sandbox.nb.answers.writing import Said, Search
 from labext.sandbox.nb.search.index import Hit
 
@@ -48,25 +48,32 @@ GIVEN = [PAPER, METHODS, NOTE]
 
 
 def asked(question: str, hits: Sequence[Hit] = GIVEN) -> Answer:
-    return Extracted(None).answer(question, Search(question, ""), hits)
+    return PassageQuoter(None).answer(question, Search(question, ""), hits)
 
 
-def test_an_answer_by_sentences_quotes_them_with_what_they_point_back_to() -> None:
+def test_an_answer_quotes_the_passages_that_match() -> None:
     answer = asked("Why is glucose added to the uninduced culture?")
-    assert [each.quote for each in answer.citations] == [
-        "Glucose lowers the level of cyclic AMP, so that CAP no longer binds.",
-        "For this reason glucose is added to the\nuninduced culture at 0.2 %.",
-    ]
-    assert answer.text == (
-        "Glucose lowers the level of cyclic AMP, so that CAP no longer binds. [source:paper] For "
-        "this reason glucose is added to the uninduced culture at 0.2 %. [source:paper]"
-    )
-    assert {each.page for each in answer.citations} == {3}
+    (citation,) = answer.citations
+    assert citation.passage_id == PAPER.passage_id
+    assert citation.page == 3
+    assert "For this reason glucose is added to the\nuninduced culture" in citation.quote
+    assert answer.text == (f"{INTRODUCTION}\n\n> {' '.join(citation.quote.split())} [source:paper]")
 
 
-def test_the_sign_of_a_lists_item_is_no_part_of_a_quote() -> None:
-    (citation,) = asked("How long were cells induced?").citations
-    assert citation.quote == "Cells were induced with 0.2 % arabinose for four hours."
+def test_a_quotation_begins_one_sentence_before_the_match_but_with_no_heading() -> None:
+    (citation,) = asked("Why is glucose added to the uninduced culture?").citations
+    assert citation.quote.startswith("Glucose lowers")
+    (citation,) = asked("What does glucose do to cyclic AMP levels?").citations
+    assert citation.quote.startswith("Glucose lowers")
+
+
+def test_a_long_passage_is_cut_after_a_sentence() -> None:
+    filler = "This sentence has nothing to do with it. " * 30
+    long = hit("source:long", 7, f"{filler}Arabinose opens the promoter. {filler}".strip())
+    (citation,) = asked("What opens the promoter?", [long]).citations
+    assert "Arabinose opens the promoter." in citation.quote
+    assert len(citation.quote) <= LONGEST_QUOTE
+    assert citation.quote.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -84,34 +91,31 @@ def test_a_question_without_support_is_answered_by_saying_so(question: str) -> N
     assert NOTHING.citations == ()
 
 
-def test_what_is_near_in_meaning_answers_without_a_shared_word() -> None:
+def test_a_passage_near_in_meaning_matches_without_a_shared_word() -> None:
     def nearness(question: str, sentences: Sequence[str]) -> list[float]:
         return [0.9 if "freezer" in each else 0.0 for each in sentences]
 
     question = "Whom do I contact prior to thawing?"
-    answer = Extracted(nearness).answer(question, Search(question, ""), GIVEN)
-    assert [each.quote for each in answer.citations] == [
-        "Ask Dana before the freezer is defrosted."
-    ]
+    answer = PassageQuoter(nearness).answer(question, Search(question, ""), GIVEN)
+    assert [each.quote for each in answer.citations] == [NOTE.text]
     assert asked(question) == NOTHING
 
 
-def test_a_sentence_that_says_the_question_again_does_not_go_before_its_answer() -> None:
-    echo = hit("source:bench", 1, "Glucose was added to the uninduced culture.")
-    told = hit("source:paper", 2, "Glucose in the culture lowers cyclic AMP and stops leaking.")
-    question = "Why is glucose added to the uninduced culture?"
-    assert told.text in asked(question, [echo, told]).text
-    assert echo.text in asked(question, [echo]).text
-
-
-def test_nothing_is_said_twice_and_not_too_much() -> None:
+def test_passages_are_quoted_once_and_at_most_three() -> None:
     same = [hit(f"source:{n}", n, "Arabinose induces the promoter strongly.") for n in range(9)]
     assert len(asked("What does arabinose induce?", same).citations) == 1
     many = [
         hit(f"source:{n}", n, f"Arabinose induces {word} of {word}s in {word}land.")
         for n, word in enumerate(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"])
     ]
-    assert len(asked("What does arabinose induce?", many).citations) == SENTENCES
+    assert len(asked("What does arabinose induce?", many).citations) == MAX_PASSAGES
+
+
+def test_a_passage_with_a_much_lower_score_is_not_quoted() -> None:
+    near = hit("source:near", 1, "Arabinose induces the araBAD promoter within minutes.")
+    far = hit("source:far", 2, "The promoter was named long ago.")
+    answer = asked("How fast does arabinose induce the araBAD promoter?", [far, near])
+    assert [each.id for each in answer.citations] == ["source:near"]
 
 
 _TEXTS = st.text(alphabet=st.sampled_from("glucose arabinose.\n#-1?! "), max_size=200) | st.text()
@@ -251,10 +255,10 @@ def test_a_long_conversation_is_cut_at_a_humans_message(length: int, most: int) 
     assert said[0]["role"] == "user"
 
 
-def test_a_final_answer_of_sentences_has_each_once() -> None:
+def test_a_final_answer_merges_the_quotations_of_all_searches() -> None:
     one = asked("How long were cells induced?")
     two = asked("Whom to ask before the freezer is defrosted?")
-    final = Extracted(None).final("?", [one, two, one, NOTHING], GIVEN)
+    final = PassageQuoter(None).final("?", [one, two, one, NOTHING], GIVEN)
     assert final.citations == (*one.citations, *two.citations)
-    assert final.text == f"{one.text}\n\n{two.text}"
-    assert Extracted(None).final("?", [NOTHING], GIVEN) == NOTHING
+    assert final.text.count(INTRODUCTION) == 1
+    assert PassageQuoter(None).final("?", [NOTHING], GIVEN) == NOTHING

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labext.sandbox.nb.models import words
 from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.text import tokens
 
 LONGEST_QUOTE = 600
 """Characters; a longer sentence, such as a table without full stops, is cut between words."""
@@ -52,8 +52,8 @@ class Answer:
     citations: tuple[Citation, ...] = ()
 
 
-NOTHING = Answer("Nothing in the sources and notes answers this.")
-"""The answer to a question that has no support."""
+NOTHING = Answer("No passage matches well enough.")
+"""The answer to a question that no passage matches."""
 
 
 def so_far(answer: Answer, unprocessed: int) -> Answer:
@@ -67,8 +67,7 @@ def so_far(answer: Answer, unprocessed: int) -> Answer:
         return answer
     sources = "1 source is" if unprocessed == 1 else f"{unprocessed:,} sources are"
     return Answer(
-        "Nothing in the sources and notes that have been processed answers this; "
-        f"{sources} still being processed."
+        f"No passage that has been processed matches well enough; {sources} still being processed."
     )
 
 
@@ -89,7 +88,7 @@ def cited(hit: Hit, quote: str) -> Citation:
 
 def quotable(text: str) -> list[str]:
     """The sentences of a text as they are quoted: without the sign of a list's item, not long."""
-    return [_short(_LISTED.sub("", sentence)) for sentence in words.sentences(text)]
+    return [_short(_LISTED.sub("", sentence)) for sentence in tokens.sentences(text)]
 
 
 def parsed(reply: str, given: Iterable[Hit]) -> Answer:
@@ -134,12 +133,12 @@ def _named(inside: str, passages: Mapping[str, Sequence[Hit]], claim: str) -> It
 
 def _nearness(quote: str, claim: str) -> float:
     """How much two sentences have in common: 1 where they are of the same words."""
-    one, other = set(words.terms(quote)), set(words.terms(claim))
+    one, other = set(tokens.stems(quote)), set(tokens.stems(claim))
     return len(one & other) / max(len(one | other), 1)
 
 
 def _last_sentence(text: str) -> str:
-    found = words.sentences(_MARK.sub(" ", text[-2000:]))
+    found = tokens.sentences(_MARK.sub(" ", text[-2000:]))
     return found[-1] if found else ""
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from labext.sandbox.nb.answers import prompts
 from labext.sandbox.nb.answers.citations import NOTHING, Answer, parsed
 from labext.sandbox.nb.answers.writing import Said, Search, Strategy
-from labext.sandbox.nb.models import words
 from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.text import tokens
 
 Ask = Callable[[Sequence[Mapping[str, str]]], str]
 """A model's reply to the messages of a conversation."""
@@ -102,4 +102,4 @@ def _searches(value: Any) -> list[Search]:
 
 
 def _text(value: Any) -> str:
-    return words.encodable(value).strip() if isinstance(value, str) else ""
+    return tokens.encodable(value).strip() if isinstance(value, str) else ""

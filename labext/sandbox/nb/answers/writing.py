@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from labext.sandbox.nb.answers.citations import Answer
-from labext.sandbox.nb.models import words
 from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.text import tokens
 
 FEWEST_TERMS = 3
 """A message of fewer, such as “And then?”, is meant together with the one before."""
@@ -41,7 +41,7 @@ class Said:
 def meant(history: Sequence[Said], message: str) -> str:
     """What a message of a conversation is about, in words to look for."""
     before = [each.text for each in history if each.human][-1:]
-    if len(set(words.terms(message))) >= FEWEST_TERMS:
+    if len(set(tokens.stems(message))) >= FEWEST_TERMS:
         return message
     return "\n".join([*before, message])
 

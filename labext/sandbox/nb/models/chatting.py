@@ -9,9 +9,6 @@ from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
-SENTENCES = 5
-"""Sentences that the built-in model picks."""
-
 
 def reply(
     site: Site,
@@ -22,7 +19,7 @@ def reply(
 ) -> str:
     """A model's answer to a conversation.
 
-    The built-in model can't talk: it picks the sentences that say most of the last message.
+    The built-in model is no language model: it returns key sentences of the last message.
 
     Args:
         site: where the service lives.
@@ -36,7 +33,7 @@ def reply(
         HungUp: nobody waits any more.
     """
     if registry.is_built_in(model):
-        return extractive.summary(messages[-1]["content"], SENTENCES)
+        return extractive.summary(messages[-1]["content"])
     from labext.sandbox.nb.models import openai  # and with it requests, which takes its time
 
     return openai.chat(site, model, messages, line, max_tokens)

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.nb.models import words
 from labext.sandbox.nb.models.exchange import fetched, told
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.models.provider import Provider, nonsense, without_key
 from labext.sandbox.nb.models.reaching import provider_of
 from labext.sandbox.nb.models.sending import Form, Json
 from labext.sandbox.nb.store import Model
+from labext.sandbox.nb.text import tokens
 from labext.sandbox.service import Site
 
 BATCH = 128
@@ -64,7 +64,7 @@ def chat(
         text = _text(answer["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
         raise nonsense(provider, json.dumps(answer)) from None
-    text = words.encodable(_THOUGHTS.sub("", text)).strip()
+    text = tokens.encodable(_THOUGHTS.sub("", text)).strip()
     if not text:
         raise nonsense(provider, "")
     return without_key(provider, text)
@@ -140,7 +140,7 @@ def transcription(site: Site, model: Model, path: Path, line: Line | None = None
     text = answer.get("text") if isinstance(answer, dict) else None
     if not isinstance(text, str):
         raise nonsense(provider, json.dumps(answer))
-    return without_key(provider, words.encodable(text).strip())
+    return without_key(provider, tokens.encodable(text).strip())
 
 
 def listed(provider: Provider) -> list[str]:

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from labext.redaction import MASK, SHORTEST, mask, mask_only
 from labext.sandbox.nb import faults
-from labext.sandbox.nb.models import words
+from labext.sandbox.nb.text import tokens
 from labext.steering import tame
 
 if TYPE_CHECKING:
@@ -121,12 +121,12 @@ def _named(provider: Provider) -> str:
 
 def quoted(text: str) -> str:
     """What a model or its server said, as it is told: one line, of a bounded length, no secret."""
-    line = " ".join(tame(mask(words.encodable(text))).split())
+    line = " ".join(tame(mask(tokens.encodable(text))).split())
     return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
 
 
 def _quoted(provider: Provider, text: str) -> str:
-    return quoted(without_key(provider, words.encodable(text)))
+    return quoted(without_key(provider, tokens.encodable(text)))
 
 
 def _words(text: str) -> str:

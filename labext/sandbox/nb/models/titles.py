@@ -6,7 +6,8 @@ import contextlib
 
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import chatting, extractive, registry, words
+from labext.sandbox.nb.models import chatting, extractive, registry
+from labext.sandbox.nb.text import tokens
 from labext.sandbox.service import Site
 
 LONGEST = 80
@@ -49,7 +50,7 @@ def shortened(text: str) -> str:
 
 def _words_of(content: str) -> str:
     """A text's own heading, or else the sentence that says most of it."""
-    first = next(iter(words.sentences(content)), "")
+    first = next(iter(tokens.sentences(content)), "")
     if first.startswith("#"):
         return first.lstrip("#")
     return extractive.summary(content, 1)

@@ -13,11 +13,12 @@ from itertools import groupby
 
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import chatting, prose, registry, words
+from labext.sandbox.nb.models import chatting, extractive, registry
 from labext.sandbox.nb.podcasts import prompts
 from labext.sandbox.nb.podcasts.material import share
 from labext.sandbox.nb.podcasts.script import Material, Segment, Text
 from labext.sandbox.nb.store import Model
+from labext.sandbox.nb.text import tokens
 from labext.sandbox.nb.transformations import parts
 from labext.sandbox.service import Site
 
@@ -70,7 +71,7 @@ class Excerpts:
         most = self._terms.characters
         if sum(len(each.text) for each in self._texts) <= most:
             return _told(self._texts)
-        wanted = frozenset(words.terms(f"{segment.name} {segment.description}"))
+        wanted = frozenset(tokens.stems(f"{segment.name} {segment.description}"))
         ranked = sorted(
             self._pieces, key=lambda each: (-len(wanted & each.terms), each.place, each.source)
         )
@@ -83,7 +84,7 @@ class Excerpts:
     @cached_property
     def _pieces(self) -> list[_Piece]:
         return [
-            _Piece(source, place, piece, frozenset(words.terms(piece)))
+            _Piece(source, place, piece, frozenset(tokens.stems(piece)))
             for source, each in enumerate(self._texts)
             for place, piece in enumerate(parts.cut(each.text[:_LOOKED_AT], _PIECE))
         ]
@@ -103,8 +104,7 @@ def _short(site: Site, model: Model | None, text: str, most: int, terms: parts.T
             return parts.joined(ask, prompts.SUMMARY, text, terms)[:most]
         except HTTPException as error:
             print(f"A text is shortened by the built-in model: {error.detail}")
-    told = prose.telling(prose.statements(text[:_LOOKED_AT]), max(3, most // _SENTENCE))
-    return " ".join(each.text for each in told)[:most]
+    return extractive.summary(text[:_LOOKED_AT], max(3, most // _SENTENCE))[:most]
 
 
 def _told(texts: Iterable[Text]) -> str:

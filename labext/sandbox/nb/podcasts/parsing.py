@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from labext.sandbox.nb.models import words
 from labext.sandbox.nb.podcasts.script import Segment, Speaker, Turn
 from labext.sandbox.nb.podcasts.speakable import speakable, title
+from labext.sandbox.nb.text import tokens
 
 LONGEST = 400_000
 """Characters of a reply that are looked at."""
@@ -112,7 +112,7 @@ def _text(found: Mapping[str, Any], names: Sequence[str]) -> str:
     known = {str(name).lower(): value for name, value in found.items()}
     texts = (known.get(name) for name in names)
     said = next((each for each in texts if isinstance(each, str) and each.strip()), "")
-    return words.encodable(said[:_LONGEST_TEXT])
+    return tokens.encodable(said[:_LONGEST_TEXT])
 
 
 def _known(name: str, speakers: Sequence[Speaker]) -> Speaker | None:

@@ -1,7 +1,7 @@
 """What is said in an episode: its outline and its dialogue, by whichever model.
 
-The built-in model makes both of the sources' own sentences (`composing`): every fact that is said
-stands in a source. Any other is asked (`prompting`).
+Without a language model both follow a template of quotations (`template`). A language model is
+prompted (`prompting`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts import template
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Turn
 from labext.sandbox.nb.speech import languages
 from labext.sandbox.nb.store import Model
@@ -23,7 +24,7 @@ def check(model: Model, language: str | None) -> None:
     """See that a model can write in a language; None is the sources' own.
 
     Raises:
-        HTTPException: 422, it is the built-in one, which links sentences in English alone.
+        HTTPException: 422, it is the built-in one, whose template is in English.
     """
     if registry.is_built_in(model) and not languages.is_english(language):
         raise faults.unconfigured(
@@ -61,9 +62,7 @@ def outline(
     """
     check(model, language)
     if registry.is_built_in(model):
-        from labext.sandbox.nb.podcasts import composing  # its patterns take their time
-
-        return composing.outline(material, briefing, count)
+        return template.outline(material, count)
     from labext.sandbox.nb.podcasts import prompting
 
     writer = prompting.Prompted(site, model, language, max_tokens)
@@ -102,9 +101,7 @@ def dialogue(
     """
     check(model, language)
     if registry.is_built_in(model):
-        from labext.sandbox.nb.podcasts import composing
-
-        return composing.dialogue(material, briefing, segments, speakers, tell)
+        return template.script(material, briefing, segments, speakers, tell)
     from labext.sandbox.nb.podcasts import prompting
 
     writer = prompting.Prompted(site, model, language, max_tokens)

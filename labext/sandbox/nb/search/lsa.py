@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from labext.sandbox.nb.models.words import terms, words
+from labext.sandbox.nb.text.tokens import stems as terms
+from labext.sandbox.nb.text.tokens import words
 
 MOST_TERMS = 20_000
 """Terms of the vocabulary: those that most passages have."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from labext.sandbox.nb.models.words import terms
+from labext.sandbox.nb.text.tokens import stems
 
 MOST_TERMS = 64
 """Words that are looked for; a longer question's others are left out."""
@@ -28,7 +28,7 @@ def expression(query: str) -> str | None:
     query = query.replace("\0", " ").encode(errors="replace").decode()  # what SQLite can't take
     phrases = _distinct(found for pair in _QUOTED.findall(query) for found in pair)
     words = _distinct(_BETWEEN.split(_QUOTED.sub(" ", query)))
-    telling = [word for word in words if terms(word)] or words  # not `the` and `how`
+    telling = [word for word in words if stems(word)] or words  # not `the` and `how`
     if not phrases:
         return " OR ".join(map(_quoted, telling)) or None
     together = " AND ".join(map(_quoted, phrases))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.models import chatting, registry
+from labext.sandbox.nb.models import chatting, extractive, registry
 from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.store import Model
-from labext.sandbox.nb.transformations import keeping, parts, picking
+from labext.sandbox.nb.transformations import keeping, parts
 from labext.sandbox.nb.transformations.bodies import Execution
 from labext.sandbox.nb.transformations.instructions import instructions
 from labext.sandbox.service import Site
@@ -49,7 +49,7 @@ def made(site: Site, model: Model, prompt: str, text: str, line: Line | None = N
     with site.database.read() as session:
         before, terms = instructions(session).strip(), parts.terms(session)
     if registry.is_built_in(model):
-        return picking.picked(prompt, text, before)
+        return extractive.quotations(text, prompt)
 
     def ask(prompt: str, text: str) -> str:
         system = [{"role": "system", "content": before}] if before else []

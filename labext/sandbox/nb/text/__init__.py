@@ -1,0 +1,1 @@
+"""Split text into blocks, sentences and stems, and select its key sentences."""

@@ -1,0 +1,111 @@
+"""Split text into sentences, words and stems.
+
+A sentence is a substring of its text: `sentence in text` is always true.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Iterator
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+_ABBREVIATIONS = frozenset({"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e"})
+_NUMBERED_ABBREVIATIONS = frozenset(
+    {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}
+    | {"sec", "tab", "vol"}
+)
+"""Abbreviations that end no sentence before a number: `Fig. 2`."""
+
+_STOPWORD_LIST = """
+    a about above after again all also although am an and another any are as at be became because
+    become been before being below between both but by came can cannot come could did do does doing
+    done down during each either else even ever every few for from further get give given go had has
+    have having he her here hers him his how however i if in instead into is it its itself just let
+    like made make many may me might mine more most much must my neither no nor not now of off often
+    on once one only onto or other our out over own per please quite rather really same say says
+    shall she should show since so some such take tell than that the their them then there therefore
+    these they this those though through thus to too under until up upon us use used uses using very
+    via was we well were what when where whether which while who whom whose why will with within
+    without would yes yet you your explain describe does happen happens know mean means
+"""
+_STOPWORDS = frozenset(_STOPWORD_LIST.split())
+_BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]))")
+_HEADING_LINE = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$")
+# Possessive quantifiers: a million full stops take linear time.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+")
+_WORD = re.compile(r"\w[\w'’\-]*")
+_CONTEXT = 60
+"""Characters around a full stop that decide whether it ends a sentence."""
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemmer_lock = threading.Lock()
+
+
+def encodable(text: str) -> str:
+    """Return a text without lone surrogates and NUL, which no database or server accepts."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text in order, including headings and list items."""
+    return [sentence for block in _blocks(text) for sentence in _sentences(block)]
+
+
+def words(text: str) -> list[str]:
+    """Return the words and numbers of a text in lower case."""
+    return [match.group().lower().replace("’", "'") for match in _WORD.finditer(text)]
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the words of a text in order, without stop words."""
+    return [_stem(word) for word in words(text) if word not in _STOPWORDS]
+
+
+@functools.lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    with _stemmer_lock:  # a stemmer keeps the word that it works on
+        stem: str = _stemmer.stemWord(word)
+    return stem
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield paragraphs, headings and list items."""
+    for block in _BLOCK.split(text):
+        start = 0
+        for heading in _HEADING_LINE.finditer(block):
+            yield block[start : heading.start()]
+            yield heading.group()
+            start = heading.end()
+        yield block[start:]
+
+
+def _sentences(block: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(block):
+        if _ends_sentence(block, start, end):
+            yield from _non_empty(block[start : end.end()])
+            start = end.end()
+    yield from _non_empty(block[start:])
+
+
+def _non_empty(piece: str) -> Iterator[str]:
+    piece = piece.strip()
+    if any(char.isalnum() for char in piece):
+        yield piece
+
+
+def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
+    """Return whether punctuation ends a sentence: `Fig. 2` and `E. coli` do not."""
+    after = block[end.end() : end.end() + _CONTEXT].lstrip()
+    if not after or end.group()[0] != ".":
+        return True
+    before = block[max(start, end.start() - _CONTEXT) : end.start()].split()
+    last = before[-1].lstrip("([\"'“‘").lower() if before else ""
+    if last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha()) or after[0].islower():
+        return False
+    if after[0].isdigit() and last in _NUMBERED_ABBREVIATIONS:
+        return False
+    return not (len(before) == 1 and last.isdigit())  # the number of a list item

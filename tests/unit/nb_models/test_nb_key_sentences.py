@@ -1,0 +1,143 @@
+"""Key sentences of a text, and what the built-in model quotes for a transformation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.models import extractive
+from labext.sandbox.nb.text.key_sentences import Sentence, key_sentences, select, split
+from labext.sandbox.nb.text.tokens import stems
+from labext.sandbox.nb.transformations.seed import SEEDS
+
+TEXT = """\
+Induction of pBAD30
+
+Cells were induced with 0.2 % arabinose at 37 °C
+for four hours. Glucose lowers the level
+of cyclic AMP, and therefore the promoter stays shut.
+
+Materials
+Reagent | Stock
+L-arabinose | 20 % in water
+---
+
+Limits
+It is not known whether the strain takes up the sugar at a constant rate. Do not vortex the
+lysate, because genomic DNA would shear. Does the plasmid copy number matter?
+
+- Ask Dana
+
+## References
+
+Guzman L. wrote a long article about the promoter in a journal.
+"""
+
+NOUNS = ("operon", "ligase", "primer", "plate", "colony", "medium", "buffer", "strain", "vector")
+
+
+def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
+    assert [(each.text, each.heading, each.complete) for each in split(TEXT)] == [
+        (
+            "Cells were induced with 0.2 % arabinose at 37 °C for four hours.",
+            "Induction of pBAD30",
+            True,
+        ),
+        (
+            "Glucose lowers the level of cyclic AMP, and therefore the promoter stays shut.",
+            "Induction of pBAD30",
+            True,
+        ),
+        ("Reagent | Stock", "Materials", False),
+        ("L-arabinose | 20 % in water", "Materials", False),
+        (
+            "It is not known whether the strain takes up the sugar at a constant rate.",
+            "Limits",
+            True,
+        ),
+        ("Do not vortex the lysate, because genomic DNA would shear.", "Limits", True),
+        ("Does the plasmid copy number matter?", "Limits", True),
+        ("Ask Dana", "Limits", False),
+    ]
+
+
+def test_sentences_with_words_of_the_topic_come_first() -> None:
+    assert key_sentences(TEXT, 1, "vortexing") == [
+        "Do not vortex the lysate, because genomic DNA would shear."
+    ]
+
+
+def test_fragments_are_selected_only_where_there_are_no_sentences() -> None:
+    assert key_sentences("- vary arabinose\n- ask Dana", 5) == ["vary arabinose", "ask Dana"]
+    assert "Ask Dana" not in key_sentences(TEXT, 20)
+
+
+def test_a_sentence_that_refers_back_or_asks_counts_half() -> None:
+    plain = "Arabinose opens the promoter of the plasmid."
+    assert key_sentences(f"Therefore {plain.lower()} {plain}", 1) == [plain]
+    question = "Does arabinose open the promoter of the plasmid?"
+    assert key_sentences(f"{question} {plain}", 1) == [plain]
+
+
+def test_repeated_sentences_are_selected_once() -> None:
+    sentence = "Arabinose opens the promoter of the plasmid."
+    assert key_sentences(f"{sentence} {sentence}", 5) == [sentence]
+
+
+@given(st.text(max_size=400), st.integers(0, 5), st.text(max_size=30))
+def test_key_sentences_are_substrings_of_the_text(text: str, count: int, topic: str) -> None:
+    selected = key_sentences(text, count, topic)
+    assert len(selected) <= count
+    assert all(sentence in " ".join(text.split()) for sentence in selected)
+
+
+@given(
+    st.lists(st.sets(st.sampled_from(NOUNS), min_size=4, max_size=9), min_size=1, max_size=12),
+    st.integers(1, 12),
+)
+def test_each_selected_sentence_scores_highest_given_those_before(
+    contents: list[set[str]], count: int
+) -> None:
+    texts = dict.fromkeys(" ".join(sorted(each)).capitalize() + "." for each in contents)
+    found = [Sentence(text, "", complete=True) for text in texts]
+    counts = Counter(stem for each in found for stem in set(stems(each.text)))
+    weights = {stem: math.log(1 + number) for stem, number in counts.items()}
+    left, expected = list(found), []
+    while left and len(expected) < count:
+        scores = [math.fsum(weights[stem] for stem in set(stems(each.text))) / 9 for each in left]
+        expected.append(left.pop(scores.index(max(scores))))
+        for stem in set(stems(expected[-1].text)):
+            weights[stem] /= 2
+    assert select(found, count) == [each for each in found if each in expected]
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
+def test_the_seeded_transformations_quote_sentences_of_the_text(seed: object) -> None:
+    lines = extractive.quotations(TEXT, seed.prompt).splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == extractive.SENTENCES
+    plain = " ".join(TEXT.split())
+    for line in lines:
+        assert line.startswith("- “")
+        assert line.endswith("”")
+        assert line[3:-1] in plain
+
+
+def test_words_of_the_prompt_choose_the_sentences_and_instructions_do_not() -> None:
+    many = " ".join(f"Sentence {n} states the main point of the text." for n in range(9))
+    told = extractive.quotations(
+        f"{many} Glucose shuts the araBAD promoter of the cell.", "What of glucose?"
+    )
+    assert "Glucose shuts" in told
+    told = extractive.quotations(
+        "Arabinose opens the promoter of pBAD30 in cells. " * 2 + "The text lists key findings.",
+        "List the key findings.",
+    )
+    assert told.index("Arabinose") < told.index("findings")
+
+
+def test_a_text_without_sentences_is_named() -> None:
+    assert extractive.quotations("---", "Summarise.") == extractive.NO_SENTENCES

@@ -1,0 +1,184 @@
+"""Episodes without a language model: quotations of the sources that can be listened to."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts import template, writing
+from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
+from labext.sandbox.nb.podcasts.speakable import speakable
+from labext.sandbox.nb.store import Model
+
+EXTRACTIVE = Model(id=registry.EXTRACTIVE, name="extractive", kind="llm", provider="built-in")
+CAST = tuple(Speaker(name) for name in ("Alex", "Robin", "Morgan", "Sam"))
+
+SWITCH = Text(
+    "switch.pdf",
+    "# The switch\n\nOne protein, AraC, both represses and activates the araBAD promoter. Without "
+    "arabinose an AraC dimer bends the DNA into a loop [3]. The loop keeps **RNA polymerase** away "
+    "from the gene. Glucose lowers cyclic AMP (Guzman et al., 1995), because a cell that grows on "
+    "it makes little of it.\n\n# The dose\n\nA concentration of 0.2 % arabinose is usual for a "
+    "strong induction. Between 0.0002 % and 0.02 % the signal rises thirtyfold in most strains. "
+    "However, mixed cultures spoil every average over the tube. Lower the temperature to 25 °C "
+    "where the product aggregates.\n\n| dose | signal |\n|---|---|\n| 0.2 % | 760 |\n\n"
+    "# References\n\nGuzman L. wrote a long article about the promoter in a journal.",
+)
+ENZYMES = Text(
+    "Restriction enzymes",
+    "EcoRI cuts the palindrome between two bases of each strand. The ends that it leaves are "
+    "sticky and find each other again. Star activity appears in buffers with much glycerol, "
+    "because the enzyme becomes less exact. Heat at 65 °C for 20 minutes stops the reaction. "
+    "Methylated DNA is protected against many of these enzymes. See https://example.org/rebase "
+    "for a list of them.",
+)
+INDUCTION = Material("Induction", [SWITCH, ENZYMES])
+
+
+def ignore(_done: int, _total: int) -> None:
+    """Take no notice of progress."""
+
+
+def script(
+    material: Material,
+    speakers: tuple[Speaker, ...] = CAST[:2],
+    count: int = 3,
+    briefing: str = "",
+) -> list[Turn]:
+    return template.script(material, briefing, template.outline(material, count), speakers, ignore)
+
+
+def quoted(turns: list[Turn]) -> list[str]:
+    return [match for turn in turns[1:] for match in re.findall(r"“([^”]*[.!?])”", turn.dialogue)]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_every_speaker_speaks_and_nobody_else(number: int) -> None:
+    for material in (INDUCTION, Material("Plan", [Text("", "- vary arabinose\n- ask Dana")])):
+        turns = script(material, CAST[:number])
+        assert {turn.speaker for turn in turns} == {each.name for each in CAST[:number]}
+
+
+def test_every_quotation_stands_in_its_source_and_is_read_once() -> None:
+    plain = re.sub(r"\*\*| \[3\]| \(Guzman et al\., 1995\)", "", SWITCH.text + " " + ENZYMES.text)
+    quotes = quoted(script(INDUCTION))
+    assert len(quotes) == len(set(quotes)) >= 8
+    assert all(quote in " ".join(plain.split()) for quote in quotes)
+
+
+def test_quotations_are_read_by_alternating_speakers() -> None:
+    readers = [turn.speaker for turn in script(INDUCTION) if turn.dialogue.endswith("”")]
+    assert readers == (["Alex", "Robin"] * len(readers))[: len(readers)]
+
+
+def test_the_source_is_named_before_its_first_quotation_of_a_segment() -> None:
+    turns = script(INDUCTION)
+    openings = [turn.dialogue.partition(":")[0] for turn in turns if turn.opens][:-1]
+    assert openings == ["From “switch”", "From “switch”", "From “Restriction enzymes”"]
+
+
+def test_the_introduction_names_the_notebook_and_its_sources() -> None:
+    (first, *_) = script(INDUCTION)
+    assert first.speaker == "Alex"
+    assert "“Induction”" in first.dialogue
+    assert "“switch” and “Restriction enzymes”" in first.dialogue
+    many = Material("Many", [Text(f"Title {n}", SWITCH.text) for n in range(5)])
+    assert "“Title 2” and 2 more" in script(many)[0].dialogue
+    assert "It is “Restriction enzymes”." in script(Material("One", [ENZYMES]))[0].dialogue
+
+
+def test_what_is_not_for_listening_is_left_out() -> None:
+    told = " ".join(turn.dialogue for turn in script(INDUCTION, count=20))
+    for left_out in ("[3]", "**", "#", "|", "http", "et al", "760", "journal"):
+        assert left_out not in told
+
+
+def test_segments_are_the_sections_of_the_material() -> None:
+    segments = template.outline(INDUCTION, 3)
+    assert [each.name for each in segments] == ["The switch", "The dose", "Restriction enzymes"]
+    assert segments[0].description == "Quotations from switch"
+    (one,) = template.outline(INDUCTION, 1)
+    assert (one.name, one.description) == (
+        "The switch",
+        "Quotations from switch, Restriction enzymes",
+    )
+
+
+def test_segments_of_one_name_are_numbered() -> None:
+    text = "\n\n".join(
+        f"# {heading}\n\n"
+        + " ".join(f"Protein P{part}{n} binds ligand L{n} in tissue." for n in range(6))
+        for part, heading in enumerate(["Results", "Methods", "Results"])
+    )
+    names = [each.name for each in template.outline(Material("Long", [Text("Long", text)]), 3)]
+    assert names == ["Results", "Methods", "Results, part 2"]
+
+
+def test_the_length_follows_the_segments_sizes() -> None:
+    text = " ".join(f"Protein P{n} binds ligand L{n} of pathway{n} in tissue." for n in range(40))
+    material = Material("Long", [Text("Long", text)])
+    for size, count in template.SENTENCES.items():
+        turns = template.script(material, "", [Segment("All", "", size)], CAST[:2], ignore)
+        assert len(quoted(turns)) == count
+
+
+def test_the_briefing_chooses_among_many_sentences() -> None:
+    many = [f"Sample {n} of batch{n} was stored in freezer{n} by colleague{n}." for n in range(40)]
+    many[23] = "Sample 23 glowed under ultraviolet light after a night in darkness."
+    material = Material("Samples", [Text("Log", " ".join(many))])
+    assert many[23] in quoted(script(material, count=1, briefing="ultraviolet light"))
+
+
+def test_progress_counts_segments() -> None:
+    calls: list[tuple[int, int]] = []
+    template.script(
+        INDUCTION,
+        "",
+        template.outline(INDUCTION, 3),
+        CAST[:2],
+        lambda done, total: calls.append((done, total)),
+    )
+    assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_an_empty_notebook_and_another_language_are_refused() -> None:
+    with pytest.raises(HTTPException, match="no sentence that can be spoken"):
+        script(Material("Empty", [Text("x", "https://example.org/a")]))
+    for language in (None, "en", "English", "en-GB", " English (US) "):
+        writing.check(EXTRACTIVE, language)
+    with pytest.raises(HTTPException, match="in English alone"):
+        writing.check(EXTRACTIVE, "German")
+
+
+@settings(max_examples=25)
+@given(st.text(max_size=200), st.integers(1, 20), st.integers(1, 4))
+def test_any_text_gives_turns_that_can_be_spoken(text: str, count: int, number: int) -> None:
+    material = Material("Any", [Text("A title", text), ENZYMES])
+    assert 1 <= len(template.outline(material, count)) <= count
+    turns = script(material, CAST[:number], count)
+    assert {turn.speaker for turn in turns} == {each.name for each in CAST[:number]}
+    for turn in turns:
+        assert turn.dialogue.strip()
+        assert "\n" not in turn.dialogue
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("**Glucose** represses it [1, 2] (Guzman et al., 1995).", "Glucose represses it."),
+        ("See [the page](https://example.org/a?b=1).", "See the page."),
+        ("# Head\n- item one\n- item `two`", "Head. item one. item two."),
+        ("| a | b |\n|---|---|\nText after. (Fig. 2a)", "Text after."),
+        ("Hello *laughs* [laughs] (chuckles) there 😀!", "Hello there!"),
+        ("A &amp; B [source:abc#1] <b>bold</b>", "A & B bold."),
+        ("pBAD_30 at 37 °C", "pBAD_30 at 37 °C."),
+        ("https://example.org/", ""),
+    ],
+)
+def test_speakable_removes_markup(text: str, spoken: str) -> None:
+    assert speakable(text) == spoken
