@@ -149,8 +149,7 @@ def test_nothing_is_said_to_be_absent_while_a_source_is_processed(
     api: Any, unprocessed: str, scope: Any, is_counted: bool
 ) -> None:
     said = (
-        "No passage that has been processed matches well enough; 1 source is still being "
-        "processed."
+        "No passage that has been processed matches well enough; 1 source is still being processed."
     )
     expected = said if is_counted else NOTHING
     assert api.simple(ELSEWHERE, **scope)["answer"] == expected

@@ -14,7 +14,7 @@ from labext.sandbox.nb.models.line import Line
 from labext.sandbox.nb.podcasts.script import ENCODING, SPEECH, Spoken, Turn
 from labext.sandbox.nb.speech import casting, encoding, engine, wording
 from labext.sandbox.nb.speech.casting import Cast
-from labext.sandbox.nb.speech.loudness import Level
+from labext.sandbox.nb.speech.loudness import normalize
 from labext.sandbox.nb.speech.samples import RATE, Samples, Sound, at_rate, trimmed
 from labext.sandbox.service import Site
 
@@ -76,7 +76,7 @@ def record(
         _spoken(site, _pieces(turns, language), turns, voices) as pieces,
     ):
         tape.pause(BEFORE)
-        level, last = Level(), 0
+        last = 0
         for piece, sound in pieces:
             if piece.place > last:
                 last = piece.place
@@ -88,8 +88,7 @@ def record(
             if times:
                 tape.pause(_pause(turns, piece, begun is not None, max(times)))
             start = begun[0] if begun else tape.seconds
-            model, voice = voices[turns[piece.place].speaker]
-            tape.put(level.brought((model.id, voice), samples))
+            tape.put(normalize(samples))
             times[piece.place] = (start, tape.seconds)
         if not times:
             raise faults.invalid("Nothing of the dialogue can be spoken. Generate it again.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 
 SIGNS = "^°µμΩ→←↑↓©®™"
@@ -78,38 +79,9 @@ _PER = re.compile(rf"(?<![\w/])({_UNIT})/({_UNIT})(?![\w°/])")
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-0123456789+-")
 _GREEK = {
-    **dict(
-        zip(
-            "αβγδεζηθικλνξοπρστυφχψω",
-            (
-                *(
-                    "alpha",
-                    "beta",
-                    "gamma",
-                    "delta",
-                    "epsilon",
-                    "zeta",
-                    "eta",
-                    "theta",
-                    "iota",
-                    "kappa",
-                ),
-                *("lambda", "nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi"),
-                *("chi", "psi", "omega"),
-            ),
-            strict=True,
-        )
-    ),
-    "μ": "micro",
-    "Δ": "delta",
-    "Ω": "ohm",
-    "Σ": "sum",
-    "Φ": "phi",
-    "Ψ": "psi",
-    "Θ": "theta",
-    "Λ": "lambda",
-    "Γ": "gamma",
-}
+    char: unicodedata.name(char).rpartition(" ")[2].replace("LAMDA", "LAMBDA").lower()
+    for char in "αβγδεζηθικλνξοπρστυφχψωΔΦΨΘΛΓ"
+} | {"μ": "micro", "Ω": "ohm", "Σ": "sum"}
 _WORDS = {
     "%": "percent",
     "‰": "per mille",
