@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import MetaData
 from sqlalchemy.exc import DBAPIError
 
-from labext.errors import SetupError
 from labext.sandbox.backup import check_started
 from labext.sandbox.control import Sandbox
 from labext.sandbox.database import Database
@@ -54,7 +52,7 @@ def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
     """A service of the sandbox in a folder.
 
     Raises:
-        SetupError: no sandbox was ever started there, or one of an earlier version runs.
+        SetupError: no sandbox was ever started there, or by another version of labext.
         StorageError: the database is empty or damaged, or can't be read or written.
     """
     folder = Folder(data_dir)
@@ -62,26 +60,16 @@ def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
     database = Database.at(folder.database)
     try:
         running = Sandbox(folder.path).status().state != "stopped"
-        if not running:
+        if running:
+            database.check_version()
+        else:
             check_database(database, folder, [service])
-        _bring_up_to_date(database, service.metadata, folder, running)
+            database.create(QueueBase.metadata, service.metadata)
         yield Administration(_site(folder, database, service), running)
     except DBAPIError as error:
         raise explain(error, folder) from error
     finally:
         database.close()
-
-
-def _bring_up_to_date(
-    database: Database, metadata: MetaData, folder: Folder, running: bool
-) -> None:
-    if not running:
-        database.create(QueueBase.metadata, metadata)
-    elif database.is_outdated(metadata):
-        raise SetupError(
-            f"The sandbox in {folder.path} runs with an earlier version of labext.",
-            "Stop it with `labext sandbox stop` and start it again.",
-        )
 
 
 def _site(folder: Folder, database: Database, service: Service) -> Site:

@@ -312,7 +312,7 @@ def restore(folder: Folder, source: Path, *, replace: bool = False) -> Restored:
     Raises:
         NotFoundError: there is no such archive.
         InputError: it is no backup.
-        SetupError: it was made by a newer version, or the folder holds other things.
+        SetupError: it was made by another version of labext, or the folder holds other things.
         ConflictError: data are there and `replace` is not given, or the sandbox runs.
         StorageError: the archive is damaged, or the disk is full; nothing has changed.
     """
@@ -428,8 +428,8 @@ def _check_restored_database(path: Path, archive: zipfile.ZipFile) -> None:
         raise _damaged_archive(archive, path.name)
     with closing(_connected(path)) as connection:
         schema = connection.execute("PRAGMA user_version").fetchone()[0]
-    if schema > SCHEMA_VERSION:
-        raise _newer(archive)
+    if schema != SCHEMA_VERSION:
+        raise _other_version(archive)
 
 
 @contextmanager
@@ -455,14 +455,14 @@ def _manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
 
     Raises:
         InputError: there is none, or it names what a backup does not have.
-        SetupError: it was made by a newer version.
+        SetupError: it was made by another version.
     """
     try:
         found = json.loads(archive.read(MANIFEST))
         if found["format"] != FORMAT:
             raise ValueError(found["format"])
-        if found["version"] > FORMAT_VERSION:
-            raise _newer(archive)
+        if found["version"] != FORMAT_VERSION:
+            raise _other_version(archive)
         str(found["created"])
         paths = [str(each["path"]) for each in found["files"] if each["bytes"] >= 0]
         if DATABASE not in paths or not all(map(_is_allowed, paths)):
@@ -490,10 +490,10 @@ def _damaged_archive(archive: zipfile.ZipFile, what: str) -> StorageError:
     )
 
 
-def _newer(archive: zipfile.ZipFile) -> SetupError:
+def _other_version(archive: zipfile.ZipFile) -> SetupError:
     return SetupError(
-        f"The backup {archive.filename} was made by a newer version of labext.",
-        "Update labext: `pip install --upgrade labext-jupyter`.",
+        f"The backup {archive.filename} was made by another version of labext.",
+        "Restore it with that version, or name another backup.",
     )
 
 

@@ -8,9 +8,8 @@ SQLite has one writer at a time. A transaction that reads first and writes later
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from labext.errors import SetupError
-from labext.sandbox.upgrading import columns_in, outdated, upgrade
 
-SCHEMA_VERSION = 1
-"""Increase it with every change of the tables that earlier versions of labext cannot work with."""
+SCHEMA_VERSION = 2
+"""Increase it with every change of a table; a database with another version is refused."""
 
 BUSY_SECONDS = 30
 """How long a transaction waits for another process that writes."""
@@ -53,50 +51,34 @@ class Database:
         return cls(f"sqlite:///{path}")
 
     def create(self, *metadata: MetaData) -> None:
-        """Create missing tables and indexes; on SQLite upgrade those of an earlier version.
+        """Create missing tables and indexes.
 
         Raises:
-            SetupError: the database was made by a newer version of labext.
-            ValueError: an earlier version's rows don't fit into today's tables.
+            SetupError: the database was made by another version of labext.
         """
-        version = self._schema_version()
-        if version > SCHEMA_VERSION:
-            raise SetupError(
-                f"The database {self.engine.url.database} was made by a newer version of labext.",
-                "Update labext: `pip install --upgrade labext-jupyter`.",
-            )
-        if self.is_outdated(*metadata):
-            self._upgrade(metadata)
+        self.check_version()
         for tables in metadata:
             tables.create_all(self._writes[True])
-            for table in tables.sorted_tables:
-                for index in table.indexes:  # a table that was there may lack one
-                    index.create(self._writes[True], checkfirst=True)
-        if version < SCHEMA_VERSION:
+        if self.engine.dialect.name == "sqlite":
             with self._writes[True].begin() as connection:
                 connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
 
-    def _schema_version(self) -> int:
-        if self.engine.dialect.name != "sqlite":
-            return SCHEMA_VERSION
-        with self.engine.connect() as connection:
-            return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    def check_version(self) -> None:
+        """Check that the tables, if there are any, are those of this version of labext.
 
-    def is_outdated(self, *metadata: MetaData) -> bool:
-        """Whether a table is there with other columns than it should have."""
+        Raises:
+            SetupError: they are those of another version.
+        """
         if self.engine.dialect.name != "sqlite":
-            return False
+            return
         with self.engine.connect() as connection:
-            found = columns_in(connection)
-        return any(outdated(tables.sorted_tables, found) for tables in metadata)
-
-    def _upgrade(self, metadata: Sequence[MetaData]) -> None:
-        engine = _engine(self.url, foreign_keys=False).execution_options(labext_writes="FULL")
-        try:
-            with engine.begin() as connection:
-                upgrade(connection, metadata)
-        finally:
-            engine.dispose()
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        if version not in (0, SCHEMA_VERSION):
+            raise SetupError(
+                f"The database {self.engine.url.database} was made by another version of labext: "
+                f"its schema version is {version}, this one needs {SCHEMA_VERSION}.",
+                "Use the version of labext that made it, or another folder with `--data-dir`.",
+            )
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -149,21 +131,21 @@ def after_commit(session: Session, call: Callable[[], None]) -> None:
     session.info.setdefault(_AFTER_COMMIT, []).append(call)
 
 
-def _engine(url: str, *, foreign_keys: bool = True) -> Engine:
+def _engine(url: str) -> Engine:
     if not url.startswith("sqlite"):
         return create_engine(url, pool_pre_ping=True)
     # A connection is an open file: never a reason for a request to wait.
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
-    event.listen(engine, "connect", partial(_prepare, foreign_keys))
+    event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _prepare(foreign_keys: bool, connection: DBAPIConnection, _record: Any) -> None:
+def _prepare(connection: DBAPIConnection, _record: Any) -> None:
     # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -317,7 +317,7 @@ def _database(statement: str) -> Callable[[dict[str, Any]], None]:
 
 BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
     "another format": lambda c: c["manifest"].update(format="other"),
-    "a newer format": lambda c: c["manifest"].update(version=99),
+    "another format version": lambda c: c["manifest"].update(version=99),
     "no files": lambda c: c["manifest"].pop("files"),
     "no list": lambda c: c.update(manifest=[1]),
     "a file is missing": lambda c: c["members"].pop("jobs/files/1"),
@@ -332,7 +332,7 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
         c["manifest"]["files"][0] | {"path": "jobs/files/1/x"}
     ),
     "a damaged database": _database(""),
-    "a newer database": _database("PRAGMA user_version=999"),
+    "another schema": _database("PRAGMA user_version=999"),
     **{
         f"the path {path!r}": _path(path)
         for path in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import threading
@@ -10,8 +11,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select, text, update
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateTable
 
-from labext.sandbox.database import Database, after_commit
+from labext.errors import SetupError
+from labext.sandbox.database import SCHEMA_VERSION, Database, after_commit
+from labext.sandbox.jobs.app import service as jobs
+from labext.sandbox.lab.app import service as lab
+from labext.sandbox.nb.app import service as nb
+from labext.sandbox.queue import Base as Queue
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
@@ -145,3 +153,23 @@ def test_what_waits_for_the_commit_finds_the_lock_free(database: Database) -> No
     with database.write() as session:
         after_commit(session, look)
     assert seen == [1]
+
+
+def test_a_database_of_another_schema_version_is_refused(database: Database) -> None:
+    with database.engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA user_version").scalar() == SCHEMA_VERSION
+        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION - 1}")
+        connection.commit()
+    for check in (database.check_version, lambda: database.create(TABLES)):
+        with pytest.raises(SetupError, match="another version of labext"):
+            check()
+
+
+def test_a_changed_table_needs_a_new_schema_version() -> None:
+    statements = [
+        str(CreateTable(table).compile(dialect=sqlite.dialect()))
+        for metadata in (Queue.metadata, lab.metadata, jobs.metadata, nb.metadata)
+        for table in metadata.sorted_tables
+    ]
+    digest = hashlib.sha256("".join(statements).encode()).hexdigest()[:12]
+    assert (SCHEMA_VERSION, digest) == (2, "")

@@ -423,9 +423,6 @@ def test_a_turn_in_which_one_end_fails_changes_nothing(
 def test_the_next_task_is_found_without_sorting_those_that_wait(
     database: Database, queue: Queue, ledger: Ledger
 ) -> None:
-    with database.write() as session:
-        session.execute(text("DROP INDEX tasks_turn"))
-    database.create(Base.metadata)  # as at a start, with tables of an earlier version
     statement = str(
         ledger._waiting(Counter()).compile(database.engine, compile_kwargs={"literal_binds": True})
     )

@@ -10,6 +10,6 @@
   and `pipelines`, and `parents` for what they have in common, go on from there, to the archive
   that `aggregation` builds.
 - Seeing and ending: `listing`, `usage`, `ending`; `files` for whatever has bytes.
-- Keeping: `store` has the tables, `earlier` what an earlier version's said, `limits` what may be
-  changed, `seed` what is there from the start; `administration` is for whoever runs the service.
+- Keeping: `store` has the tables, `limits` what may be changed, `seed` what is there from the
+  start; `administration` is for whoever runs the service.
 """

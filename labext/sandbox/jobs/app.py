@@ -16,10 +16,10 @@ from starlette.types import ASGIApp
 
 from labext.sandbox.jobs import catalogue, ending, listing, openapi, seed, submission, tasks, usage
 from labext.sandbox.jobs.calls import Caller, Content, SiteOf, json_answer, message_answer
-from labext.sandbox.jobs.earlier import TABLES
 from labext.sandbox.jobs.files import folders
 from labext.sandbox.jobs.files import routes as file_routes
 from labext.sandbox.jobs.pipelines.submission import run_pipeline, submit_pipeline
+from labext.sandbox.jobs.store import Base
 from labext.sandbox.queue import Kind
 from labext.sandbox.service import Certificate, Site
 from labext.sandbox.web import FloodGuard, handle_errors
@@ -30,7 +30,7 @@ class JobService:
 
     name = "jobs"
     doors = ("jobs",)
-    metadata: MetaData = TABLES
+    metadata: MetaData = Base.metadata
     data_folders: Sequence[str] = folders.DATA_FOLDERS
 
     @property

@@ -51,7 +51,7 @@ def teacher_key(site: Site) -> str:
 
 
 def _organization(session: Session) -> Organization:
-    """The organization, which a folder of an earlier version has already."""
+    """Return the organization, created on the first start."""
     found = session.scalars(
         select(Organization).where(Organization.name == ORGANIZATION)
     ).one_or_none()

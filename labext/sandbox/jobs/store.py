@@ -253,7 +253,7 @@ class UploadedFile(Base):
     """An account's file; its bytes are in the file of its number (see `files.folders`).
 
     Attributes:
-        sha256: of its content, in hexadecimal; None for a file of an earlier version.
+        sha256: of its content, in hexadecimal.
     """
 
     __tablename__ = "jobs_files"

@@ -106,5 +106,5 @@ def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
 def _charge(session: Session, task: Task, job: Job | None, hours: float) -> None:
     """Count what a job has used, also where it was deleted while it ran."""
     account = task.payload.get("account") if job is None else job.account_id
-    if hours and account is not None:  # a task of an earlier version says only its job
+    if hours and account is not None:
         usage.ended(session, account, task.payload["tool"], hours)

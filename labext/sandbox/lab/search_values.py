@@ -10,18 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
 from labext.sandbox.lab import store
 from labext.sandbox.lab.records import ORIGIN
-from labext.sandbox.lab.store import Record, Seeded
-from labext.sandbox.seeding import once
+from labext.sandbox.lab.store import Record
 
 ALIAS, REGISTRY, NUMBER = "alias", "registryId", "entityRegistryId"
-
-_AT_ONCE = 1000
-"""Records that are read at once when an earlier version's database is upgraded."""
 
 
 def schema_field(name: str) -> str:
@@ -39,17 +35,6 @@ def insert_values(session: Session, records: Iterable[str]) -> None:
     rows = [row for record in records for row in _rows(orjson.loads(record.replace(ORIGIN, "")))]
     if rows:
         session.connection().execute(insert(store.SearchValue), rows)
-
-
-def add_missing(session: Session) -> None:
-    """Insert the search values of the sequences of a database that is older than their table."""
-    if not once(session, Seeded, "search values"):
-        return
-    known = select(store.SearchValue.sequence_id)
-    ids = session.scalars(select(store.Sequence.id).where(store.Sequence.id.not_in(known))).all()
-    for start in range(0, len(ids), _AT_ONCE):
-        chosen = store.Sequence.id.in_(ids[start : start + _AT_ONCE])
-        insert_values(session, session.scalars(select(store.Sequence.record).where(chosen)))
 
 
 def _rows(record: Record) -> Iterator[Record]:

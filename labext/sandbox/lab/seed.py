@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.folder import secret
 from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import collection, filling, identifiers, search_values
+from labext.sandbox.lab import collection, filling, identifiers
 from labext.sandbox.lab.doors import CAMPUS
 from labext.sandbox.lab.importing import insert_rows
 from labext.sandbox.lab.oidc.issuing import AUDIENCE, configuration_url, is_own
@@ -56,7 +56,6 @@ def seed(site: Site) -> None:
         for plan in PLANS:
             if once(session, Seeded, f"tenant {plan.tenant}"):
                 _make(session, site, plan)
-        search_values.add_missing(session)
         _tell_provider(session, site)
     filling.fill(site.database, site.options.sequences)
 

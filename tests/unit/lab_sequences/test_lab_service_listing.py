@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
-
 import pytest
 from Bio.Seq import Seq
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.database import Database
-from labext.sandbox.lab import identifiers, sameness, search_values
+from labext.sandbox.lab import identifiers, sameness
 from labext.sandbox.lab.importing import add, insert_rows
 from labext.sandbox.lab.records import FIELDS, Entry, Home, row
-from labext.sandbox.lab.store import Folder, SearchValue, Seeded, Sequence, User
+from labext.sandbox.lab.store import Folder, Sequence, User
 
 EVERYTHING = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
@@ -518,29 +514,6 @@ def test_a_token_is_not_valid_for_another_field_filter(lists):
     assert lists.page(wanted | {"nextToken": token})[0]
     other = wanted | {"schemaField.Gene": "kin2", "nextToken": token}
     assert refused(lists, other).startswith("nextToken")
-
-
-def test_a_database_of_an_earlier_version_gets_its_search_values(
-    template, tmp_path, lists_of, lists
-):
-    shutil.copytree(template, tmp_path / "old")
-    database = Database.at(tmp_path / "old" / "db")
-    with database.write() as session:
-        session.execute(delete(SearchValue))
-        session.execute(delete(Seeded).where(Seeded.name == "search values"))
-        search_values.add_missing(session)
-    again = lists_of(replace(lists.site, database=database))
-    for wanted in (
-        {"names.anyOf.caseSensitive": "NC_005816"},
-        {"registryId": REGISTRY},
-        GENE | {"schemaField.Gene": "kin2"},
-    ):
-        assert lists.all(wanted)
-        assert again.all(wanted) == lists.all(wanted)
-    with database.read() as session, lists.site.database.read() as other:
-        columns = [*SearchValue.__table__.columns]
-        assert {*session.execute(select(*columns))} == {*other.execute(select(*columns))}
-    database.close()
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ import shutil
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from sqlalchemy import update
 from sqlalchemy.orm import Session
 
 from labext.sandbox.nb import faults
 from labext.sandbox.nb.models import extractive, steps
-from labext.sandbox.nb.store import Credential, Default, Model, Seeded
+from labext.sandbox.nb.store import Default, Model, Seeded
 from labext.sandbox.seeding import once
 
 LLM, EMBEDDING, STT, TTS = KINDS = ("llm", "embedding", "stt", "tts")
@@ -89,9 +88,6 @@ def seed(session: Session) -> None:
 
     What was installed since takes the place of a fallback.
     """
-    for table in (Credential, Model):  # what the first version called it
-        old = update(table).where(table.provider == "openai-compatible")
-        session.execute(old.values(provider="openai_compatible"))
     for identifier, (name, kind) in built_in().items():
         if not once(session, Seeded, identifier):
             continue
