@@ -127,7 +127,7 @@ class Lister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs.rowviews import JobRows, MatchingRows
+        from labext.jobs.rowviews import JOBS, MATCHING_JOBS
 
         table = self.table(query, scores=scores)
         attrs = table.attrs
@@ -142,9 +142,8 @@ class Lister:
                 name_column=given.name_column,
                 missing=whole,
             )
-        shown = MatchingRows(table) if query.filter else JobRows(table)
-        shown.attrs = attrs
-        return shown
+        table.attrs |= attrs
+        return (MATCHING_JOBS if query.filter else JOBS).show(table)
 
     def table(self, query: Query, *, scores: bool = False) -> pd.DataFrame:
         """Return a list as a typed DataFrame, in the service's order and without input rows."""

@@ -49,6 +49,14 @@ _KINDS: dict[str, Kind] = {
     "fasta": "file",
     "csv": "file",
 }
+_TYPE_NAMES: dict[Kind | None, str] = {
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "list": "list",
+    "object": "object",
+    "text": "string",
+}
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
@@ -92,6 +100,15 @@ class Parameter:
             return _kind_of_value(self.default)
         kinds = {_kind_of_value(option) for option in self.options}
         return kinds.pop() if len(kinds) == 1 else None
+
+    @property
+    def type_name(self) -> str | None:
+        """The service's word for its type, else the type of its options, default or name."""
+        if self.type is not None:
+            return self.type
+        if self.options:
+            return "enum"
+        return "file" if self.is_file else _TYPE_NAMES.get(self.kind)
 
     @property
     def is_file(self) -> bool:

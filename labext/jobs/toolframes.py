@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def catalogue(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return a row a tool."""
     from labext.frames import Column, frame
-    from labext.jobs.toolviews import Described
+    from labext.jobs.toolviews import TOOLS
 
     columns = ("name", "displayName", "description", "required", "optional", "paper", "github")
     records = [
@@ -26,7 +26,7 @@ def catalogue(tools: Iterable[Tool]) -> pd.DataFrame:
         }
         for tool in tools
     ]
-    return Described(frame(records, [Column(name, "text") for name in columns]))
+    return TOOLS.show(frame(records, [Column(name, "text") for name in columns]))
 
 
 def parameters(tool: Tool) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def parameters(tool: Tool) -> pd.DataFrame:
     import pandas as pd
 
     from labext.frames import Column, frame
-    from labext.jobs.toolviews import Described
+    from labext.jobs.toolviews import PARAMETERS
 
     columns = [
         Column("name", "text"),
@@ -48,18 +48,18 @@ def parameters(tool: Tool) -> pd.DataFrame:
         {
             "name": parameter.name,
             "required": parameter.required,
-            "type": parameter.type,
+            "type": parameter.type_name,
             "default": None if parameter.default is MISSING else parameter.default,
             "options": list(parameter.options) or None,
             "description": parameter.description,
         }
         for parameter in tool.parameters.values()
     ]
-    table = Described(frame(records, columns))
+    table = frame(records, columns)
     # Whatever a default is, also text that could be read as JSON.
     table["default"] = pd.Series([tamed(record["default"]) for record in records], dtype=object)
     table.attrs = {key: value for key, value in tool.record.items() if key != "settings"}
-    return table
+    return PARAMETERS.show(table)
 
 
 def _listed(tool: Tool, *, required: bool) -> str:

@@ -1,7 +1,7 @@
-"""How tools and their parameters are shown: with nothing cut, in a terminal as paragraphs.
+"""Views of tools and their parameters: nothing is cut, in a terminal they are paragraphs.
 
-A table of pandas cuts each text after 50 characters and leaves columns out where the terminal is
-narrow; what a parameter means is then what can't be read.
+A table cuts texts and leaves columns out where the terminal is narrow; the meaning of a parameter
+would be what is missing.
 """
 
 from __future__ import annotations
@@ -11,45 +11,48 @@ from typing import Any
 
 import pandas as pd
 
-from labext.views import Shown, is_there, plain
+from labext.rowviews import RowView
+from labext.views import is_there
 
 WIDTH = 88
 
-_ROOM = '<div style="min-width:21em;text-align:left">'
+
+class ToolView(RowView):
+    """Frames whose rows have a `name` and a `description`."""
+
+    def applies_to(self, frame: pd.DataFrame) -> bool:
+        """Return True while each row has a name."""
+        return "name" in frame.columns and super().applies_to(frame)
+
+    def text(self, frame: pd.DataFrame) -> str:
+        """Return a paragraph for each row."""
+        if not len(frame):
+            return super().text(frame)
+        return "\n".join(_paragraph(dict(row)) for row in frame.to_dict("records"))
+
+    def html(self, frame: pd.DataFrame) -> str | None:
+        """Return a table with all columns that hold anything, also of one row."""
+        if not len(frame):
+            return super().html(frame)
+        with pd.option_context("display.max_columns", None):
+            return self._html_table(frame)
 
 
-class Described(Shown):
-    """A DataFrame whose rows are things with a `name` and a `description`."""
+_WHOLE = ("name", "description", "required", "optional", "default", "options")
 
-    def _repr_html_(self) -> str | None:
-        with pd.option_context("display.max_colwidth", None, "display.max_columns", None):
-            html: str | None = super()._repr_html_()  # type: ignore[misc]  # the stubs leave it out
-        if html is None or "description" not in self.columns:
-            return html
-        return _widened(html, list(self.columns).index("description"))
-
-    def __repr__(self) -> str:
-        if "name" not in self or self.empty:
-            return repr(plain(self))
-        return "\n".join(_paragraph(dict(row)) for row in self.to_dict("records"))
-
-
-def _widened(html: str, place: int) -> str:
-    """Return a table with room for the words of one column, from 0; a browser gives it least."""
-    rows = html.split("<tr>")
-    for number, row in enumerate(rows):
-        cells = row.split("<td>")  # the cells' own words are escaped
-        if len(cells) > place + 1:
-            cells[place + 1] = _ROOM + cells[place + 1].replace("</td>", "</div></td>", 1)
-            rows[number] = "<td>".join(cells)
-    return "<tr>".join(rows)
+TOOLS = ToolView(
+    name="tools", empty="There are no such tools.", whole=_WHOLE, wide=("description",)
+)
+PARAMETERS = ToolView(
+    name="parameters", empty="The tool has no settings.", whole=_WHOLE, wide=("description",)
+)
 
 
 def _paragraph(row: dict[Any, Any]) -> str:
     """Return a row as text: its name and short fields in the first lines, then the description."""
     name, description = str(row.pop("name")), row.pop("description", None)
-    told = [part for key, value in row.items() if (part := _field(str(key), value))]
-    texts = ["; ".join(told), str(description) if is_there(description) else ""]
+    fields = [part for key, value in row.items() if (part := _field(str(key), value))]
+    texts = ["; ".join(fields), str(description) if is_there(description) else ""]
     lines = [
         textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
         for text in texts

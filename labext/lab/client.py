@@ -165,13 +165,13 @@ class LabClient:
             ServiceError: the list makes no sense, or does not end.
         """
         from labext.lab.sequences.records import frame
-        from labext.lab.sequences.rowviews import ChosenRows, SequenceRows
+        from labext.lab.sequences.rowviews import CHOSEN_SEQUENCES, SEQUENCES
 
         sifted = self._filters(filters)
         wanted = Columns(columns, sifted.reads)
         table = frame(self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread)
         wanted.check_within(len(table))
-        return SequenceRows(table) if columns is None else ChosenRows(table)
+        return (SEQUENCES if columns is None else CHOSEN_SEQUENCES).show(table)
 
     def iter_sequences(
         self,

@@ -29,9 +29,9 @@ def check(*, wait: bool, to: Path | None, background: bool, only_check: bool = F
 
 def submitted_row(call: Call, name: str) -> pd.DataFrame:
     """Return the row of what was submitted, which is shown in one line."""
-    from labext.jobs.rowviews import SubmittedRow
+    from labext.jobs.rowviews import SUBMITTED
 
-    return SubmittedRow(call.jobs.show(name))
+    return SUBMITTED.show(call.jobs.show(name))
 
 
 def follow(call: Call, name: str, *, wait: bool, to: Path | None, background: bool) -> bool:

@@ -23,9 +23,8 @@ def tools(call: Call, *, word: str | None) -> pd.DataFrame:
         return found
     texts = found[["name", "displayName", "description"]].fillna("").astype(str)
     has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
-    from labext.jobs.toolviews import Described
-
-    return Described(found.loc[has_it.any(axis=1)].reset_index(drop=True))
+    matching: pd.DataFrame = found.loc[has_it.any(axis=1)]
+    return matching.reset_index(drop=True)
 
 
 def tool(call: Call, *, tool: str) -> pd.DataFrame:

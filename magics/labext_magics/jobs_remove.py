@@ -27,9 +27,9 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
     would_go = [_described(each, row) for each, row in rows.items()]
     if not output.confirmed("delete", would_go, yes=yes, preview=preview):
         from labext.jobs.rows import table
-        from labext.jobs.rowviews import JobRows
+        from labext.jobs.rowviews import JOBS
 
-        return JobRows(table(rows.values()))
+        return JOBS.show(table(rows.values()))
     for each in name:
         output.say(_sentence(call.jobs.delete(each)))
     return None

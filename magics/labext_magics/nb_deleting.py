@@ -36,9 +36,9 @@ def delete(
 def _counts(counted: Record) -> pd.DataFrame:
     from labext.nb.records import PREVIEW as COUNTS
     from labext.nb.records import frame
-    from labext.nb.rowviews import NotebookRows
+    from labext.nb.rowviews import NOTEBOOKS
 
-    return NotebookRows(frame(COUNTS, [counted]))
+    return NOTEBOOKS.show(frame(COUNTS, [counted]))
 
 
 def _would_go(name: str, counted: Record, delete_sources: bool) -> list[str]:

@@ -137,10 +137,10 @@ def _check_failed(record: Record) -> None:
 
 def _turns(record: Record) -> pd.DataFrame:
     from labext.nb.records import LINE, frame
-    from labext.rowviews import Rows
+    from labext.rowviews import ROWS
 
     turns = (record["transcript"] or {}).get("transcript") or ()
-    return Rows(frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
+    return ROWS.show(frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
 
 
 def _name(record: Record) -> str:

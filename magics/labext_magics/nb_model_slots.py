@@ -147,7 +147,7 @@ def _id(model: Record | None) -> str | None:
 def _frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
     from labext.frames import Column, frame
     from labext.nb.records import SLOTS
-    from labext.rowviews import Rows
+    from labext.rowviews import ROWS
 
     rows = [
         {
@@ -160,7 +160,7 @@ def _frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
     ]
     texts = [Column(name, "text") for name in ("slot", "model")]
     words = [Column(name, "category") for name in ("type", "provider")]
-    return Rows(frame(rows, [*texts, *words]))
+    return ROWS.show(frame(rows, [*texts, *words]))
 
 
 COMMANDS = (

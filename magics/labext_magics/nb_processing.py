@@ -27,10 +27,10 @@ _STUCK = timedelta(hours=1)
 def status(call: Call, *, source: str) -> pd.DataFrame:
     """Return how far the processing of a source is."""
     from labext.nb.records import STATUS, frame
-    from labext.nb.rowviews import SourceRows
+    from labext.nb.rowviews import SOURCES
 
     found = call.nb.sources.status(nb_scope.one(call, "source", source))
-    return SourceRows(frame(STATUS, [found]))
+    return SOURCES.show(frame(STATUS, [found]))
 
 
 def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from labext.frames import Column, frame
-from labext.rowviews import Rows
+from labext.rowviews import RowView
 
 if TYPE_CHECKING:
     from labext.nb import NotebookClient
@@ -35,18 +35,12 @@ _MORE = (
 """What is told of one profile besides."""
 
 
-class ProfileRows(Rows):
-    """A DataFrame with a row a profile, of whichever kind."""
-
-    _none = "There are no profiles."
-    _always = ("kind", "name")
-
-    def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
-        return ("kind", "name", "speakers", "segments", "models", "description"), (
-            "id",
-            "created_at",
-            "updated_at",
-        )
+PROFILES = RowView(
+    name="profiles",
+    empty="There are no profiles.",
+    first=("kind", "name", "speakers", "segments", "models", "description"),
+    last=("id", "created_at", "updated_at"),
+)
 
 
 def told(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
@@ -57,7 +51,7 @@ def told(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
     rows = [_row("episode", each, names) for each in episodes]
     if kind != "episode":
         rows += [_row("speaker", each, names) for each in speakers]
-    return ProfileRows(frame(rows, _COLUMNS))
+    return PROFILES.show(frame(rows, _COLUMNS))
 
 
 def one(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
@@ -67,7 +61,7 @@ def one(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
     more["briefing"] = record.get("default_briefing")
     for field in ("backstory", "personality"):
         more[field] = _each(record.get("speakers") or (), field)
-    return ProfileRows(frame([_row(kind, record, names) | more], [*_COLUMNS, *_MORE]))
+    return PROFILES.show(frame([_row(kind, record, names) | more], [*_COLUMNS, *_MORE]))
 
 
 def _names(

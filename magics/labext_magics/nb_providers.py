@@ -61,11 +61,11 @@ def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
 def count(call: Call, *, provider: str) -> pd.DataFrame:
     """Return how many models of each type there are of a provider."""
     from labext.frames import Column, frame
-    from labext.rowviews import Rows
+    from labext.rowviews import ROWS
 
     told = call.nb.models.count(known(call, provider))
     rows = [{"type": kind, "models": number} for kind, number in (told["counts"] or {}).items()]
-    return Rows(
+    return ROWS.show(
         frame(
             [*rows, {"type": "all", "models": told["total"]}],
             [Column("type", "text"), Column("models", "integer")],

@@ -79,7 +79,7 @@ def context(
 ) -> pd.DataFrame:
     """Return how much a model would be given with a message, and what of."""
     from labext.frames import Column, frame
-    from labext.rowviews import Rows
+    from labext.rowviews import ROWS
 
     if session is not None and notebook is not None:
         raise InputError("A chat is about one notebook already.", "Leave `--notebook` out.")
@@ -99,7 +99,7 @@ def context(
         for kind in ("sources", "notes")
         for each in built[kind] or ()
     ]
-    return Rows(frame(rows, [Column(name, "text") for name in ("kind", "title", "id")]))
+    return ROWS.show(frame(rows, [Column(name, "text") for name in ("kind", "title", "id")]))
 
 
 def _row(record: Record) -> pd.DataFrame:

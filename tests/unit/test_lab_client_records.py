@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,8 @@ from labext.errors import InputError
 from labext.lab.sequences.columns import Columns
 from labext.lab.sequences.fields import KINDS
 from labext.lab.sequences.records import frame
-from labext.lab.sequences.rowviews import ChosenRows, SequenceRows
+from labext.lab.sequences.rowviews import CHOSEN_SEQUENCES, SEQUENCES
+from labext.views import html_of, text_of
 
 RECORD = {
     "id": "seq_1",
@@ -133,13 +133,13 @@ def test_nothing_is_missing_of_a_list_of_nothing() -> None:
         Columns(["massOfIt"]).check([])
 
 
-def shown(*records: dict[str, Any]) -> SequenceRows:
-    return SequenceRows(frame([list(records)], None))
+def shown(*records: dict[str, Any]) -> pd.DataFrame:
+    return SEQUENCES.show(frame([list(records)], None))
 
 
 def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
     rows = shown(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
-    text, html = repr(rows), rows._repr_html_()
+    text, html = text_of(rows), html_of(rows)
     assert html is not None
     assert text.split()[:3] == ["name", "length", "isCircular"]
     for form in (text, html):
@@ -154,32 +154,32 @@ def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
 
 
 def test_one_sequence_is_a_list_of_its_fields() -> None:
-    lines = repr(shown(RECORD)).splitlines()
+    lines = text_of(shown(RECORD)).splitlines()
     assert lines[0].split() == ["name", "pBAD30"]
     assert any(line.split() == ["creator", "Ada"] for line in lines)
 
 
 def test_odd_cells_are_shown_too() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
-    assert "none" in repr(shown({**RECORD, **odd}))
-    assert repr(shown()) == "There are no such sequences that you may see."
+    assert "none" in text_of(shown({**RECORD, **odd}))
+    assert text_of(shown()) == "There are no such sequences that you may see."
 
 
-def test_only_the_showing_differs() -> None:
+def test_sequences_are_a_plain_frame_with_names_first() -> None:
     rows = shown(RECORD)
-    assert type(rows.iloc[:1]) is pd.DataFrame
-    assert type(copy.copy(rows)) is pd.DataFrame
+    assert type(rows) is pd.DataFrame
+    assert list(rows.columns)[:4] == ["name", "length", "isCircular", "schema"]
     assert rows["bases"].iloc[0] == RECORD["bases"]
 
 
 def test_chosen_columns_are_shown_in_the_order_that_was_asked_for() -> None:
     table = frame([[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"])
-    two = ChosenRows(pd.concat([table, table], ignore_index=True))
-    assert repr(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
+    two = CHOSEN_SEQUENCES.show(pd.concat([table, table], ignore_index=True))
+    assert text_of(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
 
 
 def test_the_first_rows_are_shown_as_all_are() -> None:
     rows = shown({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
-    assert repr(rows.head(2)) == repr(rows)
-    assert "pY" in repr(rows.tail(1))
-    assert "annotations" not in repr(rows.tail(1)), "what is empty isn't there"
+    assert text_of(rows.head(2)) == text_of(rows)
+    assert "pY" in text_of(rows.tail(1))
+    assert "annotations" not in text_of(rows.tail(1)), "what is empty isn't there"

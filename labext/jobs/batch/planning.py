@@ -94,7 +94,7 @@ class Draft:
         """
         import pandas as pd
 
-        from labext.jobs.rowviews import RefusedRows
+        from labext.jobs.rowviews import REFUSED
 
         rows = sorted(self.faults)
         cells = [(self.names[row] or None, "; ".join(self.faults[row])) for row in rows]
@@ -107,9 +107,9 @@ class Draft:
                 == beside[self.name_column].astype(str).tolist()
             ):
                 beside = beside.drop(columns=self.name_column)
-            return RefusedRows(joining.beside(frame, beside))
+            return REFUSED.show(joining.beside(frame, beside))
         settings = pd.Series([self.settings[row] for row in rows], dtype=object)
-        return RefusedRows(frame.assign(Settings=settings))
+        return REFUSED.show(frame.assign(Settings=settings))
 
     def error(self) -> InvalidJobsError:
         """Return the error that names every faulty row."""

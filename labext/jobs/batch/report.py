@@ -121,13 +121,13 @@ def overview(plan: Plan) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from labext.jobs.rowviews import JobRows
+    from labext.jobs.rowviews import JOBS
 
     records = [(job, f"{part.name}-{job}", part.name) for part in plan.parts for job in part.jobs]
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
     if plan.beside is None:
-        return JobRows(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
-    made = JobRows(joining.beside(frame, plan.beside, plan.name_column))
+        return JOBS.show(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
+    made = JOBS.show(joining.beside(frame, plan.beside, plan.name_column))
     made.attrs["adapted"] = adapting.told(plan.originals)
     return made
 

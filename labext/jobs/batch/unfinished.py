@@ -15,7 +15,7 @@ def unfinished(journal: Journal) -> pd.DataFrame:
     """Return a row a batch, the newest first; see `JobsClient.unfinished`."""
     from labext import frames
     from labext.frames import Column
-    from labext.jobs.rowviews import Unfinished
+    from labext.jobs.rowviews import UNFINISHED
 
     records = [
         record
@@ -35,7 +35,7 @@ def unfinished(journal: Journal) -> pd.DataFrame:
     found: pd.DataFrame = frames.frame(records, columns)
     counts = ["Jobs", "Parts", "Sent", "Missing"]
     found[counts] = found[counts].astype("Int64")
-    return Unfinished(
+    return UNFINISHED.show(
         found.sort_values("Written", ascending=False, ignore_index=True, kind="stable")
     )
 

@@ -136,13 +136,13 @@ class Looking(Base):
             NotFoundError: there is none of that name.
         """
         from labext import frames
-        from labext.jobs.rowviews import JobRows
+        from labext.jobs.rowviews import JOBS
 
         row = self.job(name, email)
         kept = {key: value for key, value in row.items() if key not in ("resultUrl", "statuses")}
         if rows.is_parent(row):
             kept["statuses"] = rows.tally(row.get("statuses"))
-        return JobRows(frames.frame([kept], rows.columns()))
+        return JOBS.show(frames.frame([kept], rows.columns()))
 
     def watch(
         self, name: str, stop: threading.Event | None = None, email: str | None = None

@@ -41,7 +41,7 @@ def frame(
         name_column: the column of `input_rows` with the jobs' names.
     """
     from labext import frames
-    from labext.jobs.rowviews import JobRows
+    from labext.jobs.rowviews import JOBS
 
     of, parent = str(row.get("JobName")), rows.is_parent(row)
     query = Query(batch=of, email=email) if parent else Query(email=email)
@@ -71,7 +71,7 @@ def frame(
         made["Structures"] = _objects(
             [[] if gone else cell for gone, cell in zip(missing, made["Structures"], strict=True)]
         )
-    return JobRows(made)
+    return JOBS.show(made)
 
 
 def _settings(jobs: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,12 @@
-"""How rows of sequences are shown: what tells them apart first, their bases cut short."""
+"""Views of sequences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from labext import wording
 from labext.lab.sequences.fields import value_of
-from labext.rowviews import Rows
+from labext.rowviews import RowView
 from labext.views import words
 
 _FIRST = ("name", "length", "isCircular", "schema", "schema.name")
@@ -37,32 +36,25 @@ def _values(cell: Any) -> str:
     return words({key: value for key, value in told.items() if value not in (None, "", [])})
 
 
-class SequenceRows(Rows):
-    """A DataFrame with a row a sequence."""
+_FORMATS = {
+    "annotations": _names,
+    "authors": _names,
+    "primers": _names,
+    "parts": _names,
+    "creator": _name,
+    "schema": _name,
+    "fields": _values,
+    "customFields": _values,
+}
 
-    _none = "There are no such sequences that you may see."
-    _always = ("name", "id")
-    _told: ClassVar[Mapping[str, Callable[[Any], str]]] = {
-        "annotations": _names,
-        "authors": _names,
-        "primers": _names,
-        "parts": _names,
-        "creator": _name,
-        "schema": _name,
-        "fields": _values,
-        "customFields": _values,
-    }
-
-    def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
-        return _FIRST, _LAST
-
-
-class ChosenRows(SequenceRows):
-    """As `SequenceRows`, of columns that a user chose: in that order, empty ones too."""
-
-    @property
-    def _always(self) -> Collection[str]:  # type: ignore[override]
-        return [str(label) for label in self.columns]
-
-    def _ends(self) -> tuple[Sequence[str], Sequence[str]]:
-        return (), ()
+SEQUENCES = RowView(
+    name="sequences",
+    empty="There are no such sequences that you may see.",
+    first=_FIRST,
+    last=_LAST,
+    formats=_FORMATS,
+)
+CHOSEN_SEQUENCES = RowView(
+    name="chosen sequences", empty=SEQUENCES.empty, formats=_FORMATS, with_empty_columns=True
+)
+"""With the columns that a user chose, in that order."""

@@ -1,0 +1,134 @@
+"""Formatters for frames of records: ours, unless something else is configured."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+
+from labext.jobs.rows import table
+from labext.jobs.rowviews import JOBS
+from labext.rowviews import RowView
+from labext.views import facts
+
+PLANTS = RowView(name="plants (test)", first=("name",), last=("id",))
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """The shell that `get_ipython` returns."""
+    with opened() as ip:
+        monkeypatch.setattr("IPython.get_ipython", lambda: ip)
+        yield ip
+
+
+def plants() -> pd.DataFrame:
+    """Two rows with an empty column and a text longer than pandas shows."""
+    return PLANTS.show(
+        pd.DataFrame(
+            {
+                "id": ["p1", "p2"],
+                "name": ["Arabidopsis", "Oryza"],
+                "seen": pd.to_datetime(["2026-11-20T18:31:14.123Z"] * 2, format="ISO8601"),
+                "note": [None, None],
+            }
+        )
+    )
+
+
+def displayed(shell: InteractiveShell, value: object) -> dict[str, str]:
+    data, _ = shell.display_formatter.format(value)
+    return dict(data)
+
+
+def test_rows_are_displayed_by_their_view(shell: InteractiveShell) -> None:
+    data = displayed(shell, plants())
+    assert data["text/plain"].split()[:3] == ["name", "seen", "id"]
+    assert "2026-11-20 18:31:14<" in data["text/html"]
+    assert "note" not in data["text/html"]
+    derived = displayed(shell, plants().sort_values("name", ascending=False).head(2))
+    assert "note" not in derived["text/html"]
+    assert derived["text/plain"].split()[:3] == ["name", "seen", "id"]
+
+
+def test_other_frames_are_displayed_by_pandas(shell: InteractiveShell) -> None:
+    plants()
+    other = pd.DataFrame({"a": [1, None], "b": ["x", None]})
+    data = displayed(shell, other)
+    assert data == {"text/plain": repr(other), "text/html": other._repr_html_()}
+    assert displayed(shell, [other])["text/plain"].count("NaN") == repr(other).count("NaN")
+
+
+def test_a_subclass_keeps_its_own_display(shell: InteractiveShell) -> None:
+    class Geo(pd.DataFrame):
+        def __repr__(self) -> str:
+            return "a map"
+
+        def _repr_html_(self) -> str:
+            return "<b>a map</b>"
+
+    plants()
+    geo = Geo({"a": [1]})
+    assert displayed(shell, geo) == {"text/plain": "a map", "text/html": "<b>a map</b>"}
+
+
+def test_a_formatter_of_another_package_is_kept(shell: InteractiveShell) -> None:
+    html = shell.display_formatter.formatters["text/html"]
+    html.for_type(pd.DataFrame, lambda frame: "<p>theirs</p>")
+    assert displayed(shell, plants())["text/html"] == "<p>theirs</p>"
+    html.for_type(pd.DataFrame, lambda frame: "<p>later</p>")
+    assert displayed(shell, plants())["text/html"] == "<p>later</p>"
+
+
+@pytest.mark.filterwarnings("ignore:Series.values")  # of itables 2.9, for times with a zone
+def test_itables_displays_all_frames(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    itables = pytest.importorskip("itables")
+    monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
+    frame = plants()
+    with contextlib.redirect_stdout(io.StringIO()):
+        itables.init_notebook_mode(all_interactive=True)
+    try:
+        jobs = JOBS.show(table([{"JobName": "a", "Settings": {"x": [1]}, "Score": {"y": 0.5}}]))
+        assert 'id="itables_' in displayed(shell, jobs)["text/html"]
+        for each in (frame, plants(), frame.sort_values("name")):
+            html = displayed(shell, each)["text/html"]
+            assert 'id="itables_' in html
+            assert html.index(">name<") < html.index(">seen<") < html.index(">id<")
+    finally:
+        itables.init_notebook_mode(all_interactive=False)
+    assert "itables" not in displayed(shell, frame)["text/html"]
+
+
+def test_styler_and_files_are_those_of_pandas(shell: InteractiveShell) -> None:
+    frame = plants()
+    plain = pd.DataFrame(frame.to_dict("series"))
+    assert frame.to_csv() == plain.to_csv()
+    styled, expected = (
+        each.style.set_uuid("x").format(precision=2).to_html() for each in (frame, plain)
+    )
+    assert styled == expected
+    assert frame.to_html() == plain.to_html()
+    assert repr(frame) == repr(plain)
+
+
+def test_facts_are_displayed_whole(shell: InteractiveShell) -> None:
+    long = "word " * 60
+    data: dict[str, Any] = displayed(shell, facts({"service": long}, "nb"))
+    assert long.strip() in data["text/html"]
+    assert long.strip() in data["text/plain"]
+
+
+def test_a_frame_is_displayed_by_pandas_where_its_view_is_unknown(shell: InteractiveShell) -> None:
+    frame = plants()
+    for mark in ({"view": "of a later version", "rows": 2}, "x", {"view": ["a"]}, {}):
+        frame.attrs["labext"] = mark
+        assert displayed(shell, frame)["text/plain"] == repr(frame)
