@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 TICK = 0.25
 """Seconds between two snapshots while nothing is asked."""
+
+
+ENDED = frozenset({"Complete", "Failed", "Stopped", "Deleted"})
+"""The states of a part that nothing more happens to."""
+
+_LOOKS = 40
+"""Looks at most from which the rate is estimated: the last minute, later the last ten."""
+
+_LEAST_SECONDS = 3.0
+_LEAST_ENDED = 2
+"""A rate out of less than these would be a guess."""
 
 
 class Outcome(Enum):
@@ -63,6 +75,10 @@ class Progress:
         stage: which of its stages it is in, in the service's own words, where it has some:
             `2 of 3: Scoring PDB`.
         parts: the parts one by one, where they are few enough to be told of by name.
+        started: when it began to run, in seconds since the epoch, if the service tells.
+        running: seconds for which it has been running, if known.
+        rate: parts that end in a second, as seen lately; None for an unknown or changing number.
+        remaining: seconds until all parts have ended, at this rate.
     """
 
     subject: str
@@ -78,6 +94,15 @@ class Progress:
     size: int | None = None
     stage: str = ""
     parts: Sequence[Part] = ()
+    started: float | None = None
+    running: float | None = None
+    rate: float | None = None
+    remaining: float | None = None
+
+    @property
+    def ended(self) -> int:
+        """How many parts have ended, however."""
+        return sum(count for state, count in self.states.items() if state in ENDED)
 
     @property
     def done(self) -> int:
@@ -99,6 +124,7 @@ def watch(
     stop: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    now_utc: Callable[[], float] = time.time,
 ) -> Iterator[Progress]:
     """Look until there is an outcome, or `stop` is set; yield what is seen, and ticks between.
 
@@ -107,12 +133,27 @@ def watch(
     """
     began = changed = clock()
     seen: Progress | None = None
+    pace, ran_since = _Pace(), _RunningTime(now_utc)
     while True:
         now_seen = look()
         now = clock()
+        pace.add(now, now_seen)
+        ran_since.add(now, now_seen)
         if now_seen != seen:
             seen, changed = now_seen, now
-        yield _at(seen, began, changed, now)
+
+        def at(now: float, seen: Progress = seen, changed: float = changed) -> Progress:
+            rate, remaining = pace.at(now)
+            return replace(
+                seen,
+                elapsed=now - began,
+                unchanged=now - changed,
+                running=ran_since.at(now),
+                rate=rate,
+                remaining=remaining,
+            )
+
+        yield at(now)
         if seen.outcome is not None:
             return
         due = now + interval(now - began)
@@ -120,10 +161,52 @@ def watch(
             if stop is not None and stop.is_set():
                 return
             sleep(min(TICK, due - now))
-            yield _at(seen, began, changed, clock())
+            yield at(clock())
         if stop is not None and stop.is_set():
             return
 
 
-def _at(seen: Progress, began: float, changed: float, now: float) -> Progress:
-    return replace(seen, elapsed=now - began, unchanged=now - changed)
+class _Pace:
+    """How fast the parts of a batch end, and when the last one will have."""
+
+    def __init__(self) -> None:
+        self._looks: deque[tuple[float, int]] = deque(maxlen=_LOOKS)
+        self._left = 0
+
+    def add(self, now: float, seen: Progress) -> None:
+        """Take a look into account; only of a batch is the number of parts known from the start."""
+        goes_on = seen.kind == "batch" and seen.outcome is None and seen.total is not None
+        self._left = (seen.total or 0) - seen.ended if goes_on else 0
+        self._looks.append((now, seen.ended))
+
+    def at(self, now: float) -> tuple[float | None, float | None]:
+        """Return the rate and the remaining seconds; None for both where they aren't known."""
+        (first, before), (last, ended) = self._looks[0], self._looks[-1]
+        if self._left <= 0 or last - first < _LEAST_SECONDS or ended - before < _LEAST_ENDED:
+            return None, None
+        rate = (ended - before) / (last - first)
+        return rate, max(self._left / rate - (now - last), 0.0)
+
+
+class _RunningTime:
+    """For how long something has been running: as the service tells, or as was seen."""
+
+    def __init__(self, now_utc: Callable[[], float]) -> None:
+        self._now_utc = now_utc
+        self._since: float | None = None
+        self._waited = False
+
+    def add(self, now: float, seen: Progress) -> None:
+        """Take a look into account."""
+        if seen.outcome is not None or seen.phase != "Running":
+            self._since, self._waited = None, True
+        elif self._since is None:
+            if seen.started is not None:
+                # The clocks may differ: it has not begun in the future.
+                self._since = now - max(self._now_utc() - seen.started, 0.0)
+            elif self._waited:
+                self._since = now
+
+    def at(self, now: float) -> float | None:
+        """Return the seconds; None where it does not run, or since when isn't known."""
+        return None if self._since is None else now - self._since

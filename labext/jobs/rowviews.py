@@ -22,6 +22,7 @@ _LAST = (
     "Folder",
     "Part",
 )
+_KNOWN = {*_FIRST, *_LAST}
 
 _LONGEST_LINE = 300
 _CLASSES = "labext tex2jax_ignore mathjax_ignore"
@@ -35,7 +36,9 @@ class JobView(RowView):
         """Return the positions of the columns; a job of a batch is known by its own `Name`."""
         if "Name" not in labels:
             return super().order(labels)
-        return ordered(labels, ("Name", *self.first[1:]), (*self.last, "JobName"))
+        # `joining.beside` puts original names behind the two names; they stay beside the first.
+        original = [label for label in labels[2:3] if label not in _KNOWN]
+        return ordered(labels, ("Name", *original, *self.first[1:]), (*self.last, "JobName"))
 
 
 class SubmittedView(JobView):

@@ -10,16 +10,26 @@ no watch.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 
-from labext.errors import AccessError, BusyError, InputError, NotFoundError, ServiceError
-from labext.jobs import rows
+from labext import wording
+from labext.errors import (
+    AccessError,
+    BusyError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+)
+from labext.jobs import names, rows
 from labext.jobs.batch.parts import Parts
 from labext.jobs.lookup import resolve, seen, sizes
 from labext.jobs.rows import Row
 from labext.jobs.service import PAGE, Service
-from labext.progress import Outcome, Progress
+from labext.progress import Outcome, Part, Progress
 
 PATIENCE = 600.0
 """Seconds without an answer after which a watch of what was seen before is given up.
@@ -35,6 +45,10 @@ CREDIT = 5
 
 So an hour's watch is what its pace says, 404 looks, and these: whatever it watches.
 """
+
+
+_ALIKE = 3
+"""Failed jobs with the same reason that are named one by one; more are one line."""
 
 
 class Watched:
@@ -68,6 +82,8 @@ class Watched:
         self._silent_since: float | None = None
         self._owed = 0
         self._rests = False
+        self._failures: tuple[Part, ...] = ()
+        self._failures_known = 0
 
     def look(self) -> Progress:
         """Ask the service once and return the snapshot, without its times.
@@ -128,7 +144,40 @@ class Watched:
             outcome,
             "" if outcome in (None, Outcome.COMPLETE) else reason,
             stage=rows.stage(self.row) if outcome is None else "",
+            parts=self._failed_jobs(states, outcome),
+            started=_started(self.row),
         )
+
+    def _failed_jobs(self, states: Mapping[str, int], outcome: Outcome | None) -> tuple[Part, ...]:
+        """Return the failed and stopped jobs of a batch or pipeline, with their reasons.
+
+        They are listed again when there are more of them: at the end, and before it where that
+        takes one request, and the watch has none to make up for.
+        """
+        count = states.get("Failed", 0) + states.get("Stopped", 0)
+        if count == self._failures_known or not self._lists or self._is_gone():
+            return self._failures
+        short = self._total <= PAGE and not self._split() and self._owed <= CREDIT
+        if outcome is None and not short:
+            return self._failures
+        with suppress(LabextError):  # a watch goes on without the reasons
+            self._failures, self._failures_known = _grouped(self._read_failed_jobs(count)), count
+        return self._failures
+
+    def _read_failed_jobs(self, count: int) -> Iterator[tuple[str, Row]]:
+        """Yield the own names and rows of failed and stopped jobs, `count` at most."""
+        for parent in self._found:
+            for page in self._service.pages(batch=parent, jobEmail=self._email):
+                self._owed += 1
+                for row in page.rows:
+                    if count > 0 and rows.outcome(row) in (Outcome.FAILED, Outcome.STOPPED):
+                        count -= 1
+                        yield names.own(str(row.get("JobName")), parent), row
+                if count <= 0:
+                    return
+
+    def _is_gone(self) -> bool:
+        return rows.phase(self.row) == "Deleted"
 
     def _ask(self) -> None:
         if not self.row:
@@ -183,6 +232,29 @@ class Watched:
             self._lists = False  # a service that lists the jobs of batches alone
             return {}
         return page.statuses or rows.tally_rows(page.rows)
+
+
+def _grouped(failed: Iterator[tuple[str, Row]]) -> tuple[Part, ...]:
+    """Return failed jobs as parts; many with the same reason are one."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for name, row in failed:
+        by_reason.setdefault((rows.phase(row), rows.reason(row)), []).append(name)
+    return tuple(
+        Part(name, state, reason=reason)
+        for (state, reason), named in by_reason.items()
+        for name in (named if len(named) <= _ALIKE else [wording.listed(named, _ALIKE)])
+    )
+
+
+def _started(row: Row) -> float | None:
+    """Return when a job began to run, in seconds since the epoch."""
+    if rows.is_parent(row) or not isinstance(row.get("Started"), str):
+        return None
+    try:
+        moment = datetime.fromisoformat(row["Started"])
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _ended(row: Row | None) -> bool:

@@ -13,7 +13,8 @@ from labext_test_shell import opened
 from labext.errors import InputError
 from labext.sandbox import Sandbox
 
-FIRST = ["Name", "JobName", "Type", "JobStatus", "Reason", "Folder", "Structures"]
+FIRST = ["Name", "Type", "JobStatus", "Reason"]
+LAST = ["Structures", "Folder", "JobName"]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from labext_test_shell import opened
 
 from labext.errors import ConflictError, InputError, InvalidJobsError, JobFailedError
 from labext.sandbox import Sandbox
+from labext.views import text_of
 
 THREE = ">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
 FOUR = THREE + ">d\nACGTTCGAAG\n"
@@ -214,6 +215,6 @@ def test_a_list_is_filtered_by_state_tool_and_time(run: Run) -> None:
 
 def test_a_submission_is_shown_in_one_line(run: Run) -> None:
     row = run("%jobs submit digest --name oneline --set sequence=GAATTC --set enzymes=EcoRI --wait")
-    assert repr(row).startswith("oneline · digest · Complete · length: 6, cuts: 1")
-    assert "\n" not in repr(row)
+    assert text_of(row).startswith("oneline · digest · Complete · length: 6, cuts: 1")
+    assert "\n" not in text_of(row)
     assert row["JobStatus"].tolist() == ["Complete"]

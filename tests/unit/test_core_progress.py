@@ -128,3 +128,66 @@ def test_a_watch_that_is_stopped_ends_without_an_outcome() -> None:
 def test_how_many_are_done_is_counted() -> None:
     assert Progress("folds", "batch", "Running", {"Complete": 3, "Running": 1}, 4).done == 3
     assert Progress("fold1", "job", "Running").done == 0
+
+
+def counted(states: dict[str, int], kind: str = "batch") -> Progress:
+    return Progress("folds", kind, "Running", states, 100)
+
+
+def looked(looks: list[Progress], tick: float = TICK) -> list[Progress]:
+    clock = Clock()
+    ended = Progress("folds", looks[-1].kind, "Complete", outcome=Outcome.COMPLETE)
+    coming = iter([*looks, ended])
+    now_utc = lambda: clock.now  # noqa: E731
+    return list(watch(lambda: next(coming), clock=clock, sleep=clock.sleep, now_utc=now_utc))
+
+
+def test_a_batch_tells_its_rate_and_the_remaining_time() -> None:
+    snapshots = looked([counted({"Complete": 2 * n, "Stopped": n, "Running": 8}) for n in range(6)])
+    assert {each.rate for each in snapshots if each.elapsed < 3} == {None}
+    at_five = [each for each in snapshots if each.elapsed == 5][-1]
+    assert at_five.rate == pytest.approx(3)
+    assert at_five.remaining == pytest.approx(85 / 3)
+    between = next(each for each in snapshots if each.elapsed == 5.5)
+    assert between.remaining == pytest.approx(85 / 3 - 0.5), "it runs down between two looks"
+    assert snapshots[-1].rate is None
+
+
+def test_the_rate_is_the_recent_one() -> None:
+    fast = [counted({"Complete": n}) for n in range(50)]
+    slow = [counted({"Complete": 50})] * 20
+    last = looked([*fast, *slow])[-2]
+    assert last.rate is not None
+    assert last.rate < 0.6
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        [counted({"Complete": 3 * n}, "pipeline") for n in range(9)],
+        [counted({"Running": 8})] * 9,
+        [counted({"Complete": 40 + n // 8}) for n in range(9)],
+        [counted({"Complete": 100})] * 9,
+        [Progress("f1", "job", "Running")] * 9,
+    ],
+    ids=["jobs still come", "none ended", "one ended", "all ended", "one job"],
+)
+def test_a_rate_that_is_not_known_is_not_told(looks: list[Progress]) -> None:
+    assert {(each.rate, each.remaining) for each in looked(looks)} == {(None, None)}
+
+
+def test_a_job_tells_how_long_it_has_been_running() -> None:
+    queued, running = Progress("f1", "job", "In Queue"), Progress("f1", "job", "Running")
+    snapshots = looked([queued, queued, running, running, running])
+    assert {each.running for each in snapshots if each.phase != "Running"} == {None}
+    running_times = [each.running for each in snapshots if each.phase == "Running"]
+    assert running_times[0] == 0
+    assert running_times[-1] == 3
+
+
+def test_a_job_that_runs_already_counts_from_its_start() -> None:
+    running = Progress("f1", "job", "Running", started=1000.0 - 75)
+    assert looked([running])[0].running == 75
+    ahead = Progress("f1", "job", "Running", started=1000.0 + 75)
+    assert looked([ahead])[1].running == TICK, "by a clock that is ahead it began just now"
+    assert looked([Progress("f1", "job", "Running")])[1].running is None

@@ -81,7 +81,7 @@ def test_the_original_stands_beside_the_jobs_name(column: str, shown: str) -> No
     rows = pd.DataFrame({"bases": ["AC", "GT"], column: [ORCHID, "pBAD30"], "n": [1, 2]})
     jobs = dict(zip(adapted([ORCHID, "pBAD30"]), [{}, {}], strict=True))
     frame = overview(Plan("b", "digest", jobs, rows=rows, name_column=column))
-    assert frame.columns.tolist() == ["Name", "JobName", shown, "Part", "bases", "n"]
+    assert frame.columns.tolist() == ["Name", shown, "bases", "n", "Part", "JobName"]
     assert frame[shown].tolist() == [ORCHID, "pBAD30"]
     assert frame["Name"].tolist() == ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30"]
     assert frame.attrs["adapted"].startswith("1 name was adapted: ")
@@ -94,5 +94,5 @@ def test_the_original_stands_beside_the_jobs_name(column: str, shown: str) -> No
             name_column=column,
         )
     )
-    assert plain.columns.tolist() == ["Name", "JobName", "Part", "bases", "n"]
+    assert plain.columns.tolist() == ["Name", "bases", "n", "Part", "JobName"]
     assert plain.attrs["adapted"] == ""

@@ -4,12 +4,13 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.progress import Outcome, Progress
+from labext.progress import Outcome, Part, Progress
 from labext.redaction import keep_secret
 from labext_widgets import drawing
 from labext_widgets.markup import plain
@@ -101,7 +102,7 @@ def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) ->
         if name == "style":
             assert STYLE.fullmatch(value), value
         if name == "class":
-            assert value in {"labext-bar", "labext-now"}
+            assert value in {"labext-bar", "labext-bar labext-indeterminate", "labext-now"}
     assert " ".join(plain(progress.subject).split()) in read.text
     if progress.reason:
         assert " ".join(plain(progress.reason).split()) in read.text
@@ -202,7 +203,7 @@ def test_bytes_that_move() -> None:
 def test_bytes_of_a_whole_that_is_not_known() -> None:
     seen = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
     assert drawing.text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
-    assert "opacity:0.4" in drawing.html(seen), "a bar without a measure is pale"
+    assert "labext-indeterminate" in drawing.html(seen)
     none = replace(seen, phase="Merging", moved=0)
     assert drawing.text(none) == "folds: Merging (0:12)"
 
@@ -250,3 +251,63 @@ def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
                 assert before.endswith(fallback)
                 assert what.startswith(before.split(":")[0])
         assert "var(" not in declarations[0]
+
+
+def test_a_running_job_has_an_indeterminate_bar_and_says_for_how_long() -> None:
+    running = replace(HELIX, states={}, running=12.0)
+    read = Read(drawing.html(running))
+    assert ("class", "labext-bar labext-indeterminate") in read.attributes
+    assert not {"aria-valuenow", "aria-valuemax"} & {name for name, _ in read.attributes}
+    assert any("repeating-linear-gradient" in value for _, value in read.attributes)
+    assert "running 0:12" in read.text
+    assert drawing.text(running) == "helix1: Running (job, running 0:12)"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        replace(HELIX, states={}, phase="In Queue"),
+        replace(HELIX, states={}, phase="Complete", outcome=Outcome.COMPLETE),
+        replace(HELIX, states={}, phase="Stopped", outcome=Outcome.STOPPED),
+        FOLDS,
+    ],
+    ids=["queued", "complete", "stopped", "batch"],
+)
+def test_other_bars_are_determinate(seen: Progress) -> None:
+    read = Read(drawing.html(seen))
+    assert ("class", "labext-bar") in read.attributes
+    assert "aria-valuenow" in {name for name, _ in read.attributes}
+
+
+def test_an_animation_stops_for_those_who_want_less_motion() -> None:
+    style = (Path(drawing.__file__).parents[1] / "js" / "style.css").read_text()
+    moving, _, still = style.partition("@media (prefers-reduced-motion: reduce)")
+    assert re.search(r"\.labext-indeterminate > div \{[^}]*animation: labext-stripes", moving)
+    assert re.search(r"\.labext-indeterminate > div,[^}]*animation: none", still)
+
+
+@pytest.mark.parametrize(
+    ("rate", "remaining", "said"),
+    [
+        (2.5, 12.0, "2.5 jobs/s, about 15 s left"),
+        (0.2, 0.0, "12 jobs/min, about 5 s left"),
+        (0.02, 90.0, "1.2 jobs/min, about 2 min left"),
+        (0.001, 3600 * 2.1, "3.6 jobs/h, about 2 h 10 min left"),
+        (0.0001, 3600 * 50.0, "0.36 jobs/h, about 50 h left"),
+        (40.0, 56.0, "40 jobs/s, about 1 min left"),
+        (250.0, 56.0, "250 jobs/s, about 1 min left"),
+    ],
+)
+def test_a_batch_says_its_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
+    seen = replace(FOLDS, rate=rate, remaining=remaining)
+    assert said in drawing.text(seen)
+    assert all(part in Read(drawing.html(seen)).text for part in said.split(", "))
+
+
+def test_failed_jobs_are_listed_with_their_reasons() -> None:
+    failed = (Part("b1", "Stopped", reason="Out of <time>."), Part("b2", "Failed"))
+    seen = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)
+    assert drawing.whole(seen).splitlines()[1:] == ["  b1: Out of <time>.", "  b2: Failed"]
+    text = Read(drawing.html(seen)).text
+    assert "b1" in text
+    assert "Out of <time>." in text

@@ -122,13 +122,12 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_notebook_that_a_program_executes_keeps_the_first_and_the_last(
+def test_an_executed_notebook_has_one_bar(
     shown: list[tuple[str, str]],
 ) -> None:
     looks = [MIDWAY, Ingestion((READING, DONE), 44.0), OVER]
     labext_widgets.follow_ingestion(iter(looks), again=AGAIN)
     assert [text.splitlines()[0] for _, text in shown] == [
-        drawing.text(progress(MIDWAY)),
         drawing.text(progress(OVER)),
     ]
     assert "The PDF is encrypted." in words(shown[-1][0])

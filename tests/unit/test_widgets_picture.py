@@ -10,7 +10,7 @@ import labext_widgets
 from labext.progress import Outcome, Progress
 from labext_widgets import placeholder
 from labext_widgets.messages import drawn
-from labext_widgets.picture import LIVE, SAVED, Control, FirstAndLast, Picture
+from labext_widgets.picture import LIVE, SAVED, Control, FinalState, Picture
 
 RUNNING = Progress("folds", "batch", "Running", {"Running": 9}, 9)
 COMPLETE = Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
@@ -158,27 +158,14 @@ def test_bytes_are_saved_with_the_picture(made: list[Fake]) -> None:
     ]
 
 
-def test_first_and_last_are_two_displays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_executed_notebook_has_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(
         "labext_widgets.picture.show", lambda html, text, name=None: shown.append(text)
     )
-    still = FirstAndLast()
+    still = FinalState()
     still.show(RUNNING)
-    still.show(COMPLETE)
-    still.finish(COMPLETE)
-    assert shown == [
-        "folds: Running, 0 of 9 complete, 9 Running (batch, watched 0:00)",
-        "folds: Complete, 9 of 9 complete (batch, watched 0:00)",
-    ]
-
-
-def test_what_has_ended_already_is_displayed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(
-        "labext_widgets.picture.show", lambda html, text, name=None: shown.append(text)
-    )
-    still = FirstAndLast()
+    still.show(replace(RUNNING, reason="No answer now, trying again."))
     still.show(COMPLETE)
     still.finish(COMPLETE)
     assert shown == ["folds: Complete, 9 of 9 complete (batch, watched 0:00)"]

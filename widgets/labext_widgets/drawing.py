@@ -7,6 +7,7 @@ from a service: they are shown, never obeyed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import NamedTuple
 
 from labext.progress import Outcome, Progress
@@ -24,6 +25,12 @@ _PHASES = {
     "ingestion": ("In Queue", "Running", "Complete"),
     "podcast": ("In Queue", "Running", "Complete"),
 }
+_STRIPES = (
+    "opacity:0.6;background-image:repeating-linear-gradient("
+    "-45deg,rgba(255,255,255,0.5) 0 6px,transparent 6px 12px)"
+)
+"""Of a bar without a length. They stand still here, and the live view's style sheet moves them."""
+
 _FAILED_AFTER = {"AggregationFailed": ("Running",)}
 _MANY = 8
 
@@ -62,7 +69,7 @@ def text(progress: Progress, note: str = "") -> str:
     `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or, where bytes move,
     `folds: Fetching, 120 of 340 MB (0:12)`. A pipeline that runs says its stage for its phase.
     """
-    said = [plain(stages.here(progress)), *tally(progress)]
+    said = [plain(stages.here(progress)), *tally(progress), *pace(progress)]
     line = f"{plain(progress.subject)}: {', '.join(said)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"
@@ -117,8 +124,34 @@ def tally(progress: Progress) -> list[str]:
     ]
 
 
+def pace(progress: Progress) -> list[str]:
+    """Return how fast a batch's jobs end, and how long the others will take: `12 jobs/min`."""
+    if progress.rate is None or progress.remaining is None:
+        return []
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        if (number := progress.rate * seconds) >= 1 or unit == "h":
+            break
+    shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return [f"{shown} jobs/{unit}", f"about {_roughly(progress.remaining)} left"]
+
+
+def _roughly(seconds: float) -> str:
+    """Return seconds as a time that does not claim to be exact: `20 s`, `4 min`, `2 h 10 min`."""
+    if seconds < 55:
+        return f"{max(ceil(seconds / 5) * 5, 5)} s"
+    minutes = ceil(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(ceil(minutes / 10) * 10, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
 def _time(progress: Progress) -> str:
-    return f"{'' if progress.moved is not None else 'watched '}{clock(progress.elapsed)}"
+    if progress.moved is not None:
+        return clock(progress.elapsed)
+    if progress.running is not None:
+        return f"running {clock(progress.running)}"
+    return f"watched {clock(progress.elapsed)}"
 
 
 def _title(progress: Progress) -> str:
@@ -190,7 +223,10 @@ def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
 def _bar(progress: Progress) -> str:
     """A bar stacked by state, or of bytes; else one piece, pale until it has ended."""
     shares, total, done = _measured(progress) or ([_Share("", 1, _whole(progress))], 1, None)
+    is_indeterminate = done is None and progress.outcome is None and progress.phase != "In Queue"
     strength = "" if done is not None or progress.outcome else ";opacity:0.4"
+    if is_indeterminate:
+        strength = f";{_STRIPES}"
     total = max(total, 1)
     whole = 100 * stages.reached(progress)
     pieces = "".join(
@@ -201,15 +237,17 @@ def _bar(progress: Progress) -> str:
         )
         for each in shares
     )
-    height = "4px" if done is None and progress.moved is None else "8px"
-    shape = f"display:flex;gap:1px;height:{height};border-radius:4px;overflow:hidden"
+    shape = "display:flex;gap:1px;height:8px;border-radius:4px;overflow:hidden"
+    now = int(progress.outcome is Outcome.COMPLETE) if done is None else done
     return div(
         pieces,
         f"{shape};margin:6px 0;{FAINT}",
-        f'class="labext-bar" role="progressbar" aria-label="{escape(progress.subject)}" '
-        f'aria-valuemin="0" aria-valuemax="{total}" '
-        f'aria-valuenow="{int(progress.outcome is Outcome.COMPLETE) if done is None else done}" '
-        f'aria-valuetext="{escape(", ".join([stages.here(progress), *tally(progress)]))}"',
+        f'class="labext-bar{" labext-indeterminate" if is_indeterminate else ""}" '
+        f'role="progressbar" aria-label="{escape(progress.subject)}" '
+        # Without a value, which is how a screen reader knows that it is indeterminate.
+        + ("" if is_indeterminate else f'aria-valuemin="0" aria-valuemax="{total}" ')
+        + ("" if is_indeterminate else f'aria-valuenow="{now}" ')
+        + f'aria-valuetext="{escape(", ".join([stages.here(progress), *tally(progress)]))}"',
     )
 
 
@@ -239,6 +277,7 @@ def _legend(progress: Progress) -> str:
         )
         for each in _shares(progress)
     ]
+    entries += [span(escape(each), MUTED) for each in pace(progress)]
     return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
 
 

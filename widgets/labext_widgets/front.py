@@ -2,7 +2,7 @@
 
 A terminal has one line that can be drawn again. A notebook somebody looks at has displays that can
 be updated and buttons that can be clicked. A notebook that is executed by a program (nbclient,
-papermill, nbval, or anything under CI) has neither: there the first and the last state are shown.
+papermill, nbval, or anything under CI) has neither: there the final state is shown.
 """
 
 from __future__ import annotations

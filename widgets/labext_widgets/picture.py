@@ -1,4 +1,4 @@
-"""A watch in a notebook: a live picture where somebody looks on, else the first and last state."""
+"""A watch in a notebook: a live picture where somebody looks on, else the final state."""
 
 from __future__ import annotations
 
@@ -39,27 +39,18 @@ class Surface(Protocol):
         """Draw the last one, with a sentence about the watching."""
 
 
-class FirstAndLast:
-    """Plain displays; for notebooks that a program executes, which can't be updated.
+class FinalState:
+    """One display, at the end; for notebooks that a program executes.
 
-    The first snapshot and the last, and in between one that has something new to say.
+    Displays could not be updated there by every program, and each one more would be another bar in
+    the saved notebook.
     """
 
-    def __init__(self) -> None:
-        self._said: set[str] = set()
-
     def show(self, progress: Progress) -> None:
-        """Display the first snapshot, and each that says what none has before; not the last one."""
-        said = progress.reason
-        if progress.outcome is None and (not self._said or (said and said not in self._said)):
-            self._display(progress, "")
-            self._said |= {"", said}
+        """Display nothing yet."""
 
     def finish(self, progress: Progress, note: str = "") -> None:
         """Display the last snapshot."""
-        self._display(progress, note)
-
-    def _display(self, progress: Progress, note: str) -> None:
         html = f'<div class="labext {UNTYPESET}">{drawing.html(progress, note)}</div>'
         show(html, drawing.whole(progress, note))
 

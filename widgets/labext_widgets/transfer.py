@@ -1,8 +1,8 @@
 """Bytes that move, drawn while they do; what is over quickly is not drawn at all.
 
 What is drawn gives way to the message that says where everything is now: so a saved notebook is
-the same, whether the bytes took a moment or an hour. Nothing is drawn where only first and last
-could be shown: in a notebook that a program executes, or into a file.
+the same, whether the bytes took a moment or an hour. Nothing is drawn where a drawing can't be
+updated: in a notebook that a program executes, or into a file.
 """
 
 from __future__ import annotations

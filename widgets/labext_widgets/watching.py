@@ -8,7 +8,7 @@ from labext.errors import WatchInterrupted
 from labext.progress import Progress
 from labext_widgets.drawing import how_to_go_on
 from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.picture import FirstAndLast, Picture, Surface
+from labext_widgets.picture import FinalState, Picture, Surface
 from labext_widgets.terminal import Line
 
 
@@ -45,7 +45,7 @@ def surface_for(front: FrontEnd) -> Surface:
     """Return what a watch in the foreground is drawn on."""
     if front is FrontEnd.TERMINAL:
         return Line()
-    return Picture() if front is FrontEnd.INTERACTIVE else FirstAndLast()
+    return Picture() if front is FrontEnd.INTERACTIVE else FinalState()
 
 
 def foreground(snapshots: Iterator[Progress], surface: Surface, again: str) -> Progress | None:

@@ -20,6 +20,7 @@ from labext.errors import (
     SetupError,
 )
 from labext.sandbox import Sandbox
+from labext.views import text_of
 from labext_magics import asking
 
 Run = Callable[[str], Any]
@@ -81,7 +82,7 @@ def test_a_credential_from_its_beginning_to_its_end(
     assert "was kept" not in said("%nb credentials edit shelf --no-key")
     assert not run("%nb credentials show shelf").iloc[0]["has_api_key"]
     run("%nb credentials edit shelf --no-base-url")
-    assert "base_url" not in repr(run("%nb credentials show shelf"))
+    assert "base_url" not in text_of(run("%nb credentials show shelf"))
     assert "the credential shelf" in said("%nb credentials delete shelf --preview")
     assert isinstance(refused("%nb credentials delete shelf"), InputError)
     assert "is deleted" in said("%nb credentials delete shelf --yes")

@@ -37,7 +37,7 @@ def test_names_are_adapted_and_both_are_seen(client: JobsClient, ledger: Any) ->
     assert len(set(jobs)) == 133
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
     listed = client.jobs(batch="digests")
-    assert listed.columns[:3].tolist() == ["Name", "JobName", "name"]
+    assert listed.columns[:3].tolist() == ["Name", "name", "Type"]
     assert listed["name"].tolist() == SEQS["name"].tolist()
     assert listed["id"].tolist() == SEQS["id"].tolist()
     assert listed.set_index("name").loc[ORCHIDS[0], "Name"] == JOB

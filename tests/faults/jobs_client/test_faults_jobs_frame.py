@@ -12,7 +12,8 @@ import pytest
 from labext.errors import InputError
 from labext.jobs import JobsClient
 
-FIRST = ["Name", "JobName", "Type", "JobStatus", "Reason", "Folder", "Structures"]
+FIRST = ["Name", "Type", "JobStatus", "Reason"]
+LAST = ["Structures", "Folder", "JobName"]
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_metrics_stand_beside_the_settings(client: JobsClient, folds: Any, tmp_p
         "pairs",
         "sequence",
         "sequence.input",
+        *LAST,
     ]
     assert table["Name"].tolist() == ["x", "y", "z"]
     assert table["Reason"].fillna("").tolist() == ["", "Out of time.", ""]
@@ -100,25 +102,25 @@ def test_the_journal_has_the_rows_of_a_split_batch(
     assert table["dosed"].dtype == "bool"
     assert table["ok"].dtype == "boolean"
     assert table["Folder"].tolist() == [str(tmp_path / "b" / name) for name in rows["id"]]
-    assert table.columns.tolist() == [*FIRST, "ok", "bases", "n", "dosed"]
+    assert table.columns.tolist() == [*FIRST, "ok", "bases", "n", "dosed", *LAST]
 
 
 def test_a_single_job_is_one_row(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     ledger.add("f1", settings={"sequence": "A", "msa": "x"}, Score='{"mfe": -1, "Type": "odd"}')
     ledger.complete("f1")
     table = client.download("f1", tmp_path).frame()
-    assert table.columns.tolist() == [*FIRST, "mfe", "score.Type", "sequence"]
+    assert table.columns.tolist() == [*FIRST, "mfe", "score.Type", "sequence", *LAST]
     assert table.iloc[0].tolist() == [
-        "f1",
         "f1",
         "fold",
         "Complete",
         pytest.approx(float("nan"), nan_ok=True),
-        str(tmp_path),
-        [str(tmp_path / "rank_1.pdb")],
         -1,
         "odd",
         "A",
+        [str(tmp_path / "rank_1.pdb")],
+        str(tmp_path),
+        "f1",
     ]
     alone = client.download("f1", tmp_path / "alone.zip").frame()
     assert alone["Structures"].tolist() == [[]]
@@ -132,7 +134,7 @@ def test_a_job_without_score_or_settings_has_the_same_first_columns(
     del ledger.rows["f1"]["Settings"]
     ledger.complete("f1", results={"log.txt": "x"})
     table = client.download("f1", tmp_path).frame()
-    assert table.columns.tolist() == [*FIRST, "score"]
+    assert table.columns.tolist() == [*FIRST, "score", *LAST]
     assert table["score"].tolist() == [-3.5]
 
 
@@ -144,7 +146,7 @@ def test_a_pipeline_has_its_stages(client: JobsClient, ledger: Any, tmp_path: Pa
     del ledger.rows["p1"]["batchStatus"]
     ledger.rows["p1"] |= {"Type": "pipeline", "Settings": '{"initialInputs": ["A", "C"]}'}
     table = client.download("p1", tmp_path).frame()
-    assert table.columns.tolist()[:5] == ["Name", "JobName", "Type", "Stage", "Input"]
+    assert table.columns.tolist()[:6] == [*FIRST, "Stage", "Input"]
     assert table["Stage"].tolist() == [1, 2, 2]
     assert table["Input"].tolist() == ["A", "A", "A"]
     assert table["Structures"].map(len).tolist() == [1, 1, 1]

@@ -11,6 +11,7 @@ import pytest
 
 from labext.errors import ConflictError, InputError, InvalidJobsError
 from labext.jobs import JobsClient
+from labext.views import text_of
 
 FRAME = pd.DataFrame(
     {
@@ -74,7 +75,7 @@ def test_without_invalid_rows_nothing_is_refused(client: JobsClient, ledger: Any
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
     done = submit(client, good, skip_invalid=True)
     assert done.refused.empty
-    assert repr(done.refused) == "No row was refused."
+    assert text_of(done.refused) == "No row was refused."
     assert "left out" not in done.message
     assert len(ledger.members["few"]) == 5
     assert not submit(client, good).created, "the same batch, with the option or without"

@@ -12,6 +12,7 @@ import pytest
 
 from labext.errors import ConflictError, InputError, ServiceError
 from labext.jobs import JobsClient
+from labext.views import text_of
 
 FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(250)], "n": range(250)})
 MAPPING = {"temperature": "n"}
@@ -149,7 +150,7 @@ def test_stopping_a_split_batch_says_what_became_of_each_part(
 def test_checking_a_batch_sends_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     asked = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     table = client.check_batch(*asked)
-    assert table.columns.tolist() == ["Name", "JobName", "Part", "n"]
+    assert table.columns.tolist() == ["Name", "n", "Part", "JobName"]
     assert table["JobName"].tolist() == ["few-h0", "few-h1", "few-h2"]
     assert ledger.count("validate-job") == 1
     assert not ledger.rows
@@ -233,7 +234,7 @@ def test_a_filter_judges_a_split_batch_as_a_whole(client: JobsClient, ledger: An
 def test_a_filter_that_nothing_matches_says_so(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
-    assert repr(empty) == "No job matches."
+    assert text_of(empty) == "No job matches."
     with pytest.raises(InputError, match=r'No job is "runing" .did you mean "Running"'):
         client.jobs(state="runing")
     with pytest.raises(InputError, match=r'No job is of "fld", .* .did you mean "fold"'):

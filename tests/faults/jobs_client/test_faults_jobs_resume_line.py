@@ -49,10 +49,14 @@ def broken_off(new_shell: Shells, ledger: Any) -> LabextError:
 
 
 def test_a_batch_is_finished_by_its_name(
-    new_shell: Shells, ledger: Any, capsys: pytest.CaptureFixture[str]
+    new_shell: Shells,
+    ledger: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert "`%jobs resume folds`" in broken_off(new_shell, ledger).next_step
     ip = new_shell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: ip)
     ip.run_cell("left = %jobs resume").raise_error()
     assert ip.user_ns["left"]["Name"].tolist() == ["folds"]
     assert "`%jobs resume NAME`" in capsys.readouterr().out

@@ -90,3 +90,52 @@ def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
     ledger.complete(parts[4])
     assert any(look().outcome is Outcome.COMPLETE for _ in range(2))
     assert ledger.count("jobs") - before <= looks + len(parts)
+
+
+def fail(ledger: Any, batch: str, reasons: dict[str, str]) -> None:
+    """Stop some of a batch's jobs, each with its reason."""
+    for job, reason in reasons.items():
+        ledger.rows[f"{batch}-{job}"].update(JobStatus="Stopped", Reason=reason)
+
+
+def test_failed_jobs_of_a_batch_are_listed_with_their_reasons(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.add_batch("b", {name: {} for name in "uvwxyz"})
+    fail(ledger, "b", {"v": "Out of time.", "x": "sequence is empty"})
+    seen = next(client.watch("b"))
+    assert [(part.name, part.state, part.reason) for part in seen.parts] == [
+        ("v", "Stopped", "Out of time."),
+        ("x", "Stopped", "sequence is empty"),
+    ]
+
+
+def test_jobs_that_failed_for_the_same_reason_are_one_line(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {f"j{n}": {} for n in range(9)})
+    fail(ledger, "b", {f"j{n}": "Stopped by hand." for n in range(7)} | {"j8": "Out of time."})
+    parts = next(client.watch("b")).parts
+    assert [(part.name, part.reason) for part in parts] == [
+        ("j0, j1, j2 and 4 more", "Stopped by hand."),
+        ("j8", "Out of time."),
+    ]
+
+
+def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    fail(ledger, "b", {"x": "Out of time."})
+    watched = watching.Watched(client._service, client._parts, "b")
+    watched.look()
+    before = ledger.count("jobs")
+    for _ in range(5):
+        assert len(watched.look().parts) == 1
+    assert ledger.count("jobs") - before <= 5
+
+
+def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    watched = watching.Watched(client._service, client._parts, "b")
+    watched.look()
+    fail(ledger, "b", {"x": "Out of time."})
+    ledger.fail("jobs", None, ledger.Answer(status=400, body="no lists today"))
+    assert watched.look().parts == ()
+    assert len(watched.look().parts) == 1

@@ -430,7 +430,162 @@ var Live = class {
 };
 
 // js/style.css
-var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-busy .labext-now > span {\n  animation: labext-breath 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-breath {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-asked {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-spoken {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-busy .labext-now > span {\n    animation: none;\n  }\n}\n';
+var style_default = `.labext-mounted > :not(.labext-live) {
+  display: none !important;
+}
+
+.labext-live {
+  max-width: 700px;
+  color: var(--jp-content-font-color1, inherit);
+  font-family: var(--jp-content-font-family, system-ui, sans-serif);
+  font-size: 13px;
+  line-height: 1.6;
+}
+
+.labext-live .labext-bar > div {
+  transition:
+    flex-basis 0.4s ease-out,
+    background-color 0.4s ease-out;
+}
+
+.labext-live .labext-indeterminate > div {
+  background-size: 16.97px 100% !important; /* the stripes' period along the bar: 12px / sin 45° */
+  animation: labext-stripes 0.8s linear infinite;
+}
+
+@keyframes labext-stripes {
+  to {
+    background-position-x: 16.97px;
+  }
+}
+
+.labext-busy .labext-now > span {
+  animation: labext-breath 2.4s ease-in-out infinite;
+}
+
+@keyframes labext-breath {
+  50% {
+    opacity: 0.35;
+  }
+}
+
+.labext-buttons {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 6px 8px;
+  padding: 2px 0 6px;
+}
+
+.labext-buttons:empty {
+  display: none;
+}
+
+.labext-button {
+  font: inherit;
+  line-height: 1.5;
+  padding: 2px 10px;
+  color: var(--jp-ui-font-color1, #222);
+  background: var(--jp-layout-color1, #fff);
+  border: 1px solid var(--jp-border-color1, #bdbdbd);
+  border-radius: 4px;
+  cursor: pointer;
+}
+
+.labext-button:hover {
+  background: var(--jp-layout-color2, #eee);
+}
+
+.labext-button:focus-visible {
+  outline: 2px solid var(--jp-brand-color1, #1976d2);
+  outline-offset: 1px;
+}
+
+.labext-button.labext-warning {
+  color: var(--jp-error-color1, #d32f2f);
+  border-color: var(--jp-error-color1, #d32f2f);
+}
+
+.labext-cite {
+  font: inherit;
+  font-size: 11px;
+  font-variant-numeric: tabular-nums;
+  line-height: 16px;
+  min-width: 18px;
+  margin: 0 1px 0 3px;
+  padding: 0 4px;
+  vertical-align: 1px;
+  color: var(--jp-content-link-color, #1565c0);
+  background: var(--jp-layout-color2, #eee);
+  border: 1px solid var(--jp-border-color1, #bdbdbd);
+  border-radius: 8px;
+  cursor: pointer;
+}
+
+.labext-cite:hover,
+.labext-cite[aria-expanded="true"] {
+  border-color: currentcolor;
+}
+
+.labext-cite:focus-visible,
+.labext-live summary:focus-visible {
+  outline: 2px solid var(--jp-brand-color1, #1976d2);
+  outline-offset: 1px;
+}
+
+.labext-passage {
+  margin: 4px 0 8px;
+  padding: 4px 10px;
+  max-height: 320px;
+  overflow-y: auto;
+  background: var(--jp-layout-color1, #fff);
+  border: 1px solid var(--jp-border-color1, #bdbdbd);
+  border-radius: 4px;
+}
+
+.labext-passage > strong {
+  display: block;
+}
+
+.labext-passage > div {
+  margin: 2px 0 !important;
+  padding: 0 !important;
+}
+
+.labext-asked {
+  opacity: 0.7;
+  outline: none;
+}
+
+.labext-question {
+  flex-basis: 100%;
+}
+
+.labext-failed {
+  padding: 2px 8px;
+  border-left: 3px solid var(--jp-error-color1, #d32f2f);
+}
+
+.labext-spoken {
+  position: absolute;
+  width: 1px;
+  height: 1px;
+  overflow: hidden;
+  clip-path: inset(50%);
+  white-space: nowrap;
+}
+
+@media (prefers-reduced-motion: reduce) {
+  .labext-live .labext-bar > div {
+    transition: none;
+  }
+
+  .labext-live .labext-indeterminate > div,
+  .labext-busy .labext-now > span {
+    animation: none;
+  }
+}
+`;
 
 // js/style.js
 function addStyle(id, css) {
