@@ -31,7 +31,7 @@ _LONGEST_CHECKED = 1000  # characters; a genome has millions
 
 _LEFT = "text-align:left"
 _MONOSPACED = "font-family:var(--jp-code-font-family, monospace)"
-_WIDE = "min-width:21em"
+_WRAPPED = "width:max-content;max-width:32em"  # a browser would give prose the least room
 _ON_ONE_LINE = "white-space:nowrap"
 
 
@@ -44,7 +44,6 @@ class RowView(View):
         first: the columns that come before all others.
         last: the columns that come after all others.
         whole: the columns whose texts are never cut.
-        wide: the columns of prose, which get room in HTML.
         formats: by column, how a cell is written; others as by `labext.views.words`.
         with_empty_columns: True if columns without a value are displayed too.
     """
@@ -53,7 +52,6 @@ class RowView(View):
     first: Sequence[str] = ()
     last: Sequence[str] = ()
     whole: Collection[str] = ()
-    wide: Collection[str] = ()
     formats: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
     with_empty_columns: bool = False
 
@@ -154,14 +152,14 @@ class RowView(View):
         most = pd.get_option("display.max_colwidth") or sys.maxsize
         drawn = []
         for part in parts:
-            whole, wide = part.label in self.whole, part.label in self.wide
+            whole = part.label in self.whole
             cut = part if whole else part.clipped(most)
             label, cells = html.escape(part.label), cut.cells
             if part.kind == "text":
                 label = _html_cell(label, escaped=True)
                 is_sequence = _is_sequence(part.cells)
                 cells = [
-                    _html_cell(cell, is_sequence=is_sequence, on_one_line=not whole, wide=wide)
+                    _html_cell(cell, is_sequence=is_sequence, on_one_line=not whole)
                     for cell in cells
                 ]
             elif isinstance(cells, list):
@@ -276,13 +274,14 @@ def _html_cell(
     *,
     escaped: bool = False,
     is_sequence: bool = False,
-    on_one_line: bool = False,
-    wide: bool = False,
+    on_one_line: bool | None = None,
 ) -> str:
-    """Return a text as HTML; a table of many columns would break its words into a tower."""
-    styles = [_LEFT, _WIDE if wide else "", _MONOSPACED if is_sequence else ""]
-    styles.append(_ON_ONE_LINE if on_one_line else "")
-    styles.append("overflow-wrap:anywhere" if is_sequence and not on_one_line else "")
+    """Return a text as HTML, on one line, or wrapped after 32 characters or so in a table."""
+    styles = [_LEFT, _MONOSPACED if is_sequence else ""]
+    if on_one_line is not None:
+        styles.append(_ON_ONE_LINE if on_one_line else _WRAPPED)
+    if is_sequence and not on_one_line:
+        styles.append("overflow-wrap:anywhere")
     content = text if escaped else html.escape(text)
     return f'<div style="{";".join(filter(None, styles))}">{content}</div>'
 

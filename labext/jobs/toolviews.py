@@ -40,12 +40,8 @@ class ToolView(RowView):
 
 _WHOLE = ("name", "description", "required", "optional", "default", "options")
 
-TOOLS = ToolView(
-    name="tools", empty="There are no such tools.", whole=_WHOLE, wide=("description",)
-)
-PARAMETERS = ToolView(
-    name="parameters", empty="The tool has no settings.", whole=_WHOLE, wide=("description",)
-)
+TOOLS = ToolView(name="tools", empty="There are no such tools.", whole=_WHOLE)
+PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whole=_WHOLE)
 
 
 def _paragraph(row: dict[Any, Any]) -> str:

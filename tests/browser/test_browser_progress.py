@@ -8,7 +8,7 @@ from pathlib import Path
 
 from notebook_page import NotebookPage
 from own_server import Server, until
-from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, STOPPED, Script
+from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, MIDWAY, STOPPED, Script
 
 Watched = Callable[..., NotebookPage]
 Pages = Callable[..., NotebookPage]
@@ -215,3 +215,53 @@ def test_notebook_7(watched: Watched, script: Script, refused: list[str]) -> Non
     nb.bar_says("Complete")
     nb.gone(nb.page.get_by_role("button", name="Stop"))
     assert refused == []
+
+
+RUNNING_JOB = {
+    "subject": "helix1",
+    "kind": "job",
+    "phase": "Running",
+    "running": 12.0,
+    "elapsed": 14.0,
+}
+WITH_FAILURES = MIDWAY | {
+    "rate": 0.5,
+    "remaining": 260.0,
+    "parts": [
+        {"name": "h7", "state": "Stopped", "reason": "sequence is empty"},
+        {"name": "h11, h19, h40 and 3 more", "state": "Stopped", "reason": "Out of time."},
+    ],
+}
+
+
+def test_a_running_job_has_a_bar_that_moves(watched: Watched, script: Script) -> None:
+    script.tell(RUNNING_JOB)
+    nb = watched()
+    nb.says("running 0:12")
+    piece = ".labext-live .labext-bar > div"
+    animation = f"e => getComputedStyle(e.querySelector('{piece}')).animationName"
+    try:
+        nb.page.emulate_media(reduced_motion="no-preference")
+        assert nb.output().evaluate(animation) == "labext-stripes"
+        nb.shot("running", nb.output())
+        nb.theme("JupyterLab Dark")
+        nb.shot("running-dark", nb.output())
+    finally:
+        nb.page.emulate_media(reduced_motion="reduce")
+    assert nb.output().evaluate(animation) == "none"
+    assert nb.bar().get_attribute("aria-valuenow") is None
+    assert "running 0:12" in nb.kept("running 0:12")
+    script.tell(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
+    nb.bar_says("Complete")
+    nb.shot("running-complete", nb.output())
+
+
+def test_a_batch_shows_its_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
+    script.tell(WITH_FAILURES)
+    nb = watched()
+    nb.says("30 jobs/min")
+    nb.says("about 5 min left")
+    nb.says("sequence is empty")
+    nb.shot("rate-and-failures", nb.output())
+    nb.theme("JupyterLab Dark")
+    nb.shot("rate-and-failures-dark", nb.output())

@@ -27,7 +27,7 @@ def test_a_description_is_shown_whole() -> None:
     for frame in (toolframes.catalogue([FOLD]), toolframes.parameters(FOLD)):
         html = html_of(frame)
         assert html is not None
-        assert html.count(f'min-width:21em">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>') == 1
+        assert html.count(f'max-width:32em">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>') == 1
         assert LONG in " ".join(text_of(frame).split())
         assert max(map(len, text_of(frame).splitlines())) <= 88
 

@@ -159,8 +159,9 @@ def _title(progress: Progress) -> str:
     kind = escape(progress.kind)
     if _has_parts(progress) and (total := _total(progress)):
         kind += f", {total:,} {so_far}" if (so_far := _so_far(progress)) else f" of {total:,}"
+    times = " · ".join(filter(None, (", ".join(pace(progress)), _time(progress))))
     return div(
-        f"{name} {span(kind, MUTED)} {span(_time(progress), f'margin-left:auto;{MUTED}')}",
+        f"{name} {span(kind, MUTED)} {span(escape(times), f'margin-left:auto;{MUTED}')}",
         "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px",
     )
 
@@ -277,7 +278,6 @@ def _legend(progress: Progress) -> str:
         )
         for each in _shares(progress)
     ]
-    entries += [span(escape(each), MUTED) for each in pace(progress)]
     return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
 
 

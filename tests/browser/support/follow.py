@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from labext.progress import Outcome, Progress
+from labext.progress import Outcome, Part, Progress
 
 
 def follow(path: str) -> Iterator[Progress]:
@@ -17,7 +17,8 @@ def follow(path: str) -> Iterator[Progress]:
     while True:
         told = json.loads(Path(path).read_text())
         outcome = told.pop("outcome", None)
-        seen = Progress(**told, outcome=Outcome(outcome) if outcome else None)
+        parts = tuple(Part(**part) for part in told.pop("parts", ()))
+        seen = Progress(**told, parts=parts, outcome=Outcome(outcome) if outcome else None)
         yield seen if seen.elapsed else replace(seen, elapsed=time.monotonic() - began)
         if seen.outcome is not None:
             return
