@@ -53,6 +53,7 @@ class Asked:
     headers: Mapping[str, str]
     body: Any
     files: Mapping[str, bytes] = field(default_factory=dict)
+    whole_path: str = ""
 
     @property
     def text(self) -> str:
@@ -138,6 +139,21 @@ class Held:
 def says(status: int, body: Any, content_type: str = "application/json") -> Trouble:
     """A trouble that answers a status; the body is JSON, or text or bytes as they are."""
     return lambda handler: answer(handler, status, body, content_type)
+
+
+def too_many(retry_after: str | None) -> Trouble:
+    """A trouble that answers 429, with this `Retry-After`."""
+
+    def trouble(handler: BaseHTTPRequestHandler) -> None:
+        content = b'{"error": {"message": "Too fast."}}'
+        handler.send_response(429)
+        if retry_after is not None:
+            handler.send_header("Retry-After", retry_after)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    return trouble
 
 
 def cut(handler: BaseHTTPRequestHandler) -> None:
@@ -250,7 +266,7 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
 
         def _take(self, body: Any, files: Mapping[str, bytes]) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked = Asked(self.path.removeprefix("/v1"), headers, body, files)
+            asked = Asked(self.path.removeprefix("/v1"), headers, body, files, self.path)
             known.asked.append(asked)
             trouble = known.troubles.pop(0) if known.troubles else None
             if trouble is not None:

@@ -151,7 +151,10 @@ a credential's `base_url`    http or https, without user, query and fragment, nu
                              provider's own; link-local addresses and cloud metadata services are
                              refused (400) and never sent anything; another server (scheme, host,
                              port) than a stored key was given for needs `api_key` with it, a key or
-                             null (400)
+                             null (400); one without a path, such as Ollama's, is tried with `/v1`
+                             where it answers 404
+a provider's 429             stays a 429, with the provider's Retry-After or else 10 seconds; its
+                             other failures are 502
 a credential's provider      stays (400); the name need not be its own
 the environment              `OPENAI_API_KEY`, `OPENAI_BASE_URL` and so on as the service was
                              started with; used, also by tasks, where a provider has no credential

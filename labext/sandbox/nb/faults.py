@@ -48,6 +48,11 @@ def unconfigured(sentence: str, step: str = "") -> HTTPException:
     return Refusal(422, sentence, step)
 
 
+def too_many(sentence: str, retry_after: str) -> HTTPException:
+    """429: another service is asked too often; `retry_after` is the header's value."""
+    return HTTPException(429, sentence, headers={"Retry-After": retry_after})
+
+
 def external(sentence: str) -> HTTPException:
     """502: another service, such as a model's provider, failed."""
     return HTTPException(502, sentence)

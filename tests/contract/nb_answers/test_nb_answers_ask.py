@@ -302,7 +302,9 @@ def test_a_provider_that_fails_is_told_at_any_step(
     provider.replies = replies
     model = served.add()
     provider.troubles = [None] * good + [trouble]
-    said = api.refused(502, "POST", "search/ask/simple", {"question": WHY, "model_override": model})
+    status = 429 if told == "Slow down." else 502
+    body = {"question": WHY, "model_override": model}
+    said = api.refused(status, "POST", "search/ask/simple", body)
     provider.troubles = [None] * good + [trouble]
     events = api.stream(WHY, model_override=model)
     assert [each["type"] for each in events] == [*["strategy", "answer"][:good], "error"]

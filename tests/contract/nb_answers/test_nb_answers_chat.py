@@ -198,7 +198,8 @@ def test_a_call_that_failed_stores_nothing_and_can_be_repeated(
 ) -> None:
     session = api.chat(model_override=served.add())
     provider.troubles = [trouble]
-    said = api.refused(502, "POST", "chat/execute", {"session_id": session, "message": WHY})
+    status = 429 if told == "Slow down." else 502
+    said = api.refused(status, "POST", "chat/execute", {"session_id": session, "message": WHY})
     assert told in said
     assert kit.KEY not in said
     assert api.told("GET", f"chat/sessions/{session}")["messages"] == []

@@ -277,6 +277,15 @@ def test_a_sync_of_all_tells_who_failed_and_keeps_the_others(
     assert found["total_discovered"] == 1 + found["results"]["built-in"]["discovered"]
 
 
+def test_a_429_of_the_provider_is_answered_with_its_retry_after(nb: Any, provider: Any) -> None:
+    credential = nb.credential()["id"]
+    provider.troubles = [openai_server.too_many("7")]
+    answer = nb.api.ask("POST", f"credentials/{credential}/discover")
+    assert answer.status_code == 429
+    assert answer.headers["Retry-After"] == "7"
+    assert "Too fast." in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("path", ["discover/{}", "sync/{}"])
 def test_a_provider_that_can_not_be_asked_is_refused(nb: Any, path: str) -> None:
     method = "GET" if path.startswith("discover") else "POST"

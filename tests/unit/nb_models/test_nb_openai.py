@@ -113,7 +113,6 @@ def test_vectors_that_are_none_are_502(
     [
         (openai_server.says(401, {"error": {"message": "No such key."}}), "401: “No such key.”"),
         (openai_server.says(403, {"error": "Not for you."}), "403: “Not for you.”"),
-        (openai_server.says(429, {"error": {"message": "Too fast."}}), "429: “Too fast.”. Wait"),
         (openai_server.says(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
         (openai_server.says(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
         (openai_server.says(500, ""), "500: “Internal Server Error”"),
@@ -133,7 +132,7 @@ def test_vectors_that_are_none_are_502(
         (openai_server.hung_up, "can't be reached"),
     ],
 )
-def test_every_failure_is_502_with_the_providers_words(
+def test_every_other_failure_is_502_with_the_providers_words(
     site: Site, provider: Any, add_model: Any, trouble: Any, told: str
 ) -> None:
     provider.troubles = [trouble]
@@ -143,6 +142,59 @@ def test_every_failure_is_502_with_the_providers_words(
     assert "\n" not in said
     assert "\x1b" not in said
     assert len(said) < 700
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("7", "7"),
+        ("Sun, 22 Nov 2026 17:00:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"),
+        (None, "10"),
+        ("soon", "10"),
+        ("999999999999", "10"),
+    ],
+)
+def test_a_429_of_the_provider_stays_one_with_its_retry_after(
+    site: Site, provider: Any, add_model: Any, told: str | None, expected: str
+) -> None:
+    provider.troubles = [openai_server.too_many(told)]
+    with pytest.raises(HTTPException) as caught:
+        openai.chat(site, add_model(), HELLO)
+    assert caught.value.status_code == 429
+    assert caught.value.headers == {"Retry-After": expected}
+    assert "429: “Too fast.”. Wait" in caught.value.detail
+
+
+def test_an_address_without_a_path_is_tried_with_v1(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.troubles = [openai_server.says(404, "404 page not found", "text/plain")]
+    root = provider.base_url.removesuffix("/v1")
+    assert openai.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
+    assert [each.whole_path for each in provider.asked] == [
+        "/chat/completions",
+        "/v1/chat/completions",
+    ]
+
+
+def test_an_address_without_a_path_that_answers_is_asked_once(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    openai.chat(site, add_model(base_url=provider.base_url.removesuffix("/v1")), HELLO)
+    assert [each.whole_path for each in provider.asked] == ["/chat/completions"]
+
+
+def test_an_address_with_a_path_is_asked_as_it_is(
+    site: Site, provider: Any, add_model: Any
+) -> None:
+    provider.troubles = [openai_server.says(404, {"error": "No such model."})]
+    assert "No such model." in refusal(site, add_model())
+    assert len(provider.asked) == 1
+
+
+def test_of_two_404_the_first_is_told(site: Site, provider: Any, add_model: Any) -> None:
+    provider.troubles = [openai_server.says(404, "first"), openai_server.says(404, "second")]
+    assert "“first”" in refusal(site, add_model(base_url=provider.base_url.removesuffix("/v1")))
 
 
 @pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])

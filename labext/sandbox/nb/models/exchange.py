@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from threading import Timer
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,7 +44,10 @@ def fetched(
     line: Line | None = None,
     accept: str = "application/json",
 ) -> bytes:
-    """The bytes that a provider answers.
+    """Return the bytes that a provider answers.
+
+    An address without a path, such as Ollama's http://localhost:11434, is tried with `/v1` where
+    it has no such route.
 
     Args:
         provider: whom to ask.
@@ -53,9 +57,25 @@ def fetched(
         accept: what kind of answer is wanted.
 
     Raises:
-        HTTPException: 502, it could not be reached, or did not answer well.
+        HTTPException: 502, it could not be reached, or did not answer well; 429, it is asked too
+            often.
         HungUp: nobody waits any more.
     """
+    response, content = _exchanged(provider, path, sent, line, accept)
+    if response.status_code == 404 and not urlsplit(provider.base_url).path.strip("/"):
+        below = replace(provider, base_url=f"{provider.base_url.rstrip('/')}/v1")
+        second, body = _exchanged(below, path, sent, line, accept)
+        if second.status_code != 404:
+            provider, response, content = below, second, body
+    if not 200 <= response.status_code < 300:
+        raise telling.refused(provider, response, content.decode("utf-8", "replace"))
+    return content
+
+
+def _exchanged(
+    provider: Provider, path: str, sent: Sent | None, line: Line | None, accept: str
+) -> tuple[requests.Response, bytes]:
+    """Return a provider's response, whatever its status, and its body; arguments as `fetched`."""
     line = line or Line()
     line.check()
     # Of a name, the address is checked once it is connected to.
@@ -84,9 +104,7 @@ def fetched(
         except (requests.RequestException, OSError) as error:
             line.check()
             raise telling.unreached(provider, error) from None
-    if not 200 <= response.status_code < 300:
-        raise telling.refused(provider, response, content.decode("utf-8", "replace"))
-    return content
+    return response, content
 
 
 class _Key(AuthBase):

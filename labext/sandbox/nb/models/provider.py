@@ -1,14 +1,17 @@
 """A model's server, and how its failures are told.
 
-Whatever a provider does wrong is a 502 (contract, Errors) with its own words; the key never shows
-in them, nor in anything else it says.
+What a provider does wrong is a 502 (contract, Errors) with its own words, and its 429 stays a 429
+with its Retry-After; the key never shows in them, nor in anything else it says.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -26,6 +29,10 @@ LARGEST = 64 << 20
 """Bytes of an answer that are read."""
 
 _LONGEST_WORDS = 300
+_LONGEST_WAIT = 5  # digits of a number of seconds
+
+_USUAL_WAIT = "10"
+"""Seconds to wait after the 429 of a provider that does not say how long."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ def forbidden(provider: Provider) -> HTTPException:
 
 
 def refused(provider: Provider, response: requests.Response, text: str) -> HTTPException:
-    """502: the provider answered an error."""
+    """Return the error of a provider that answered one: 429 for its 429, else 502."""
     quoted = _quoted(provider, _words(text)) or response.reason or "nothing more"
     said = f"{_named(provider)} answered {response.status_code}: “{quoted}”."
     if response.status_code in (401, 403):
@@ -111,8 +118,21 @@ def refused(provider: Provider, response: requests.Response, text: str) -> HTTPE
             f"{said} It sends elsewhere, which is not followed; check its address."
         )
     if response.status_code == 429:
-        return faults.external(f"{said} Wait a little, then try again.")
+        return faults.too_many(
+            f"{said} Wait a little, then try again.", _retry_after(response.headers)
+        )
     return faults.external(f"{said} Try again, or choose another model.")
+
+
+def _retry_after(headers: Mapping[str, str]) -> str:
+    """Return for how long a provider wants to be left alone: seconds or a date, as it says."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isdecimal() and len(value) <= _LONGEST_WAIT:
+        return value
+    try:
+        return format_datetime(parsedate_to_datetime(value).astimezone(UTC), usegmt=True)
+    except (ValueError, TypeError):
+        return _USUAL_WAIT
 
 
 def _named(provider: Provider) -> str:
