@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from labext.errors import SetupError, StorageError
-from labext.storage import storage_errors, write_whole
+from labext.storage import storage_errors, write_atomic
 
 MANIFEST = ".labext-examples.json"
 """The file that remembers what was put: a digest for each path."""
@@ -82,7 +82,7 @@ def place(folder: Path) -> Placed:
             for name, content in ours.items():
                 _place_one(placed, name, content, remembered)
         digests = json.dumps(remembered, indent=1, sort_keys=True)
-        write_whole(folder / MANIFEST, digests.encode())
+        write_atomic(folder / MANIFEST, digests.encode())
     except StorageError as error:
         raise StorageError(error.what, "Choose another folder with `--folder DIR`.") from None
     return placed
@@ -101,7 +101,7 @@ def _place_one(placed: Placed, name: str, content: bytes, remembered: dict[str, 
             placed.kept.append(name)
             return
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, content)
+    write_atomic(target, content)
     placed.written.append(name)
     remembered[name] = digest
 

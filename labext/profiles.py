@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from labext import wording
 from labext.errors import InputError, SetupError, StorageError
 from labext.folders import config_dir
-from labext.storage import make_folder, write_whole
+from labext.storage import make_folder, write_atomic
 
 Profile = dict[str, Any]
 
@@ -71,7 +71,7 @@ def write(known: Mapping[str, Profile]) -> None:
     file = path()
     try:
         make_folder(file.parent)
-        write_whole(file, tomli_w.dumps(dict(known)).encode())
+        write_atomic(file, tomli_w.dumps(dict(known)).encode())
     except StorageError as error:
         raise StorageError(
             error.what, "Make the folder writable, or set LABEXT_CONFIG_DIR to another one."

@@ -1,4 +1,4 @@
-"""Local files: errors of the disk as one line, and files that are whole or not there."""
+"""Atomic writes of local files, and disk errors in one line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labext.errors import StorageError
@@ -49,30 +49,48 @@ def make_folder(path: Path, mode: int = 0o777) -> Path:
     return path
 
 
-def write_whole(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file so that it is there whole, or as it was: beside it first, then moved.
+def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file atomically and durably: a reader sees the old content or the new.
 
     Args:
-        path: where; its folder exists.
+        path: its folder exists.
         content: its bytes.
         private: whether only its owner may read it.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
     """
+    with _temporary(path, content, private=private) as temporary:
+        os.replace(temporary, path)
+
+
+def create_atomic(path: Path, content: bytes) -> None:
+    """Create a private file atomically and durably, unless another process was first.
+
+    Raises:
+        StorageError: the disk is full, or the folder can't be written.
+    """
+    with _temporary(path, content, private=True) as temporary, suppress(FileExistsError):
+        path.hardlink_to(temporary)
+
+
+@contextmanager
+def _temporary(path: Path, content: bytes, *, private: bool) -> Iterator[Path]:
+    """Write a temporary file beside `path`, which the block moves or links to its name."""
     mode = 0o600 if private else 0o666
-    beside = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")
     with storage_errors(path):
         try:
-            with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as out:
+            with open(
+                temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)
+            ) as out:
                 out.write(content)
                 out.flush()
                 os.fsync(out.fileno())
-            os.replace(beside, path)
+            yield temporary
             sync_folder(path.parent)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

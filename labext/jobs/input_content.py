@@ -23,7 +23,7 @@ from labext.jobs.identity import account, canonical
 from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.jobs.uploaded import Uploaded
-from labext.storage import make_folder, write_whole
+from labext.storage import make_folder, write_atomic
 
 _MOST_ASKED = 20
 """Files of one submission that the service's store is asked about, at two requests each."""
@@ -70,7 +70,7 @@ class ContentRecords:
             for file in files
         }
         make_folder(self._folder, 0o700)
-        write_whole(self._file(name), json.dumps(record).encode(), private=True)
+        write_atomic(self._file(name), json.dumps(record).encode(), private=True)
 
     def read(self, name: str) -> dict[str, InputFile]:
         """Return the recorded files of a submission, by value; empty where nothing is recorded."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from labext.jobs.file_versions import FileVersion, moment
 from labext.jobs.identity import account
-from labext.storage import make_folder, write_whole
+from labext.storage import make_folder, write_atomic
 
 
 class Uploaded:
@@ -44,7 +44,7 @@ class Uploaded:
             {"at": now, "folder": folder or "", **version.record()},
         ]
         make_folder(self._folder, 0o700)
-        write_whole(self._file(name), json.dumps(versions).encode(), private=True)
+        write_atomic(self._file(name), json.dumps(versions).encode(), private=True)
 
     def latest(self, name: str, folder: str = "") -> FileVersion | None:
         """Return the version that was uploaded last to a folder; None if none was from here."""

@@ -30,7 +30,7 @@ from typing import Any
 from labext.errors import SetupError, StorageError
 from labext.folders import is_default_sandbox
 from labext.redaction import keep_secret
-from labext.sandbox import whole_files
+from labext.storage import create_atomic, write_atomic
 
 MARKER = ".labext-sandbox"
 DATABASE = "sandbox.sqlite"
@@ -218,7 +218,7 @@ class Lock:
 def secret(path: Path) -> str:
     """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
     if not path.exists():
-        whole_files.write_first(path, secrets.token_urlsafe(32).encode())
+        create_atomic(path, secrets.token_urlsafe(32).encode())
     value = path.read_text()
     keep_secret(value)
     return value
@@ -269,9 +269,9 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_secret(path: Path, value: str) -> None:
     """Keep another secret in the file `path`; it is masked in every log from now on."""
     keep_secret(value)
-    whole_files.write(path, value.encode())
+    write_atomic(path, value.encode(), private=True)
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Put a JSON object into a file that only its owner reads, whole or not at all."""
-    whole_files.write(path, json.dumps(value, indent=1).encode())
+    write_atomic(path, json.dumps(value, indent=1).encode(), private=True)

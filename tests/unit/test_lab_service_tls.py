@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -68,7 +69,11 @@ def test_what_is_there_and_good_is_left_as_it_is(tmp_path: Path, secrets: Path) 
 def test_keys_are_their_owners_alone_and_the_bundle_is_readable(
     tmp_path: Path, secrets: Path
 ) -> None:
-    found = tls.certificate(tmp_path, secrets)
+    umask = os.umask(0o077)  # the host's
+    try:
+        found = tls.certificate(tmp_path, secrets)
+    finally:
+        os.umask(umask)
     modes = {path.name: path.stat().st_mode & 0o777 for path in secrets.iterdir()}
     assert set(modes.values()) == {0o600}
     assert found.key.name in modes

@@ -32,7 +32,7 @@ from labext.jobs.batch.journal_rows import rows_in, rows_out
 from labext.jobs.batch.plan import Limits, Part, Plan
 from labext.jobs.batch.sendlog import SendLog, Sent
 from labext.jobs.identity import account
-from labext.storage import make_folder, storage_errors, write_whole
+from labext.storage import make_folder, storage_errors, write_atomic
 
 _VERSION = 2
 
@@ -111,7 +111,7 @@ class Journal:
         make_folder(self._folder, 0o700)
         if not again:
             self.log(plan.name).clear()
-        write_whole(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
+        write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
         return Entry(plan, known.union(free), self.log(plan.name).read(), written)
 
     def read(self, name: str) -> Entry | None:

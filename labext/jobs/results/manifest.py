@@ -21,7 +21,7 @@ from labext.jobs import rows
 from labext.jobs.results.archives import File, file_of
 from labext.jobs.rows import Row
 from labext.redaction import mask
-from labext.storage import make_folder, write_whole
+from labext.storage import make_folder, write_atomic
 
 _VERSION = 1
 _KEPT = (
@@ -106,7 +106,7 @@ class Manifest:
             StorageError: the disk is full, or the folder can't be written.
         """
         record = {"version": _VERSION, **asdict(self)}
-        write_whole(path, json.dumps(record, indent=1, default=str).encode())
+        write_atomic(path, json.dumps(record, indent=1, default=str).encode())
 
     @classmethod
     def read(cls, path: Path) -> Manifest | None:

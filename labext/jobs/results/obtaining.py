@@ -34,7 +34,7 @@ from labext.jobs.rows import Row
 from labext.jobs.service import Service
 from labext.jobs.uploaded import Uploaded
 from labext.progress import Outcome
-from labext.storage import write_whole
+from labext.storage import write_atomic
 from labext.transport.download import OnBytes
 
 OnPhase = Callable[[str], None]
@@ -146,7 +146,7 @@ class Source:
             return self.download(job.name, target, wanted, told)
         if wanted.file == merging.METRICS:
             tables = {part: self._metrics(job, part, stage, wanted, told) for part in job.ended}
-            write_whole(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
+            write_atomic(target, merging.metrics_of(tables, self._order(job, wanted)).encode())
             return target
         first, _, rest = wanted.file.partition("/")
         for part in job.ended:

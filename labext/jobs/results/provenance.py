@@ -25,7 +25,7 @@ from labext.jobs.results import outputs
 from labext.jobs.results.manifest import Manifest
 from labext.progress import Outcome
 from labext.redaction import mask
-from labext.storage import write_whole
+from labext.storage import write_atomic
 
 NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
 """What the record is called; the second where the first is not ours."""
@@ -71,7 +71,7 @@ def keep(folder: Path) -> Path | None:
             continue
         content = render(manifests, name)
         if not path.exists() or path.read_bytes() != content:
-            write_whole(path, content)
+            write_atomic(path, content)
         return path
     return None
 

@@ -15,7 +15,7 @@ from labext.errors import ConflictError, InputError, LabextError
 from labext.lab.files import fasta, writable
 from labext.lab.files.keeping import Fields
 from labext.lab.files.reading import read
-from labext.storage import make_folder, write_whole
+from labext.storage import make_folder, write_atomic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def write(
             "Replace it with `--force`, or write to another path.",
         )
     make_folder(target.parent)
-    write_whole(target, text.encode())
+    write_atomic(target, text.encode())
     return target
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import hashlib
 
+from labext.bases import reverse_complement
+
 LONGEST = 1 << 16
 """Bases of a circle that is found from anywhere: no address of a request can hold more."""
-
-_COMPLEMENT = str.maketrans("ACGTRYKMBVDH", "TGCAYRMKVBHD")
 
 
 def key(bases: str, circular: bool) -> str:
     """What all writings of a molecule have in common, and no other molecule's; hexadecimal."""
     one = bases.upper()
-    other = one.translate(_COMPLEMENT)[::-1]
+    other = reverse_complement(one)
     if circular and len(bases) <= LONGEST:
         one, other = _turned(one), _turned(other)
     kind = "circular" if circular else "linear"

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from labext.sandbox import whole_files
 from labext.sandbox.service import Certificate
+from labext.storage import create_atomic, write_atomic
 
 NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -50,14 +50,15 @@ def certificate(folder: Path, secrets: Path) -> Certificate:
     authority = _authority(secrets / "lab_ca.pem")
     public = authority.cert_pem.bytes()
     if _content(bundle(folder)) != public:
-        whole_files.write(bundle(folder), public, 0o644)  # no secret: to be copied and handed on
+        write_atomic(bundle(folder), public)
+        bundle(folder).chmod(0o644)  # it is public, and handed to other accounts
     kept = secrets / "lab_tls.pem"
     if not _is_good(kept, authority):
         now = datetime.now(UTC)
         made = authority.issue_cert(
             *NAMES, common_name="labext sandbox", not_before=now - VALID, not_after=now + VALID
         )
-        whole_files.write(kept, made.private_key_and_cert_chain_pem.bytes())
+        write_atomic(kept, made.private_key_and_cert_chain_pem.bytes(), private=True)
     return Certificate(kept, kept)
 
 
@@ -67,7 +68,7 @@ def _authority(path: Path) -> trustme.CA:
         content = _content(path)
         if content is None:
             made = trustme.CA(organization_name="labext sandbox")
-            whole_files.write_first(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
+            create_atomic(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
         elif _pair(content, content) is None:
             log.warning("The authority in %s is damaged: a new one takes its place.", path)
             path.unlink(missing_ok=True)

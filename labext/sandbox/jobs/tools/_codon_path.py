@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from labext.bases import reverse_complement
+
 _BASES = {
     "A": "A", "C": "C", "G": "G", "T": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
     "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
 }  # fmt: skip
-_COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 
 MOST_WAYS = 6000
 """The most ways kept at one codon; DNA of 20 enzymes at once needs some hundred."""
@@ -66,7 +67,7 @@ class Patterns:
 
 def both_strands(site: str) -> tuple[str, ...]:
     """A site as it reads on the one strand and on the other; once where that is the same."""
-    return tuple(dict.fromkeys((site, site.translate(_COMPLEMENT)[::-1])))
+    return tuple(dict.fromkeys((site, reverse_complement(site))))
 
 
 def best(choices: Sequence[Sequence[tuple[str, float]]], patterns: Patterns) -> list[str]:

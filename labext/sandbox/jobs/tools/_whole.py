@@ -37,7 +37,7 @@ _END = 1.25
 """Å: from the last carbon to its oxygens."""
 
 
-def write_whole(residues: Sequence[Residue], parameter: str, path: Path) -> None:
+def write_atomic(residues: Sequence[Residue], parameter: str, path: Path) -> None:
     """Write the heavy atoms as a PDB file, each chain with its last oxygen.
 
     Raises:

@@ -166,7 +166,7 @@ def _start(request: _Request, inputs: Mapping[str, Path], folder: Path) -> Path:
         raise ToolError(
             f"pdbFile: it has {len(residues)} residues, where {FEWEST} to {MOST} are taken."
         )
-    _whole.write_whole(residues, "pdbFile", folder / "whole.pdb")
+    _whole.write_atomic(residues, "pdbFile", folder / "whole.pdb")
     return folder / "whole.pdb"
 
 
