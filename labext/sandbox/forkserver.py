@@ -7,8 +7,9 @@ parent, so it sees every end at once, can kill a group without the danger that i
 given to another, and when its supervisor dies, in whatever way, it kills all tasks and goes too.
 
 Messages are JSON objects, one a line. From the supervisor: first `{"preload", "method", "lock"}`,
-then `{"start": id, "scratch": path}` and `{"kill": id}`. To it: `{"started": id}` and
-`{"ended": id, "code", "seconds"}`, `code` as in subprocess: negative for a signal.
+then `{"start": id, "scratch": path, "memory": bytes or null}` and `{"kill": id}`. To it:
+`{"started": id}` and `{"ended": id, "code", "seconds", "over_memory"}`, `code` as in subprocess:
+negative for a signal. A task that takes more than its memory is killed here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from labext.sandbox import runner
+from labext.sandbox import memory, runner
 from labext.sandbox.folder import Lock
 
 GONE_SECONDS = 5.0
@@ -45,6 +46,8 @@ class _Task:
     pid: int
     scratch: Path
     began: float
+    most_memory: int | None
+    over_memory: bool = False
     code: int | None = None
     seconds: float = 0.0
     ended: float = 0.0
@@ -58,6 +61,7 @@ class ForkServer:
         self._received = b""
         self._tasks: dict[int, _Task] = {}  # by pid
         self._method = "fork"
+        self._next_look = 0.0
         self._wakeup, wakeup = socket.socketpair()
         for end in (self._wakeup, wakeup):
             end.setblocking(False)
@@ -92,6 +96,7 @@ class ForkServer:
                 if messages is None:
                     break
                 self._obey(messages)
+            self._watch_memory()
             self._reap()
             self._bury()
         self._kill_all()
@@ -131,13 +136,13 @@ class ForkServer:
     def _obey(self, messages: list[dict[str, Any]]) -> None:
         for message in messages:
             if "start" in message:
-                self._start(message["start"], Path(message["scratch"]))
+                self._start(message["start"], Path(message["scratch"]), message["memory"])
             else:
                 for task in self._tasks.values():
                     if task.id == message["kill"] and task.code is None:
                         _kill(task.pid)
 
-    def _start(self, task_id: int, scratch: Path) -> None:
+    def _start(self, task_id: int, scratch: Path, most_memory: int | None) -> None:
         began = time.monotonic()
         if self._method == "fork":
             sys.stdout.flush()
@@ -150,7 +155,7 @@ class ForkServer:
             command = [sys.executable, "-P", "-m", "labext.sandbox.runner", str(scratch)]
             environment = os.environ | {runner.TASK_VARIABLE: str(scratch)}
             pid = os.posix_spawn(sys.executable, command, environment)
-        self._tasks[pid] = _Task(task_id, pid, scratch, began)
+        self._tasks[pid] = _Task(task_id, pid, scratch, began, most_memory)
         self._tell({"started": task_id})
 
     def _become(self, scratch: Path, parent: int) -> NoReturn:
@@ -197,7 +202,14 @@ class ForkServer:
             empty = _kill_group(task.pid) and not self._kill_strays()
             if empty or time.monotonic() - task.ended > GONE_SECONDS:
                 del self._tasks[task.pid]
-                self._tell({"ended": task.id, "code": task.code, "seconds": task.seconds})
+                self._tell(
+                    {
+                        "ended": task.id,
+                        "code": task.code,
+                        "seconds": task.seconds,
+                        "over_memory": task.over_memory,
+                    }
+                )
 
     def _kill_strays(self) -> bool:
         """Kill what ended tasks have left to us; those that live keep their orphans themselves."""
@@ -208,7 +220,24 @@ class ForkServer:
         return bool(strays)
 
     def _timeout(self) -> float | None:
-        return 0.005 if any(task.code is not None for task in self._tasks.values()) else None
+        if any(task.code is not None for task in self._tasks.values()):
+            return 0.005
+        if any(task.most_memory is not None for task in self._tasks.values()):
+            return max(0.0, self._next_look - time.monotonic())
+        return None
+
+    def _watch_memory(self) -> None:
+        """Kill the tasks that take more memory than they may."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + memory.LOOK_SECONDS
+        for task in self._tasks.values():
+            if task.most_memory is None or task.code is not None or task.over_memory:
+                continue
+            if memory.exceeds(task.pid, task.most_memory):
+                task.over_memory = True
+                _kill(task.pid)
 
     def _kill_all(self) -> None:
         for task in self._tasks.values():

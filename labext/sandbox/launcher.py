@@ -65,9 +65,12 @@ class Launcher:
         """For a selector: readable when `events` has something."""
         return self._socket.fileno()
 
-    def start(self, task_id: int, scratch: Path) -> None:
-        """Start the process of the task that `scratch` describes."""
-        self._send({"start": task_id, "scratch": str(scratch)})
+    def start(self, task_id: int, scratch: Path, most_memory: int | None = None) -> None:
+        """Start the process of the task that `scratch` describes.
+
+        Once it and its descendants have more than `most_memory` bytes in memory it is killed.
+        """
+        self._send({"start": task_id, "scratch": str(scratch), "memory": most_memory})
 
     def kill(self, task_id: int) -> None:
         """Kill the task with all it started; its end is reported as any other."""

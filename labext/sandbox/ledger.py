@@ -37,6 +37,7 @@ class Claim:
     kind: Kind
     payload: dict[str, Any]
     max_seconds: float | None
+    max_memory: int | None
     work: Path | None
 
 
@@ -158,12 +159,13 @@ class Ledger:
         kind = self._queue.kinds[task.kind]
         try:
             work = kind.work(task) if kind.work else None
+            memory = kind.memory(session) if kind.memory else None
         except Exception as error:  # a service's fault ends the task alone
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))
             return None
         task.state = STARTING
-        return Claim(task.id, task.key, kind, task.payload, task.max_seconds, work)
+        return Claim(task.id, task.key, kind, task.payload, task.max_seconds, memory, work)
 
     def start(self, task_id: int) -> Ending | None:
         """Mark a task as running whose process exists.

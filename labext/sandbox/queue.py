@@ -67,16 +67,18 @@ class Ending:
 
     Attributes:
         outcome: `done` (the entry returned), `failed` (it raised, or its process died) or `stopped`
-            (cancelled, or over its time limit).
+            (cancelled, or over its limit of time or memory).
         reason: one line; empty when done.
         result: what the entry returned; empty unless done.
         seconds: wall-clock time of its process; 0.0 where none was started.
+        over: the limit that it was stopped for.
     """
 
     outcome: Literal["done", "failed", "stopped"]
     reason: str = ""
     result: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    over: Literal["time", "memory"] | None = None
 
 
 def _nothing(_session: Session, _task: Task) -> None:
@@ -106,6 +108,8 @@ class Kind:
         work: where a task works, emptied before each run and left alone afterwards: the service's.
             None: a folder of the supervisor's, removed after `on_end`. `log.txt` in it has what the
             process printed.
+        memory: how many bytes the process of a task may have in memory, with its descendants; read
+            when it is started. None is no limit.
         limit: at most so many tasks of this kind at once; None is as many as there are workers.
     """
 
@@ -116,6 +120,7 @@ class Kind:
     on_requeue: Callable[[Session, Task], None] = _nothing
     on_tick: Callable[[Session, Sequence[Task]], None] | None = None
     work: Callable[[Task], Path] | None = None
+    memory: Callable[[Session], int] | None = None
     limit: int | None = None
 
 

@@ -113,6 +113,9 @@ def _settle(scratch: Path, work: Path) -> None:
     temporary.mkdir(exist_ok=True)
     os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
     os.nice(5)
+    # A machine that runs out of memory ends a task, not the service.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     most = LARGEST_FILE if hard == resource.RLIM_INFINITY else min(hard, LARGEST_FILE)

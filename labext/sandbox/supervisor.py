@@ -21,11 +21,12 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from labext import sizes
 from labext.sandbox.database import Database
 from labext.sandbox.disk import is_full
 from labext.sandbox.folder import Lock, read_json, remove
@@ -37,6 +38,10 @@ from labext.sandbox.runner import PROCESS_FILE
 
 POLL_SECONDS = 1.0
 """How often the table is looked at for what another process changed; this one tells by itself."""
+
+START_DELAY = 0.05
+"""Seconds after which a task that runs is recorded as running. One that has ended by then is
+recorded as started and ended at once: most jobs are short, and a transaction takes its time."""
 
 LONGEST_PAUSE = 60.0
 """Seconds between two tries to start a task or to record its end, while the disk is full; and
@@ -56,7 +61,9 @@ class _Run:
         launched: the fork server was told to start the process.
         has_begun: the process exists, or did.
         is_recorded: the queue knows that.
+        began: when it was seen to exist, on the monotonic clock.
         killed: why its process is being killed.
+        over: the limit that it is killed for.
         refusal: how the task ends, whatever its process does: it was not to start.
         next_try, pause: when its start, or its record, is tried again: the disk was full.
     """
@@ -67,8 +74,10 @@ class _Run:
     launched: bool = False
     has_begun: bool = False
     is_recorded: bool = False
+    began: float = 0.0
     deadline: float | None = None
     killed: str | None = None
+    over: Literal["time", "memory"] | None = None
     refusal: Ending | None = None
     ending: Ending | None = None
     next_try: float = 0.0
@@ -203,6 +212,11 @@ class Supervisor:
         now = time.monotonic()
         deadlines = [run.deadline for run in self._runs.values() if run.killed is None]
         moments = [moment - now for moment in deadlines if moment is not None]
+        moments += [
+            max(run.began + START_DELAY, run.next_try) - now
+            for run in self._runs.values()
+            if run.has_begun and not run.is_recorded
+        ]
         if self._runs:
             moments.append(self._looked + POLL_SECONDS - now)
         return max(0.0, min([POLL_SECONDS, *moments]))
@@ -212,11 +226,11 @@ class Supervisor:
         if run is None:
             return
         if "ended" in event:
-            run.ending = run.refusal or _ending(run, event["code"], event["seconds"])
+            run.ending = run.refusal or _ending(run, event)
             return
-        run.has_begun = True
+        run.has_begun, run.began = True, time.monotonic()
         if run.task.max_seconds is not None:
-            run.deadline = time.monotonic() + run.task.max_seconds
+            run.deadline = run.began + run.task.max_seconds
 
     def _turn(self) -> None:
         """Record what has started and ended, and start what takes its place."""
@@ -251,8 +265,14 @@ class Supervisor:
     def _started(self) -> list[_Run]:
         """The runs whose start is still to be recorded, except those to be tried again later."""
         now = time.monotonic()
-        runs = self._runs.values()
-        return [r for r in runs if r.has_begun and not r.is_recorded and now >= r.next_try]
+        return [
+            run
+            for run in self._runs.values()
+            if run.has_begun
+            and not run.is_recorded
+            and (run.ending is not None or now >= run.began + START_DELAY)
+            and now >= run.next_try
+        ]
 
     def _ended(self) -> list[_Run]:
         """The runs whose end is still to be recorded, except those to be tried again later."""
@@ -321,6 +341,7 @@ class Supervisor:
                 run.killed = "It was stopped."
             elif run.deadline is not None and now >= run.deadline:
                 run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
+                run.over = "time"
             if run.killed is None:
                 continue
             if not run.launched:
@@ -365,7 +386,7 @@ class Supervisor:
             return
         run.launched = True
         if self._launcher is not None:
-            self._launcher.start(run.task.id, run.scratch)
+            self._launcher.start(run.task.id, run.scratch, run.task.max_memory)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
         """Take note of the tasks that died with the fork server.
@@ -437,12 +458,16 @@ def _prepare(run: _Run) -> None:
     (run.scratch / "request.json").write_text(json.dumps(request))
 
 
-def _ending(run: _Run, code: int, seconds: float) -> Ending:
+def _ending(run: _Run, event: Mapping[str, Any]) -> Ending:
+    code, seconds = event["code"], event["seconds"]
     report = read_json(run.scratch / "report.json")
     if code == 0 and report.get("outcome") == "done":
         return Ending("done", result=report["result"], seconds=seconds)
     if run.killed is not None and code == -signal.SIGKILL:
-        return Ending("stopped", run.killed, seconds=seconds)
+        return Ending("stopped", run.killed, seconds=seconds, over=run.over)
+    if event["over_memory"] and run.task.max_memory is not None:
+        reason = f"The memory limit of {sizes.shown(run.task.max_memory)} was reached."
+        return Ending("stopped", reason, seconds=seconds, over="memory")
     return Ending("failed", report.get("reason") or _death(code), seconds=seconds)
 
 

@@ -150,6 +150,21 @@ def die(work: Path, payload: Payload) -> dict[str, Any]:
     return {}
 
 
+def fill_memory(work: Path, payload: Payload) -> dict[str, Any]:
+    """Take so many MiB, here or in a child in a session of its own; then wait."""
+    program = (
+        f"import time; block = b'x' * ({payload['mib']} << 20); time.sleep({payload['seconds']})"
+    )
+    if payload.get("child"):
+        child = subprocess.Popen([sys.executable, "-c", program], start_new_session=True)
+        (work / "pid").write_text(str(child.pid))
+        child.wait()
+    else:
+        (work / "pid").write_text(str(os.getpid()))
+        exec(program)
+    return {}
+
+
 def kill_parent(work: Path, payload: Payload) -> dict[str, Any]:
     """Kill the fork server."""
     os.kill(os.getppid(), signal.SIGKILL)

@@ -199,15 +199,39 @@ def test_a_wrong_checksum(tmp_path: Path) -> None:
         archives.unpack(path, tmp_path / "into")
 
 
-def test_a_hundred_thousand_files_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
+@pytest.fixture(scope="session")
+def many_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of 100,000 empty files."""
+    path = tmp_path_factory.mktemp("many") / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for number in range(100_000):
             archive.writestr(zipfile.ZipInfo(f"{number // 100}/{number}"), b"")
-    with archives.opened(path) as whole:
-        assert len(archives.members(whole)) == 100_000
+    return path
+
+
+def test_a_hundred_thousand_empty_files_are_refused(many_files: Path, tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="more than 50,000 files") as refusal:
+        archives.unpack(many_files, tmp_path)
+    assert refusal.value.next_step == "Nothing was written; ask who runs the tool."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_archive_of_a_split_batch_may_hold_as_many_files_as_its_parts(many_files: Path) -> None:
+    assert archives.unpacked_size(many_files, Bounds.of_parts(2)) == 0
+    with archives.opened(many_files, Bounds.of_parts(2)) as whole:
+        assert len(archives.members(whole, Bounds.of_parts(2))) == 100_000
         with pytest.raises(ArchiveError, match="99,999 is the most"):
             archives.members(whole, Bounds(files=99_999))
+
+
+def test_table_of_contents_is_not_read_whatever_its_size(
+    many_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        zipfile.ZipInfo, "__init__", lambda *_: pytest.fail("an entry was looked at")
+    )
+    with pytest.raises(ArchiveError, match="more than 10,000 files"):
+        archives.unpacked_size(many_files, Bounds(files=10_000))
 
 
 def test_metrics_that_do_not_fit_into_memory(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import orjson
 import pytest
 from sqlalchemy import event, select
@@ -9,7 +11,7 @@ from sqlalchemy import event, select
 from labext.sandbox.jobs import ending, submission
 from labext.sandbox.jobs.store import Job
 from labext.sandbox.ledger import Ledger
-from labext.sandbox.queue import Task
+from labext.sandbox.queue import Ending, Task
 
 CUT = {"sequence": "AAGAATTC", "enzymes": ["EcoRI"]}
 BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [CUT]}
@@ -41,6 +43,25 @@ def test_a_job_that_a_kill_has_put_back_is_in_queue_again(site, ledger):
     assert ledger.claim(task) is not None
     assert ledger.start(task) is None
     assert states(site) == [("Running", True), ("Running", True)]
+
+
+def test_job_over_its_memory_limit_says_how_to_allow_more(site, ledger):
+    task = ledger.next(Counter())
+    claim = ledger.claim(task)
+    assert claim.max_memory == 2 << 30
+    ledger.end(task, Ending("stopped", "The memory limit of 2 GiB was reached.", over="memory"))
+    with site.database.read() as session:
+        reason = session.scalars(select(Job.reason).where(Job.name == "b-a")).one()
+    assert reason == (
+        "The memory limit of 2 GiB was reached. To allow more: "
+        "`labext sandbox jobs limits set job_memory`."
+    )
+
+
+def test_every_kind_of_task_has_a_memory_limit(site):
+    with site.database.read() as session:
+        limits = [kind.memory and kind.memory(session) for kind in site.queue.kinds.values()]
+    assert limits == [2 << 30] * 2
 
 
 def test_a_batch_of_hundred_that_waits_is_stopped_in_a_few_statements(site, student):

@@ -33,7 +33,7 @@ ENTRIES = [
     "die",
     "print_much",
 ]
-ENTRIES += ["return_odd", "nowhere", "kill_parent"]
+ENTRIES += ["return_odd", "nowhere", "kill_parent", "fill_memory"]
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Shop:
     endings: dict[str, Ending] = field(default_factory=dict)
     starts: list[str] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         self.database = Database.at(self.folder / "some.sqlite")
@@ -67,6 +68,7 @@ class Shop:
             on_start=lambda _session, task: self.starts.append(task.key),
             on_end=self._end,
             work=lambda task: self.work(task.key),
+            memory=None if self.memory is None else lambda _session: self.memory or 0,
             limit=self.limits.get(entry),
         )
 
@@ -362,10 +364,35 @@ def test_a_task_within_its_time_limit_is_done(quick_shop: Shop) -> None:
     assert quick_shop.run("wait", 20, seconds=0.05).outcome == "done"
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("child", [False, True])
+def test_task_over_its_memory_limit_is_stopped_with_the_limit_as_its_reason(
+    new_shop: NewShop, method: StartMethod, child: bool
+) -> None:
+    shop = new_shop(method=method, memory=256 << 20)
+    shop.put("wait", "neighbour", seconds=300)
+    poll((shop.work("neighbour") / "started").exists)
+    ending = shop.run("fill_memory", mib=400, seconds=300, child=child)
+    assert (ending.outcome, ending.over) == ("stopped", "memory")
+    assert ending.reason == "The memory limit of 256 MiB was reached."
+    assert no_process(int((shop.work("only") / "pid").read_text()))
+    with shop.database.read() as session:
+        neighbour = shop.queue.find(session, "neighbour")
+        assert neighbour is not None
+        assert neighbour.state == "running"
+    shop.put("answer", "next", x=1)
+    assert shop.result("next").outcome == "done"
+
+
+def test_task_within_its_memory_limit_is_done(new_shop: NewShop) -> None:
+    shop = new_shop(memory=512 << 20)
+    assert shop.run("fill_memory", mib=100, seconds=0.2).outcome == "done"
+
+
 def test_what_waits_is_cancelled_without_ever_starting(new_shop: NewShop) -> None:
     shop = new_shop(workers=1)
     shop.put("wait", "first", seconds=60)
-    poll((shop.work("first") / "started").exists)
+    poll(lambda: shop.starts == ["first"])
     shop.put("wait", "second", seconds=60)
     shop.cancel("second")
     assert shop.result("second", 0) == Ending("stopped", "stopped by hand")
@@ -444,11 +471,13 @@ def test_death_of_the_fork_server_is_not_counted_against_its_tasks(
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     shop = new_shop()
     shop.put("wait", "only", seconds=300)
-    for _ in range(MOST_KILLS + 1):
+    for count in range(1, MOST_KILLS + 2):
         poll((shop.work("only") / "started").exists)
         (shop.work("only") / "started").unlink()
+        poll(lambda count=count: len(shop.starts) == count)
         fork_server().kill()
     poll((shop.work("only") / "started").exists)
+    poll(lambda: len(shop.starts) == MOST_KILLS + 2)
     with shop.database.read() as session:
         task = shop.queue.find(session, "only")
         assert task is not None

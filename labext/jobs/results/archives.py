@@ -18,10 +18,11 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from labext import archives as zip_archives
 from labext.errors import ArchiveError
 from labext.storage import storage_errors
 from labext.transport.download import OnBytes
@@ -61,10 +62,15 @@ class Bounds:
         ratio: unpacked to packed; asked of archives that unpack to more than `free` bytes.
     """
 
-    files: int = 500_000
+    files: int = 50_000
     bytes: int = 64 * 1024**3
     ratio: float = 250.0
     free: int = 256 * 1024**2
+
+    @classmethod
+    def of_parts(cls, count: int) -> Bounds:
+        """Return the bounds of the archive that a split batch's parts are merged into."""
+        return cls(files=cls.files * max(1, count))
 
 
 @dataclass(frozen=True)
@@ -77,15 +83,18 @@ class File:
 
 
 @contextmanager
-def opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+def opened(archive: Path, bounds: Bounds | None = None) -> Iterator[zipfile.ZipFile]:
     """Open an archive; whatever shows it to be damaged is an ArchiveError.
 
     Raises:
-        ArchiveError: it is no zip archive, or damaged.
+        ArchiveError: it is no zip archive, damaged, or holds too many files.
     """
+    bounds = bounds or Bounds()
     try:
-        with _opened(archive) as whole:
+        with _opened(archive, bounds) as whole:
             yield whole
+    except zip_archives.TooManyEntriesError:
+        raise _refused(f"it holds more than {bounds.files:,} files and folders") from None
     except _DAMAGE as error:
         raise ArchiveError(
             f"The archive {archive.name} is damaged ({' '.join(str(error).split())}).",
@@ -93,13 +102,16 @@ def opened(archive: Path) -> Iterator[zipfile.ZipFile]:
         ) from None
 
 
-def _opened(archive: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(archive)
-    except FileNotFoundError:
-        raise
-    except OSError as error:  # a table of contents that points nowhere
-        raise zipfile.BadZipFile(error.strerror or "unreadable") from None
+@contextmanager
+def _opened(archive: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
+    with ExitStack() as stack:
+        try:
+            whole = stack.enter_context(zip_archives.opened(archive, bounds.files))
+        except FileNotFoundError:
+            raise
+        except OSError as error:  # a table of contents that points nowhere
+            raise zipfile.BadZipFile(error.strerror or "unreadable") from None
+        yield whole
 
 
 def blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -145,7 +157,7 @@ def unpack(
         ArchiveError: the archive is damaged, or not safe to unpack.
         StorageError: the disk is full, or the folder can't be written.
     """
-    with opened(archive) as whole, storage_errors(into):
+    with opened(archive, bounds) as whole, storage_errors(into):
         found = members(whole, bounds)
         size, done = sum(info.file_size for info in found.values()), 0
 
@@ -167,7 +179,7 @@ def unpacked_size(archive: Path, bounds: Bounds | None = None) -> int:
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
     """
-    with opened(archive) as whole:
+    with opened(archive, bounds) as whole:
         return sum(info.file_size for info in members(whole, bounds).values())
 
 

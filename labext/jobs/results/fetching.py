@@ -164,7 +164,14 @@ class Fetcher:
 
             try:
                 files, kept = placing.install(
-                    archive, stage, folder, before, record.name, begin, told.bytes
+                    archive,
+                    stage,
+                    folder,
+                    before,
+                    record.name,
+                    begin,
+                    told.bytes,
+                    bounds=archives.Bounds.of_parts(len(job.found)),
                 )
             except (ArchiveError, ConflictError, StorageError):
                 if fetched:
@@ -199,7 +206,7 @@ class Fetcher:
                 whole = self._source.whole(job, stage, wanted, told)
             if wanted.file is None:
                 try:
-                    archives.unpacked_size(whole)
+                    archives.unpacked_size(whole, archives.Bounds.of_parts(len(job.found)))
                 except ArchiveError:
                     placing.clear(stage)
                     raise

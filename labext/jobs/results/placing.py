@@ -83,6 +83,8 @@ def install(
     record: str,
     begin: Callable[[list[File], File], None],
     on_bytes: OnBytes | None = None,
+    *,
+    bounds: archives.Bounds | None = None,
 ) -> tuple[list[File], File]:
     """Unpack an archive and put its files, and itself, into the folder.
 
@@ -94,6 +96,7 @@ def install(
         record: the name of the manifest.
         begin: is told the files and the archive before the first of them is put there.
         on_bytes: is told the bytes that are unpacked, and the whole's.
+        bounds: how much the archive may hold.
 
     Returns:
         The files, and the archive.
@@ -103,7 +106,7 @@ def install(
         ConflictError: something stands there that is not these results; nothing was put there.
         StorageError: the disk is too full, or the folder can't be written.
     """
-    files = unpack(archive, stage, on_bytes)
+    files = unpack(archive, stage, on_bytes, bounds)
     kept = archives.file_of(archive, archive.name)
     paths = {file.path for file in files}
     if taken := paths & {kept.path, record}:
@@ -122,14 +125,19 @@ def install(
     return files, kept
 
 
-def unpack(archive: Path, stage: Path, on_bytes: OnBytes | None = None) -> list[File]:
+def unpack(
+    archive: Path,
+    stage: Path,
+    on_bytes: OnBytes | None = None,
+    bounds: archives.Bounds | None = None,
+) -> list[File]:
     """Unpack an archive into the stage's `files`.
 
     Raises:
         ArchiveError: it is damaged, or not safe to unpack.
         StorageError: the disk is too full.
     """
-    size = archives.unpacked_size(archive)
+    size = archives.unpacked_size(archive, bounds)
     with storage_errors(stage):
         free = shutil.disk_usage(stage).free
     if size > free:
@@ -139,7 +147,7 @@ def unpack(archive: Path, stage: Path, on_bytes: OnBytes | None = None) -> list[
         )
     into = stage / "files"
     shutil.rmtree(into, ignore_errors=True)
-    return archives.unpack(archive, make_folder(into), on_bytes=on_bytes)
+    return archives.unpack(archive, make_folder(into), bounds, on_bytes)
 
 
 def check_place(folder: Path, files: Iterable[File], ours: Container[str]) -> None:

@@ -16,6 +16,9 @@ LIMITS = Limits(
             10**9,
         ),
         "job_seconds": Bounds("seconds that any job may run", 15 * 60, 1, YEAR),
+        "job_memory": Bounds(
+            "bytes of memory that a job's process may take", 2 << 30, 128 << 20, 1 << 50, size=True
+        ),
         "upload_bytes": Bounds("bytes of one uploaded file", 1 << 30, 1, 1 << 50, size=True),
         "storage_quota": Bounds(
             "bytes of a new account's uploaded files and batches' archives",

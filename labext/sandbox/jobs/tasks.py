@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from labext.sandbox.jobs import batches, parents, usage
 from labext.sandbox.jobs.files import folders
+from labext.sandbox.jobs.limits import limit
 from labext.sandbox.jobs.pipelines import settling
 from labext.sandbox.jobs.store import COMPLETE, IN_QUEUE, LIVING, RUNNING, STOPPED, Job, now
 from labext.sandbox.jobs.storing import RUN
@@ -34,12 +35,14 @@ def kinds(site: Site) -> list[Kind]:
             on_requeue=_requeued,
             on_tick=partial(batches.check_budgets, site),
             work=work,
+            memory=partial(limit, name="job_memory"),
         ),
         Kind(
             name=parents.AGGREGATE,
             entry="labext.sandbox.jobs.aggregation:run",
             on_end=partial(parents.aggregated, site),
             work=work,
+            memory=partial(limit, name="job_memory"),
         ),
     ]
 
@@ -98,9 +101,15 @@ def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
         if ending.outcome == "done":
             job.status, job.score = COMPLETE, orjson.dumps(ending.result).decode()
         else:
-            job.status, job.reason = STOPPED, ending.reason
+            job.status, job.reason = STOPPED, _reason(ending)
     if job.parent is not None:
         settle(session, site, job.parent, job)
+
+
+def _reason(ending: Ending) -> str:
+    if ending.over == "memory":
+        return f"{ending.reason} To allow more: `labext sandbox jobs limits set job_memory`."
+    return ending.reason
 
 
 def _charge(session: Session, task: Task, job: Job | None, hours: float) -> None:

@@ -30,7 +30,28 @@ LIMITS = Limits(
         ),
         "model_parts": Bounds("parts of a text that a model's server is given", 20, 1, 10_000),
         "source_seconds": Bounds("seconds that processing a source may take", 900, 1, 86400),
+        "source_memory": Bounds(
+            "bytes of memory that processing a source may take",
+            3 << 29,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
         "podcast_seconds": Bounds("seconds that making an episode may take", 3600, 1, 86400),
+        "podcast_memory": Bounds(
+            "bytes of memory that making an episode may take",
+            2 << 30,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
+        "embedding_memory": Bounds(
+            "bytes of memory that embedding all passages anew may take",
+            4 << 30,
+            128 << 20,
+            1 << 50,
+            size=True,
+        ),
     },
 )
 

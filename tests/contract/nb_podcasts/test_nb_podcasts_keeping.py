@@ -108,6 +108,11 @@ def test_without_its_whole_sound_it_is_not_completed(site, work, left):
     ("ending", "told"),
     [
         (Ending("stopped", "The time limit of 5 seconds was reached."), "podcast_seconds"),
+        (
+            Ending("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
+            "limit of 2 GiB was reached. Retry it with fewer segments, or allow more: "
+            "`labext sandbox nb limits set podcast_memory`.",
+        ),
         (Ending("failed", "The tool's process ended with signal 9 (SIGKILL)."), "retry"),
         (Ending("failed", "The voices are hoarse."), "The voices are hoarse."),
     ],

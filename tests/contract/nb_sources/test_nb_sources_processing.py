@@ -79,6 +79,18 @@ def test_a_source_that_takes_too_long_is_stopped(sources, site):
     assert "etry" in made["error"]
 
 
+def test_source_over_its_memory_limit_fails_and_the_next_is_processed(sources):
+    page = "\n".join(["the arabinose promoter of plasmid pBAD30"] * 100_000)
+    with sources.limit("source_memory", 300 << 20):
+        made = sources.file(pdf([page]), "big.pdf")
+        assert made["status"] == "failed"
+        assert made["error"] == (
+            "The memory limit of 300 MiB was reached. Add it in parts, or allow more: "
+            "`labext sandbox nb limits set source_memory`."
+        )
+        assert sources.text("Cells were induced with arabinose.")["status"] == "completed"
+
+
 def test_how_far_it_is_can_be_seen(sources, site):
     site.go.clear()
     with sources.private():

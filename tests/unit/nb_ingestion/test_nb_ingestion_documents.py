@@ -134,3 +134,10 @@ def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_it(read):
 )
 def test_lines_of_a_sentence_and_of_a_table_stay_together(told, read):
     assert read(pdf([told])).pages[0][1] == told
+
+
+def test_document_of_a_hundred_thousand_empty_files_is_refused(refused):
+    content = zipped(**{"word__document.xml": b"", **{f"a{n}": b"" for n in range(100_000)}})
+    assert refused(content, "paper.docx") == (
+        "The archive holds more than 10,000 files and folders. Unpack it and add its files."
+    )

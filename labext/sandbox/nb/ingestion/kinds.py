@@ -6,11 +6,16 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from labext import archives
 from labext.sandbox.nb.ingestion.reasons import Unreadable
 
 Kind = Literal["pdf", "word", "html", "markdown", "text", "sound", "video"]
 
 HEAD = 4096
+
+MOST_ENTRIES = 10_000
+"""Files and folders that a document may be packed of."""
+
 READ = "PDF, DOCX, HTML, Markdown, plain text, sound or video"
 
 _SUFFIXES: dict[str, Kind] = {
@@ -77,8 +82,10 @@ def _by_bytes(path: Path, head: bytes) -> Kind | None:
 
 def _of_archive(path: Path) -> Kind:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with archives.opened(path, MOST_ENTRIES) as archive:
             names = set(archive.namelist())
+    except archives.TooManyEntriesError as error:
+        raise Unreadable(f"{error} Unpack it and add its files.") from None
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise Unreadable("The file is broken: an archive or a document without its end.") from None
     if "word/document.xml" in names:

@@ -40,6 +40,7 @@ def kind(site: Site) -> Kind:
         on_requeue=_requeued,
         on_tick=partial(_looked, site),
         work=partial(_work, site),
+        memory=partial(limits.limit, name="source_memory"),
     )
 
 
@@ -126,6 +127,11 @@ def _reason(ending: Ending) -> str:
     """Why a source failed, in words for whoever added it."""
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."
+    if ending.over == "memory":
+        return (
+            f"{ending.reason} Add it in parts, or allow more: `labext sandbox nb limits set "
+            "source_memory`."
+        )
     if ending.outcome == "stopped":
         return f"{ending.reason} Retry it, or add it in parts."
     if ending.reason.startswith("The tool's process"):

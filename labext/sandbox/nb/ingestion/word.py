@@ -6,6 +6,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
+from labext import archives
+from labext.sandbox.nb.ingestion import kinds
 from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
 from labext.sandbox.nb.ingestion.reasons import Unreadable
 
@@ -40,9 +42,9 @@ def read(file: File, _tell: Tell) -> Reading:
 def _check_unpacked(file: File) -> None:
     """A document unpacks to no more than it says; see that this is not too much."""
     try:
-        with zipfile.ZipFile(file.path) as archive:
+        with archives.opened(file.path, kinds.MOST_ENTRIES) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except (archives.TooManyEntriesError, zipfile.BadZipFile, OSError, ValueError):
         raise Unreadable(_BROKEN) from None
     if size > MOST_UNPACKED:
         raise Unreadable(f"The Word document unpacks to more than {MOST_UNPACKED:,} bytes.")

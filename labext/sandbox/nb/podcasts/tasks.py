@@ -38,6 +38,7 @@ def kind(site: Site) -> Kind:
         on_requeue=_requeued,
         on_tick=partial(_looked, site),
         work=partial(_work, site),
+        memory=partial(limits.limit, name="podcast_memory"),
     )
 
 
@@ -128,9 +129,10 @@ def _reason(ending: Ending) -> str:
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."
     if ending.outcome == "stopped":
+        name = "podcast_memory" if ending.over == "memory" else "podcast_seconds"
         return (
             f"{ending.reason} Retry it with fewer segments, or allow more: `labext sandbox nb "
-            "limits set podcast_seconds`."
+            f"limits set {name}`."
         )
     if ending.reason.startswith("The tool's process"):
         return "The process that made it was ended from outside, or broke; retry it."

@@ -14,6 +14,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import after_commit, counted
+from labext.sandbox.nb import limits
 from labext.sandbox.nb.processes import opened
 from labext.sandbox.nb.search import spaces
 from labext.sandbox.nb.search.embedding import Embedder, Lsa, analysis_path, embedder_of
@@ -35,6 +36,7 @@ def kind(site: Site) -> Kind:
         entry="labext.sandbox.nb.search.renewal:run",
         on_end=partial(_ended, site),
         work=lambda _task: _work(site),
+        memory=partial(limits.limit, name="embedding_memory"),
         limit=1,
     )
 
