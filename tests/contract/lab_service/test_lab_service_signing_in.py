@@ -213,7 +213,7 @@ def test_an_id_token_is_verified_at_its_provider(api, kit, runner):
         "No user": other,
         "signature": f"{head}.{other.split('.')[1]}.{signature}",
         "algorithm": jwt.encode({"email": email}, None, "none"),
-        "no JSON web token": f"{head[1:]}.{claims}.{signature}",
+        "not a JSON Web Token": f"{head[1:]}.{claims}.{signature}",
     }
     for said, token in bad.items():
         assert said in kit.message(api.get("users/me", f"Bearer {token}"), 401)

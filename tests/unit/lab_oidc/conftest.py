@@ -6,7 +6,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ import pytest
 
 from labext.sandbox.lab import tls
 from labext.sandbox.lab.oidc import keys
-from labext.sandbox.lab.oidc.documents import WELL_KNOWN
-from labext.sandbox.lab.oidc.verifying import Verifier
+from labext.sandbox.lab.oidc import verifier as verifier_module
+from labext.sandbox.lab.oidc.verifier import WELL_KNOWN, Verifier
 
 AUDIENCE = "the-tenant"
 
@@ -130,12 +130,18 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+    monotonic = __call__
 
 
 @pytest.fixture
-def verifier(provider: FakeProvider, bundle: Path, clock: Callable[[], float]) -> Verifier:
-    return Verifier(provider.configuration_url, AUDIENCE, bundle, clock)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Replace the monotonic clock of key caching and retries; claims are checked in real time."""
+    clock = Clock()
+    for module in (verifier_module, jwt.api_jwk, jwt.jwk_set_cache, jwt.jwks_client):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def verifier(provider: FakeProvider, bundle: Path) -> Verifier:
+    return Verifier(provider.configuration_url, AUDIENCE, bundle)

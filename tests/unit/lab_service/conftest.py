@@ -26,7 +26,7 @@ from labext.sandbox.database import Database
 from labext.sandbox.keys import key_hash
 from labext.sandbox.lab import idtokens
 from labext.sandbox.lab.app import LabService
-from labext.sandbox.lab.oidc.verifying import Unverified
+from labext.sandbox.lab.oidc.verifier import VerificationError
 from labext.sandbox.lab.store import (
     ApiKey,
     App,
@@ -131,7 +131,7 @@ class FakeVerifier:
 
     def email(self, token: str) -> str:
         if token.startswith("EXPIRED."):
-            raise Unverified("The ID token has expired.")
+            raise VerificationError("The ID token has expired.")
         return base64.b64decode(token.split(".")[1]).decode()
 
 

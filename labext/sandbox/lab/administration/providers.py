@@ -8,8 +8,8 @@ from labext.sandbox.lab.administration import Administration, Record
 from labext.sandbox.lab.administration.finding import enterprise, tenant_of
 from labext.sandbox.lab.doors import CAMPUS, PROVIDER
 from labext.sandbox.lab.oidc import issuing, keys
-from labext.sandbox.lab.oidc.documents import WELL_KNOWN
 from labext.sandbox.lab.oidc.sign_in import sign_in, user_secret
+from labext.sandbox.lab.oidc.verifier import WELL_KNOWN
 from labext.sandbox.lab.store import Tenant
 from labext.sandbox.naming import LONGEST, checked_email, checked_name
 

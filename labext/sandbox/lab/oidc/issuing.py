@@ -11,8 +11,8 @@ import jwt
 from sqlalchemy import select
 
 from labext.sandbox.lab.doors import CAMPUS, PROVIDER
-from labext.sandbox.lab.oidc.documents import WELL_KNOWN
 from labext.sandbox.lab.oidc.keys import ALGORITHM, signing_keys
+from labext.sandbox.lab.oidc.verifier import WELL_KNOWN
 from labext.sandbox.lab.store import Tenant, User
 from labext.sandbox.service import Site
 

@@ -21,7 +21,6 @@ from labext.sandbox.lab.oidc.asking import (
     asked,
     client_of,
 )
-from labext.sandbox.lab.oidc.documents import WELL_KNOWN
 from labext.sandbox.lab.oidc.issuing import (
     SECONDS,
     expected_audience,
@@ -32,6 +31,7 @@ from labext.sandbox.lab.oidc.issuing import (
 )
 from labext.sandbox.lab.oidc.keys import ALGORITHM, signing_keys
 from labext.sandbox.lab.oidc.sign_in import SCHEME, SignInRefused, requires_secret, sign_in
+from labext.sandbox.lab.oidc.verifier import WELL_KNOWN
 from labext.sandbox.lab.store import User
 from labext.sandbox.lab.web_page import HEADERS
 from labext.sandbox.service import Site
