@@ -24,10 +24,12 @@ SANDBOX = "sandbox"
 OPTIONS = (
     *("ca_bundle", "method", "user", "dialect"),
     *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
+    *("max_response_mib", "max_response_seconds"),
 )
 """What else a profile may hold for a service: certificates to trust, the sign-in method, the
 e-mail address of the person for whom an app acts, and what kind of server it is; of an identity
-provider its OpenID configuration, the client that ID tokens are for, and who signs in."""
+provider its OpenID configuration, the client that ID tokens are for, and who signs in; and the
+limits of a response (`labext.transport.limits`)."""
 
 SECURE: frozenset[Service] = frozenset({"lab"})
 """The services that are asked by HTTPS alone (lab platform contract, Limits)."""
@@ -83,7 +85,8 @@ def of_profile(service: Service, name: str) -> Connection:
         secret: _of_no_address(service, secret) or _secrets.kept(service, name, secret)
         for secret in _secrets.NAMES[service]
     }
-    return _connection(service, name, service_url(service, entry["base_url"]), secrets, entry)
+    options = {key: _text(value) for key, value in entry.items()}
+    return _connection(service, name, service_url(service, entry["base_url"]), secrets, options)
 
 
 def of_sandbox(service: Service) -> Connection:
@@ -131,6 +134,11 @@ def _connection(
     known = _texts(secrets, _secrets.NAMES[service])
     _secrets.keep_masked(known)
     return Connection(service, profile, base_url, known, _texts(options, OPTIONS))
+
+
+def _text(value: Any) -> Any:
+    """Return a number of a profile as text, like every other option."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _texts(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:

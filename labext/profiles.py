@@ -105,7 +105,7 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
-    if not usable or not url.isprintable() or " " in url:
+    if not usable or not url.isprintable() or " " in url or "\\" in url:
         raise InputError(
             f"{base_url!r} is no address of a service.",
             f"Give one that begins with {'' if secure else 'http:// or '}https://, a host, and "

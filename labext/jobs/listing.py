@@ -15,7 +15,7 @@ from labext.jobs.batch.plan import Plan, room
 from labext.jobs.identity import difference, stored_settings
 from labext.jobs.job_filter import ALL_JOBS, JobFilter
 from labext.jobs.rows import Page, Row
-from labext.jobs.service import PAGE, Service, circle
+from labext.jobs.service import PAGE, Service, names_of, page_guard
 from labext.steering import tame
 
 if TYPE_CHECKING:
@@ -210,13 +210,12 @@ class Lister:
         if query.subjobs or query.organization:
             return self._as_they_are(query)
         listed = _Listed(start_key=query.start_key or "")
-        folded, keys = Folded(query.filter.matches), set[str]()
+        folded, guard = Folded(query.filter.matches), page_guard(query.start_key)
         most = query.limit
         while True:
-            self._fold(query, folded, most, listed)
-            if listed.start_key in keys:
-                raise circle()
-            keys.add(listed.start_key)
+            guard.new(names_of(self._fold(query, folded, most, listed)))
+            if listed.start_key:
+                guard.go_on(listed.start_key)
             if listed.start_key and (most is None or folded.matching < most):
                 continue
             cut = bool(listed.start_key or query.start_key)
@@ -228,8 +227,8 @@ class Lister:
                 return listed
             most += missing  # with all its parts a split batch is in another state
 
-    def _fold(self, query: Query, folded: Folded, most: int | None, listed: _Listed) -> None:
-        """Read one page; where it brings more rows than wanted, as much of it as is wanted."""
+    def _fold(self, query: Query, folded: Folded, most: int | None, listed: _Listed) -> list[Row]:
+        """Read one page, or as much of it as is wanted, and return its rows."""
         key = listed.start_key
         left = None if most is None else most - folded.matching
         size = PAGE if query.filter or left is None else min(left, PAGE)
@@ -241,6 +240,7 @@ class Lister:
             listed.start_key = self._service.page(added, key, **query.params).start_key
         elif query.filter.is_past(page.rows):
             listed.start_key = ""
+        return page.rows[:added]
 
     def _as_they_are(self, query: Query) -> _Listed:
         found = _Listed()
@@ -274,11 +274,12 @@ class Lister:
     def _matching(self, query: Query, batch: str | None, most: int | None) -> Iterator[Page]:
         """Yield the pages of a list with the rows that match a filter, at most so many in all."""
         matches, left = query.filter.matches, most
-        key, keys = query.start_key or "", set[str]()
+        key, guard = query.start_key or "", page_guard(query.start_key)
         while left is None or left > 0:
             page = self._service.page(PAGE, key, batch=batch, **query.params)
             places = [place for place, row in enumerate(page.rows) if matches(row)]
             past = batch is None and query.filter.is_past(page.rows)
+            guard.new(names_of(page.rows))
             if left is not None and len(places) >= left and places[left - 1] + 1 < len(page.rows):
                 # The list goes on behind the last row that is taken: that key is asked for.
                 end = places[left - 1] + 1
@@ -293,9 +294,7 @@ class Lister:
             key = found.start_key
             if not key:
                 return
-            if key in keys:
-                raise circle()
-            keys.add(key)
+            guard.go_on(key)
 
     def _elsewhere(self, query: Query, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Say where else the jobs of a batch are, that were not where they were looked for."""

@@ -6,7 +6,7 @@ Here an answer's many forms become one; nothing is decided.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from labext.errors import (
@@ -21,6 +21,7 @@ from labext.jobs.answers import address_of, not_served, said
 from labext.jobs.file_service import Files
 from labext.jobs.rows import Page, Row
 from labext.transport import Transport
+from labext.transport.paging import PageGuard
 
 PAGE = 1000
 """Rows asked for in one page of a list (job service contract, Limits)."""
@@ -65,9 +66,9 @@ class Service(Files):
         """Yield the pages of a list, of at most `limit` rows in all.
 
         Raises:
-            ServiceError: the service gives the same key twice, so that the list would never end.
+            ResponseLimitError: the list does not end.
         """
-        left, key, seen = limit, start_key, set[str]()
+        left, key, guard = limit, start_key, page_guard(start_key)
         while left is None or left > 0:
             page = self.page(PAGE if left is None else min(left, PAGE), key, **params)
             if left is not None:
@@ -77,9 +78,8 @@ class Service(Files):
             key = page.start_key
             if not key:
                 return
-            if key in seen:
-                raise circle()
-            seen.add(key)
+            guard.new(names_of(page.rows))
+            guard.go_on(key)
 
     def page(self, limit: int, start_key: str | None = None, **params: Any) -> Page:
         """Return one page of a list."""
@@ -203,6 +203,11 @@ def _names(words: str | None, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words or "") is not None
 
 
-def circle() -> ServiceError:
-    """Return the error for a list whose keys come again."""
-    return ServiceError("The service's list of jobs goes round in a circle.")
+def page_guard(start_key: str | None) -> PageGuard:
+    """Return a check that a list of jobs ends."""
+    return PageGuard("The job service's list of jobs", start_key or "")
+
+
+def names_of(found: Iterable[Row]) -> list[str | None]:
+    """Return what tells job rows apart; None where a row has no name."""
+    return [str(row["JobName"]) if row.get("JobName") else None for row in found]

@@ -22,6 +22,7 @@ from labext.lab.sequences.listing import Lister
 from labext.lab.sequences.paging import Record
 from labext.lab.standing import Standing, standing
 from labext.transport import Rate, Transport
+from labext.transport.limits import ResponseLimits
 from labext.transport.sharing import shared
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class LabClient:
         auth: `ApiKey`, `ClientCredentials`, `IdToken`, or another of `requests`; None for none.
         rate: the limit to keep until the platform names its own; None for no pacing.
         verify: True, or the path of a CA bundle.
+        limits: bounds of a response; by default 256 MiB and 300 seconds.
 
     Raises:
         InputError: the address is none, or not HTTPS: nothing is sent then. Or `auth` is no way to
@@ -53,6 +55,7 @@ class LabClient:
         *,
         rate: Rate | None = Rate(100, 10),  # noqa: B008 - immutable
         verify: bool | str = True,
+        limits: ResponseLimits | None = None,
     ) -> None:
         self.base_url = tenant_of(base_url)
         if auth is not None and not callable(auth):
@@ -72,6 +75,7 @@ class LabClient:
             rate=rate,
             pacer=shared(self.base_url, who, rate),
             verify=verify,
+            limits=limits,
             explain=explainer(self._method),
             service="lab platform",
         )
@@ -88,7 +92,8 @@ class LabClient:
             SignInError: there is nothing to sign in with.
         """
         verify = connection.options.get("ca_bundle", True)
-        return cls(connection.base_url, chosen(connection), verify=verify)
+        limits = ResponseLimits.of(connection.options)
+        return cls(connection.base_url, chosen(connection), verify=verify, limits=limits)
 
     def __repr__(self) -> str:
         return f"LabClient({self.base_url!r})"

@@ -51,8 +51,11 @@ def checked_url(url: str) -> str:
     Raises:
         InputError: it is none of HTTP.
     """
-    if is_url(url) and urlsplit(url.strip()).hostname:
-        return url.strip()
+    try:
+        if is_url(url) and urlsplit(url.strip()).hostname:
+            return url.strip()
+    except ValueError:
+        pass  # not an address either: `http://[`
     raise InputError(
         f"{wording.shown(url)} is no address of a page.",
         "Give one that begins with https:// or http://.",

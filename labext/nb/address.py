@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from labext.errors import LabextError, SetupError, UnreachableError
 from labext.transport import Operation, Repeat, Transport
+from labext.transport.limits import DOCUMENT
 
 _API = "api"
 _TIMEOUT = 5.0, 15.0
@@ -52,6 +53,7 @@ def _is_api(url: str, verify: bool | str) -> bool:
         rate=None,
         verify=verify,
         timeout=_TIMEOUT,
+        limits=DOCUMENT,
         attempts=1,
         service="notebook service",
     ) as transport:

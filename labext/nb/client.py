@@ -29,6 +29,7 @@ from labext.nb.transformations import Transformations
 from labext.nb.wire import Wire
 from labext.transport import Rate, Transport
 from labext.transport.auth import Bearer
+from labext.transport.limits import ResponseLimits
 
 
 class NotebookClient(Knowledge):
@@ -51,6 +52,7 @@ class NotebookClient(Knowledge):
         verify: True, or the path of a CA bundle.
         dialect: what kind of server it is, `contract` or `open-notebook`; by default the first
             call finds out.
+        limits: bounds of a response; by default 256 MiB and 300 seconds.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class NotebookClient(Knowledge):
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
         dialect: str | None = None,
+        limits: ResponseLimits | None = None,
     ) -> None:
         self._transport = Transport(
             clean_url(base_url),
             auth=None if password is None else Bearer(password),
             rate=rate,
             verify=verify,
+            limits=limits,
             explain=explainer(has_password=password is not None),
             last_words=LAST_WORDS,
             service="notebook service",
@@ -99,6 +103,7 @@ class NotebookClient(Knowledge):
             connection.secrets.get("password"),
             verify=connection.options.get("ca_bundle", True),
             dialect=connection.options.get("dialect"),
+            limits=ResponseLimits.of(connection.options),
         )
 
     def __repr__(self) -> str:

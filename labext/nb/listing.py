@@ -8,6 +8,7 @@ from labext.errors import InputError
 from labext.nb.dialects.contract import Contract
 from labext.nb.records import Record
 from labext.nb.wire import Wire
+from labext.transport.paging import PageGuard
 
 
 def all_sources(
@@ -35,18 +36,21 @@ def all_sources(
 
     Raises:
         InputError: a limit below 1, or an offset below 0.
+        ResponseLimitError: the list does not end.
     """
     if limit is not None and limit < 1:
         raise InputError(f"A list can't have {limit} rows.", "Give a limit of 1 or more.")
     if offset < 0:
         raise InputError(f"A list can't begin at {offset}.", "Give an offset of 0 or more.")
-    seen = set[str]()
+    seen, guard = set[str](), PageGuard("The notebook service's list of sources")
     while limit is None or len(seen) < limit:
         left = dialect.PAGE if limit is None else min(limit - len(seen), dialect.PAGE)
         page = wire.run(dialect.sources(notebook, left, offset, order_by))
-        new = [record for record in page if record["id"] not in seen]
-        if not new:
+        if not guard.new(record["id"] for record in page):
             return
         offset += len(page)
-        seen.update(record["id"] for record in new)
-        yield from new
+        for record in page:
+            if record["id"] not in seen:
+                seen.add(record["id"])
+                yield record
+        guard.go_on()

@@ -447,6 +447,10 @@ def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
             f"{source} cannot be read: {error.strerror}.", "Name another backup."
         ) from None
     with archive:
+        if any(info.flag_bits & 1 for info in archive.infolist()):
+            raise InputError(
+                f"{source} is encrypted; a backup of a sandbox is not.", "Name another backup."
+            )
         yield archive
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import requests
 
-from labext.errors import ServiceError
+from labext.errors import ResponseLimitError, ServiceError
 from labext.transport.failure import first_words
+from labext.transport.limits import MIB, ResponseLimits, ResponseTooLarge
 from labext.transport.reply import parse
 
 LONGEST = 16 * 1024 * 1024
@@ -37,7 +38,7 @@ class Event:
         """
         try:
             return parse(self.data.encode())
-        except ValueError:
+        except (ValueError, ResponseTooLarge):
             said = first_words(self.data)
         raise ServiceError(f"The service sent an event that is no JSON: “{said}”.")
 
@@ -60,7 +61,7 @@ class EventReader:
         """Give the events that are whole with these bytes.
 
         Raises:
-            ServiceError: an event grows beyond all measure.
+            ResponseLimitError: an event is too long.
         """
         text = self._decode(chunk)
         if not text:
@@ -85,7 +86,10 @@ class EventReader:
     def _grow(self, part: str) -> None:
         self._held += len(part)
         if self._held > self._longest:
-            raise ServiceError(f"The service sends an event of over {self._longest} characters.")
+            raise ResponseLimitError(
+                f"The service sends an event of over {self._longest:,} characters.",
+                "Ask for less, or tell whoever runs the service.",
+            )
         if part:
             self._line.append(part)
 
@@ -115,6 +119,7 @@ def events(response: requests.Response, *, plain: bool = False) -> Iterator[Even
 
     Raises:
         ServiceError: the answer is no event stream.
+        ResponseLimitError: an event, or the whole stream, is too long.
     """
     kind = response.headers.get("Content-Type", "").lower()
     if "text/event-stream" not in kind and not (plain and "text/plain" in kind):
@@ -126,6 +131,12 @@ def events(response: requests.Response, *, plain: bool = False) -> Iterator[Even
             "Check the service's address, then try again.",
             status=response.status_code,
         )
-    reader = EventReader()
+    reader, received = EventReader(), 0
     while chunk := response.raw.read1(65536, decode_content=True):
+        received += len(chunk)
+        if received > ResponseLimits.size:
+            raise ResponseLimitError(
+                f"The service sends a stream of over {ResponseLimits.size / MIB:g} MiB.",
+                "Ask for less, or tell whoever runs the service.",
+            )
         yield from reader.feed(chunk)

@@ -134,7 +134,8 @@ def _tls(failure: Exception, place: str, service: str) -> Lost:
 
 def _stage(failure: Exception) -> tuple[Stage, str]:
     kinds = requests.exceptions
-    if isinstance(failure, (kinds.InvalidURL, kinds.InvalidSchema, kinds.MissingSchema)):
+    invalid = kinds.InvalidURL, kinds.InvalidSchema, kinds.MissingSchema
+    if isinstance(failure, invalid) or _find(failure, urllib3.exceptions.LocationParseError):
         return Stage.NEVER, "not an HTTP address"
     if isinstance(failure, (kinds.InvalidHeader, kinds.InvalidJSONError)):
         return Stage.NEVER, "the request can't be written"

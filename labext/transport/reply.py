@@ -9,11 +9,15 @@ from typing import Any
 
 import orjson
 
-from labext.errors import ServiceError
+from labext.errors import ResponseLimitError, ServiceError
 from labext.transport.failure import first_words, looks_like_html
+from labext.transport.limits import ResponseLimits, ResponseTooLarge
 from labext.transport.operation import Operation
 
 _UNREAD: Any = object()
+
+_VALUE = 64
+"""Bytes of an empty list or a short string, with its place in another list."""
 
 
 class Reply:
@@ -35,6 +39,7 @@ class Reply:
         *,
         repeated: bool = False,
         service: str = "service",
+        limit: int = ResponseLimits.size,
     ) -> None:
         self.status = status
         self.headers = headers
@@ -42,6 +47,7 @@ class Reply:
         self.repeated = repeated
         self._op = op
         self._service = service
+        self._limit = limit
         self._json = _UNREAD
 
     def __repr__(self) -> str:
@@ -56,10 +62,17 @@ class Reply:
 
         Raises:
             ServiceError: the body is a web page, half a JSON, or empty.
+            ResponseLimitError: its values would exceed the limit of memory.
         """
         if self._json is _UNREAD:
             try:
-                self._json = parse(self.content)
+                self._json = parse(self.content, self._limit)
+            except ResponseTooLarge:
+                raise ResponseLimitError(
+                    f"The {self._service} answered '{self._op.name}' with too many values.",
+                    "Ask for less, or allow more with `max_response_mib` in the profile.",
+                    status=self.status,
+                ) from None
             except ValueError:
                 raise self._senseless("JSON") from None
         return self._json
@@ -104,12 +117,21 @@ class Reply:
         )
 
 
-def parse(content: bytes) -> Any:
+def parse(content: bytes, limit: int = ResponseLimits.size) -> Any:
     """Return what a JSON text says; `NaN` and `Infinity`, which Python writes, are read too.
+
+    Args:
+        content: the text.
+        limit: bytes that its values may use. `[[],[],…` uses 20 times its own length.
 
     Raises:
         ValueError: it is no JSON.
+        ResponseTooLarge: it has too many values.
     """
+    if len(content) * _VALUE > 2 * limit:  # a value takes two characters at least
+        values = content.count(b",") + content.count(b"[") + content.count(b"{")
+        if values * _VALUE > limit:
+            raise ResponseTooLarge(limit)
     try:
         return _read(content)
     except ValueError:

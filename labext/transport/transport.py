@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Self
 import requests
 from requests.auth import AuthBase
 
-from labext.errors import LabextError
+from labext.errors import LabextError, ResponseLimitError
 from labext.redaction import logger
 from labext.transport.auth import Fetched
 from labext.transport.call import Call, Params, new_call
@@ -27,7 +27,13 @@ from labext.transport.retries import Again
 from labext.transport.session import Sessions, Timeout
 from labext.transport.store import Store
 from labext.transport.terms import Terms
-from labext.transport.verdict import after_half, after_loss, after_refusal, is_settled
+from labext.transport.verdict import (
+    after_half,
+    after_loss,
+    after_refusal,
+    beyond_limits,
+    is_settled,
+)
 from labext.transport.window import Rate
 
 _log = logger("labext.transport")
@@ -242,6 +248,8 @@ class Transport:
             content = self._content(call, response)
         reply = self._reply(call, response, content)
         broken = reply.broken()
+        if isinstance(broken, ResponseLimitError):
+            raise beyond_limits(call, broken)
         if broken is not None:
             raise after_half(call, broken)
         return reply
@@ -309,6 +317,7 @@ class Transport:
             content,
             repeated=call.seen,
             service=self._terms.service,
+            limit=self._terms.limits.size,
         )
 
 

@@ -31,7 +31,7 @@ def after_loss(call: Call, missing: Lost, *, answered: bool) -> Exception:
     if missing.stage is Stage.NEVER:
         return missing.error
     if missing.stage is Stage.LIMIT:
-        return _unknown(call, missing.error) if call.op.repeat is Repeat.UNSENT else missing.error
+        return beyond_limits(call, missing.error)
     if missing.stage is Stage.UNSENT:
         return Again(missing.error, at_most=None if answered else _FIRST_CONTACT)
     return after_half(call, missing.error)
@@ -43,6 +43,11 @@ def after_half(call: Call, error: LabextError) -> Exception:
         return _unknown(call, error)
     call.seen = True
     return Again(error)
+
+
+def beyond_limits(call: Call, error: LabextError) -> Exception:
+    """Return what follows from a response that exceeds a limit: the same again would do so too."""
+    return _unknown(call, error) if call.op.repeat is Repeat.UNSENT else error
 
 
 def after_refusal(

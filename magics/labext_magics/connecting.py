@@ -144,9 +144,10 @@ class SignIn:
                 f"There is no profile {where}, and an address begins with https://.",
                 f"Write `{connect} {secure}`.",
             )
+        config.clean_url(secure)
         try:
             spoken = speaks_tls(secure)
-        except OSError:
+        except (OSError, UnicodeError):  # of a name that can't be one: UnicodeError
             if is_loopback(secure):
                 return f"http://{where}"
             raise SetupError(

@@ -30,7 +30,10 @@ def refuse_options(tokens: Sequence[Token], service: str) -> None:
 
 def refuse_value(text: str, service: str, command: str = "") -> None:
     """Raise InputError where an address or a name is, or holds, what looks like a key."""
-    parts = urlsplit(text) if "://" in text else None
+    try:
+        parts = urlsplit(text) if "://" in text else None
+    except ValueError:  # `http://[`: whoever reads the address says so
+        parts = urlsplit("")
     if parts is not None and (parts.username or parts.password or parts.query):
         _keep(parts.password or "")
         raise refusal("an address with a user, a password or a query", service, command)

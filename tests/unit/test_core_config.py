@@ -182,7 +182,10 @@ def test_a_sandbox_file_that_says_nothing_is_no_sandbox(isolated: Path, content:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "jobs.example", "ftp://jobs.example", "https://", "https://a b/", "http://[::1", "x"],
+    [
+        *("", "jobs.example", "ftp://jobs.example", "https://", "https://a b/", "http://[::1"),
+        *("x", "http://a:99999/", "http://a\\@b/", "http://a\\b/", "http://a/\tb"),
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InputError, match="no address"):

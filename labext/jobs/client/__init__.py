@@ -25,4 +25,5 @@ class JobsClient(Tools, Submitting, Pipelines, Looking, Fetching, Ending, Upload
         api_key: sent as `x-api-key` with every request.
         rate: the limit to keep; `Rate(None)` follows the service's headers only, None no limit.
         verify: True, or the path of a CA bundle.
+        limits: bounds of a response; by default 256 MiB and 300 seconds.
     """

@@ -19,6 +19,7 @@ from labext.jobs.service import Service
 from labext.jobs.uploaded import Uploaded
 from labext.transport import Rate, Transport
 from labext.transport.auth import ApiKeyHeader
+from labext.transport.limits import ResponseLimits
 
 
 class Base:
@@ -31,12 +32,14 @@ class Base:
         *,
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
+        limits: ResponseLimits | None = None,
     ) -> None:
         self._transport = Transport(
             clean_url(base_url),
             auth=None if api_key is None else ApiKeyHeader(api_key),
             rate=rate,
             verify=verify,
+            limits=limits,
             explain=explain,
             service="job service",
         )
@@ -61,6 +64,7 @@ class Base:
             connection.base_url,
             connection.secrets.get("api_key"),
             verify=connection.options.get("ca_bundle", True),
+            limits=ResponseLimits.of(connection.options),
         )
 
     def __repr__(self) -> str:

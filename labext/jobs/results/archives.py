@@ -37,7 +37,6 @@ _DAMAGE = (
     struct.error,
     OverflowError,
     NotImplementedError,  # zipfile: a compression it does not know
-    RuntimeError,  # zipfile: an encrypted member
     UnicodeDecodeError,
     ValueError,
 )
@@ -87,7 +86,7 @@ def opened(archive: Path, bounds: Bounds | None = None) -> Iterator[zipfile.ZipF
     """Open an archive; whatever shows it to be damaged is an ArchiveError.
 
     Raises:
-        ArchiveError: it is no zip archive, damaged, or holds too many files.
+        ArchiveError: it is no zip archive, damaged, encrypted, or holds too many files.
     """
     bounds = bounds or Bounds()
     try:
@@ -111,6 +110,12 @@ def _opened(archive: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
             raise
         except OSError as error:  # a table of contents that points nowhere
             raise zipfile.BadZipFile(error.strerror or "unreadable") from None
+        encrypted = next((info.filename for info in whole.infolist() if info.flag_bits & 1), None)
+        if encrypted is not None:
+            raise ArchiveError(
+                f'"{encrypted}" in the archive {archive.name} is encrypted.',
+                "Ask whoever runs the tool for an archive without a password.",
+            )
         yield whole
 
 

@@ -7,9 +7,11 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
+from labext.config import clean_url
 from labext.errors import InputError, LabextError, ServiceError, SignInError
 from labext.redaction import keep_secret
 from labext.transport import Failure, Operation, Repeat, Transport
+from labext.transport.limits import DOCUMENT
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 
@@ -59,6 +61,7 @@ class ProviderSignIn:
                 "That is not the address of an OpenID configuration.",
                 f"It starts with https:// and ends in {_WELL_KNOWN}.",
             )
+        clean_url(configuration_url, secure=True)
         self.identity = f"user {user.casefold()}"
         self._issuer = configuration_url.removesuffix(_WELL_KNOWN)
         self._form = {
@@ -88,6 +91,7 @@ class ProviderSignIn:
             verify=self._verify,
             explain=explain,
             timeout=(5, 30),
+            limits=DOCUMENT,
             service="identity provider",
         )
         try:

@@ -12,6 +12,7 @@ from labext.errors import AccessError, LabextError, ServiceError, SetupError, Si
 from labext.lab.operations import TOKEN
 from labext.redaction import keep_secret
 from labext.transport import Failure, Transport
+from labext.transport.limits import DOCUMENT
 
 _CHECK = "Check both in the developer console, then `%lab login --method oauth`."
 
@@ -58,6 +59,7 @@ class TokenEndpoint:
             verify=verify,
             explain=explain,
             timeout=(5, 30),
+            limits=DOCUMENT,
             service="lab platform",
         )
 

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from labext.errors import ServiceError
+from labext.transport.paging import PageGuard
 
 Record = dict[str, Any]
 
 _KEY, _NOUN = "dnaSequences", "sequences"
-
-_FRUITLESS = 100
-"""Pages on end that bring no new record, after which a list counts as one without end."""
 
 
 class Page(NamedTuple):
@@ -78,24 +76,19 @@ def pages(
         noun: what the records are, for error messages.
 
     Raises:
-        ServiceError: the list does not end: the same token comes twice, or page after page has
-            nothing new.
+        ResponseLimitError: the list does not end.
     """
-    token, tokens, fruitless = "", {""}, 0
+    token, guard = "", PageGuard(f"The lab platform's list of {noun}")
     while True:
         found = ask(token)
+        guard.new(map(id_of, found.records))
         new = [record for record in found.records if _is_new(record, seen)]
-        fruitless = 0 if new else fruitless + 1
-        if found.token and (found.token in tokens or fruitless == _FRUITLESS):
-            raise ServiceError(
-                f"The lab platform's list of {noun} goes round in a circle.",
-                "Give a limit, or tell whoever runs the platform.",
-            )
+        if found.token:
+            guard.go_on(found.token)
         yield new
         token = found.token
         if not token:
             return
-        tokens.add(token)
 
 
 def id_of(record: Record) -> str | None:

@@ -16,6 +16,7 @@ from labext.nb.dialects import Request, Steps
 from labext.nb.dialects.contract_notes import NoteCalls
 from labext.nb.dialects.contract_sources import SourceCalls
 from labext.nb.records import Record
+from labext.transport.paging import PageGuard
 
 _SETTINGS = (
     "has no settings that can be read or set here",
@@ -74,8 +75,10 @@ class BeyondCalls(SourceCalls, NoteCalls):
 
     def insight(self, insight: str) -> Steps[Record]:
         """Look at one, for which the insights of one source after the other are listed."""
-        offset = 0
+        offset, guard = 0, PageGuard("The notebook service's list of sources")
         while page := (yield from self.sources(None, self.PAGE, offset, None)):
+            if not guard.new(source["id"] for source in page):
+                break
             for source in page:
                 if source["insights_count"] == 0:
                     continue
@@ -87,6 +90,7 @@ class BeyondCalls(SourceCalls, NoteCalls):
                     if each["id"] == insight:
                         return each
             offset += len(page)
+            guard.go_on()
         raise NotFoundError(f"There is no insight {insight}.", "See `%nb insights --all`.")
 
     def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:

@@ -13,6 +13,7 @@ from labext.nb.dialects import open_notebook_told as told
 from labext.nb.dialects.contract_sources import LIST as SOURCES
 from labext.nb.records import Record, made
 from labext.transport import Operation, Repeat
+from labext.transport.paging import PageGuard
 
 SETTINGS = Operation("read the settings", "GET", "settings", Repeat.ALWAYS, answer="json")
 SET_SETTINGS = Operation("change the settings", "PUT", "settings", Repeat.ALWAYS, answer="json")
@@ -110,11 +111,11 @@ class CommandCalls(contract_beyond.BeyondCalls):
 def _of_sources() -> Steps[list[Record]]:
     """Return the commands by which sources are processed, the newest first."""
     found: list[Record] = []
-    offset = 0
+    offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
         answer = yield Request(SOURCES, params={"limit": PAGE, "offset": offset})
         page = records.several(answer, "sources")
-        if not page:
+        if not guard.new(each.get("id") for each in page):
             return found
         for each in page:
             if each.get("command_id"):
@@ -127,6 +128,7 @@ def _of_sources() -> Steps[list[Record]]:
                 }
                 found.append(made(COMMAND, {**source, **of_it}))
         offset += len(page)
+        guard.go_on()
 
 
 def _command(answer: Any) -> Record:

@@ -18,6 +18,7 @@ from labext.nb.dialects.contract_notes import LIST as NOTES
 from labext.nb.dialects.contract_sources import LIST as SOURCES
 from labext.nb.records import CONTEXT, SESSION, Record, made
 from labext.nb.scope import Prepared, Scope
+from labext.transport.paging import PageGuard
 
 FULL = "full content"
 PAGE = 100
@@ -123,15 +124,16 @@ def _chosen(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
 
 def _sources_of(notebook: str) -> Steps[list[str]]:
     found: list[str] = []
-    offset = 0
+    offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
         params = {"notebook_id": notebook, "limit": PAGE, "offset": offset}
         answer = yield Request(SOURCES, params=params)
         page = [str(each["id"]) for each in records.several(answer, "sources")]
-        if not page:
+        if not guard.new(page):
             return list(dict.fromkeys(found))
         found += page
         offset += len(page)
+        guard.go_on()
 
 
 def _cited(text: str, context: Mapping[str, Any]) -> Iterator[Citation]:

@@ -16,6 +16,7 @@ from labext.errors import (
     LabextError,
     NotFoundError,
     NotReadyError,
+    ResponseLimitError,
     ServiceError,
     SignInError,
 )
@@ -86,7 +87,7 @@ def test_a_list_that_was_cut_short_goes_on(client: JobsClient, ledger: Any) -> N
 def test_a_list_that_goes_round_ends(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.as_list = lambda rows, _: {"jobs": rows, "startKey": "1"}
-    with pytest.raises(ServiceError, match="circle"):
+    with pytest.raises(ResponseLimitError, match="repeats a page"):
         client.jobs()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from labext.errors import ConflictError, InputError, ServiceError
+from labext.errors import ConflictError, InputError, ResponseLimitError
 from labext.jobs import JobsClient
 from labext.views import text_of
 
@@ -50,7 +50,7 @@ def test_a_limit_counts_what_is_seen(client: JobsClient, split: Any, limit: int)
 
 def test_a_list_of_parts_that_goes_round_ends(client: JobsClient, split: Any) -> None:
     split.as_list = lambda rows, _: {"jobs": [split.rows["folds-part1of3"]], "startKey": "1"}
-    with pytest.raises(ServiceError, match="circle"):
+    with pytest.raises(ResponseLimitError, match="repeats a page"):
         client.jobs(limit=2)
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from labext.errors import AccessError, ConflictError, InputError, NotFoundError, ServiceError
+from labext.errors import (
+    AccessError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ResponseLimitError,
+    ServiceError,
+)
 from labext.lab import LabClient
 
 
@@ -97,7 +104,7 @@ def test_a_platform_without_a_list_of_folders_asks_for_the_id(lab: LabClient, te
 def test_folders_that_never_end_are_an_error(lab: LabClient, tenant: Any) -> None:
     page = listing(tenant, folder("lib_1", "Digests"), token="2")
     tenant.fail("folders", *[page] * 3)
-    with pytest.raises(ServiceError, match="list of folders goes round in a circle"):
+    with pytest.raises(ResponseLimitError, match="list of folders does not end: it repeats a page"):
         lab.sequences(folder="Vectors")
     tenant.fail("folders", tenant.Answer(body={"folders": "none"}))
     with pytest.raises(ServiceError, match="list of folders makes no sense"):

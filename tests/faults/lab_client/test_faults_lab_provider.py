@@ -148,8 +148,14 @@ def test_an_answer_without_a_token_is_a_service_error(
 
 
 @pytest.mark.parametrize(
-    "url", ["http://localhost/.well-known/openid-configuration", "https://localhost/", ""]
+    "url",
+    [
+        "http://localhost/.well-known/openid-configuration",
+        "https://localhost/",
+        "",
+        "https://[/.well-known/openid-configuration",
+    ],
 )
 def test_only_an_https_address_of_a_configuration_is_accepted(url: str) -> None:
-    with pytest.raises(InputError, match="OpenID configuration"):
+    with pytest.raises(InputError, match=r"OpenID configuration|no address"):
         ProviderSignIn(url, "a-client", "ada@lab.example", SECRET)

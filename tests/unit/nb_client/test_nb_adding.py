@@ -49,7 +49,9 @@ def test_addresses(url: str) -> None:
     assert adding.checked_url(url) == url.strip()
 
 
-@pytest.mark.parametrize("url", ["", "example.org", "ftp://example.org", "https://", "file:///x"])
+@pytest.mark.parametrize(
+    "url", ["", "example.org", "ftp://example.org", "https://", "file:///x", "http://["]
+)
 def test_no_addresses(url: str) -> None:
     with pytest.raises(InputError, match="no address"):
         adding.checked_url(url)
