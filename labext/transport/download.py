@@ -14,6 +14,7 @@ from labext.errors import (
     AccessError,
     LabextError,
     NotFoundError,
+    ResponseLimitError,
     ServiceError,
     UnreachableError,
 )
@@ -31,6 +32,9 @@ from labext.transport.terms import Terms
 
 CHUNK = 512 * 1024
 """Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
+
+LARGEST_UNDECLARED = 64 * 1024**3
+"""Bytes of a file whose length the server does not name: an endless one would fill the disk."""
 
 _CHUNK_SECONDS = 256.0
 """Time for one such chunk: 2 KiB a second."""
@@ -212,6 +216,13 @@ class _Download:
             if not chunk:
                 return None
             part.write(chunk)
+            if part.total is None and part.size > LARGEST_UNDECLARED:
+                part.restart(None, None)
+                raise ResponseLimitError(
+                    f"{part.target.name} has more than {LARGEST_UNDECLARED / 1024**3:g} GiB, and "
+                    f"the {self._terms.service} does not say how many.",
+                    "Tell whoever runs the service; nothing was kept.",
+                )
             if self._on_bytes:
                 self._on_bytes(part.size, part.total)
 

@@ -1,0 +1,119 @@
+"""Bounds of a response and of a list, without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from labext.errors import ResponseLimitError, SetupError
+from labext.transport import Operation, Repeat
+from labext.transport.limits import MIB, Deadline, ResponseLimits, ResponseTooLarge, ResponseTooSlow
+from labext.transport.paging import MAX_EMPTY, MAX_REPEATED, PageGuard
+from labext.transport.reply import Reply, parse
+
+
+def test_default_limits_are_256_mib_and_300_seconds() -> None:
+    assert ResponseLimits() == ResponseLimits.of({}) == ResponseLimits(256 * MIB, 300.0)
+
+
+def test_limits_of_a_profile() -> None:
+    options = {"max_response_mib": "0.5", "max_response_seconds": "7"}
+    assert ResponseLimits.of(options) == ResponseLimits(MIB // 2, 7.0)
+
+
+@pytest.mark.parametrize("name", ["max_response_mib", "max_response_seconds"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "many", ""])
+def test_limit_that_is_no_positive_number_is_refused(name: str, value: str) -> None:
+    with pytest.raises(SetupError, match=f"{name} is .* not a positive number"):
+        ResponseLimits.of({name: value})
+
+
+def test_deadline_counts_from_the_first_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("labext.transport.limits.time.monotonic", lambda: now)
+    deadline = Deadline(5)
+    now += 60
+    assert deadline.remaining() is None
+    deadline.start()
+    now += 4
+    deadline.start()
+    assert deadline.remaining() == 1
+    now += 1
+    with pytest.raises(ResponseTooSlow):
+        deadline.remaining()
+    deadline.lift()
+    deadline.start()
+    assert deadline.remaining() is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" + b"[]," * 1000 + b"1]", b'{"a":' * 1000, b"[0" + b",0" * 1000]
+)
+def test_json_with_more_values_than_fit_is_refused_before_it_is_parsed(content: bytes) -> None:
+    with pytest.raises(ResponseTooLarge):
+        parse(content, 50_000)
+    operation = Operation("list", "GET", "list", Repeat.ALWAYS, answer="json")
+    reply = Reply(operation, 200, {}, content, service="job service", limit=50_000)
+    with pytest.raises(
+        ResponseLimitError, match="job service answered 'list' with too many values"
+    ):
+        reply.json()
+
+
+def test_long_json_with_few_values_is_parsed() -> None:
+    text = "a" * 100_000
+    assert parse(f'["{text}"]'.encode(), 50_000) == [text]
+
+
+def guard() -> PageGuard:
+    return PageGuard("The job service's list of jobs", "0")
+
+
+def test_list_with_new_items_on_every_page_goes_on() -> None:
+    pages = guard()
+    for number in range(1, 500):
+        assert pages.new([f"item {number}", "moved"]) >= 1
+        pages.go_on(str(number))
+
+
+@pytest.mark.parametrize("cursors", [["0"], ["1", "1"], ["1", "2", "3", "1"]])
+def test_repeated_cursor_ends_a_list(cursors: list[str]) -> None:
+    pages = guard()
+    for cursor in cursors[:-1]:
+        pages.new([cursor])
+        pages.go_on(cursor)
+    pages.new(["new"])
+    with pytest.raises(ResponseLimitError, match="list of jobs does not end: it repeats a page"):
+        pages.go_on(cursors[-1])
+
+
+@pytest.mark.parametrize(("items", "most"), [(["known"], MAX_REPEATED), ([], MAX_EMPTY)])
+def test_pages_without_anything_new_end_a_list(items: list[str], most: int) -> None:
+    pages = guard()
+    pages.new(["known"])
+    for number in range(1, most):
+        assert pages.new(items) == 0
+        pages.go_on(str(number))
+    pages.new(["something new"])
+    for number in range(most, 2 * most - 1):
+        pages.new(items)
+        pages.go_on(str(number))
+    pages.new(items)
+    with pytest.raises(ResponseLimitError, match="goes on without anything new"):
+        pages.go_on("last")
+
+
+def test_endless_new_items_end_at_the_most_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labext.transport.paging.MAX_PAGES", 20)
+    pages = guard()
+    for number in range(1, 20):
+        pages.new([number])
+        pages.go_on(str(number))
+    pages.new([20])
+    with pytest.raises(ResponseLimitError, match="has more than 20 pages"):
+        pages.go_on()
+
+
+def test_items_without_an_identifier_count_as_new() -> None:
+    pages = guard()
+    assert pages.new([None, None]) == 2
+    assert pages.new([None]) == 1
