@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) -> pd.DataFrame:
     """Return a row for each insight of the notebook in use, another, all, or of some sources."""
+    from labext_widgets.answers.documents import INSIGHTS
+
     if sources:
         near = None if notebook is None else nb_scope.found(call, notebook).id
         named = [
             nb_scope.one(call, "source", each) if near is None else call.nb.sources.find(each, near)
             for each in sources
         ]
-        return call.nb.insights.list(sources=named)
+        return INSIGHTS.show(call.nb.insights.list(sources=named))
     within = nb_scope.notebook_or_all(call, notebook, every)
-    return call.nb.insights.list(None if within is None else within.id)
+    return INSIGHTS.show(call.nb.insights.list(None if within is None else within.id))
 
 
 def show(call: Call, *, insight: str, source: str | None) -> Written:
@@ -41,6 +43,7 @@ def show(call: Call, *, insight: str, source: str | None) -> Written:
 def new(call: Call, *, transformation: str, sources: list[str], model: str | None) -> pd.DataFrame:
     """Have insights made of sources, draw how far they are, and return their rows."""
     from labext.nb.rowviews import insights
+    from labext_widgets.answers.documents import INSIGHTS
 
     found = [nb_scope.one(call, "source", each) for each in dict.fromkeys(sources)]
     by = nb_scope.model(call, model)
@@ -52,7 +55,7 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
         again = f"%nb commands wait {begun.job}"
         nb_commands.follow(call.nb.insights.watch(begun), again)
         made.append(call.nb.insights.made(begun))
-    return insights(made)
+    return INSIGHTS.show(insights(made))
 
 
 def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:

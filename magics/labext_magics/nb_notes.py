@@ -25,7 +25,9 @@ def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
 
 def show(call: Call, *, note: str) -> pd.DataFrame:
     """Return one note with its whole text."""
-    return _row(_note(call, note))
+    from labext_widgets.answers.documents import NOTES
+
+    return NOTES.show(_row(_note(call, note)))
 
 
 def new(

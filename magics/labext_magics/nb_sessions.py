@@ -25,7 +25,9 @@ def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
 
 def show(call: Call, *, session: str) -> pd.DataFrame:
     """Return a row for each message of a chat."""
-    return call.nb.chat.messages(nb_scope.one(call, "session", session))
+    from labext_widgets.answers.documents import MESSAGES
+
+    return MESSAGES.show(call.nb.chat.messages(nb_scope.one(call, "session", session)))
 
 
 def new(

@@ -72,7 +72,10 @@ def list_(call: Call, *, source: str) -> pd.DataFrame:
 
 def show(call: Call, *, session: str, source: str) -> pd.DataFrame:
     """Return a row for each message of a chat about a source."""
-    return call.nb.source_chats.messages(nb_scope.one(call, "source", source), session)
+    from labext_widgets.answers.documents import MESSAGES
+
+    messages = call.nb.source_chats.messages(nb_scope.one(call, "source", source), session)
+    return MESSAGES.show(messages)
 
 
 def edit(

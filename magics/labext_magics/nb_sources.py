@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
+    from labext_widgets.answers.documents import SourceText
 
 
 def list_(
@@ -37,12 +38,14 @@ def list_(
     )
 
 
-def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | None:
-    """Return what is known of one source; or show the whole text that was read out of it."""
+def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | SourceText:
+    """Return what is known of one source, or the whole text that was read out of it."""
     record = nb_scope.source(call, source)
     if text:
-        print(record["full_text"] or "")
-        return None
+        from labext_widgets.answers.documents import SourceText
+
+        title, file = nb_scope.title(record), record["file_name"]
+        return SourceText(str(record["full_text"] or ""), title, file)
     return _rows([record])
 
 
@@ -91,7 +94,9 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
 
 def insights(call: Call, *, source: str) -> pd.DataFrame:
     """Return a row for each thing that models have made of a source."""
-    return call.nb.sources.insights(nb_scope.one(call, "source", source))
+    from labext_widgets.answers.documents import INSIGHTS
+
+    return INSIGHTS.show(call.nb.sources.insights(nb_scope.one(call, "source", source)))
 
 
 def _rows(records: list[Record]) -> pd.DataFrame:

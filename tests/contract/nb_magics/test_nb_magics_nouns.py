@@ -10,6 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import LabextError
+from labext.views import html_of
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -183,3 +184,24 @@ def test_lists_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell) 
 @pytest.mark.parametrize("line", ["%nb", "%nb sources --help", "%nb add --help", "%nb?"])
 def test_help(said: Said, line: str) -> None:
     assert "%nb" in said(line)
+
+
+def test_texts_of_models_and_markdown_sources_are_drawn(run: Run) -> None:
+    run("%nb use Drawn --create")
+    run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")
+    text = run("%nb sources show Plan --text")
+    assert text.is_markdown
+    assert "shake <b>well</b>" in text.text
+    run('%nb insights new "Key findings" --source Plan')
+    run("%nb chat 'What is added?'")
+    run("%nb note '**Loop**: AraC' --title Loop")
+    drawn = {
+        "%nb insights": "Key findings",
+        "%nb sources insights Plan": "Key findings",
+        "%nb sessions show 'What is added?'": "What is added?",
+        "%nb notes show Loop": "<strong>Loop</strong>: AraC",
+    }
+    for line, words in drawn.items():
+        html = str(html_of(run(line)))
+        assert "<details" in html, line
+        assert words in html, line

@@ -5,6 +5,7 @@
 - `drawing`: that as HTML, out of `markdown` and `passages`. `words`: the same as plain text.
 - `marks`: the marks in the text, numbered, and which citation each one is.
 - `written`: a text that a model has made of another, without citations.
+- `documents`: insights, chats and the texts of sources.
 
 The live view is `js/answer.js`.
 """

@@ -1,0 +1,159 @@
+"""Texts of models and sources as documents: Markdown drawn, nothing in it obeyed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from labext.nb import rowviews
+from labext.views import html_of, text_of
+from labext_widgets.answers import documents
+from labext_widgets.answers.documents import INSIGHTS, MESSAGES, SourceText
+from labext_widgets.front import FrontEnd
+
+MARKDOWN = "# Methods\n\n- **LB** medium\n- `pBAD30`\n\nInduced with\narabinose."
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1))\x1b[2J"
+
+
+def insights(*contents: str | None) -> pd.DataFrame:
+    rows = [
+        {"id": f"insight:{n}", "source_id": "source:1", "insight_type": "Methods", "content": text}
+        for n, text in enumerate(contents)
+    ]
+    return INSIGHTS.show(rowviews.insights(rows))
+
+
+def messages(*pairs: tuple[str, str]) -> pd.DataFrame:
+    rows = [{"id": str(n), "type": kind, "content": text} for n, (kind, text) in enumerate(pairs)]
+    return MESSAGES.show(rowviews.messages(rows))
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(documents, "show", lambda html, text: found.append((html, text)))
+    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.INTERACTIVE)
+    return found
+
+
+def test_insights_are_drawn_as_markdown() -> None:
+    frame = insights(MARKDOWN)
+    html = str(html_of(frame))
+    assert "<strong>Methods</strong>" in html
+    assert "<li><strong>LB</strong> medium</li>" in html
+    assert ">pBAD30</code>" in html
+    assert "insight:0" in html
+    assert text_of(frame) == f"Methods\n{MARKDOWN}"
+    assert frame["content"].tolist() == [MARKDOWN], "the frame has the text as it came"
+    assert type(frame) is pd.DataFrame
+
+
+def test_filtered_insights_are_drawn_too() -> None:
+    frame = insights(MARKDOWN, "Other.")
+    assert "<li>" in str(html_of(frame.head(1)))
+    assert text_of(frame[["insight_type"]]) == repr(frame[["insight_type"]])
+    assert text_of(insights()) == "There are no insights."
+    assert "<details" in str(html_of(insights(None)))
+
+
+def test_long_documents_are_folded() -> None:
+    long = insights("word " * 3000, "word " * 3000)
+    assert "<details open" in str(html_of(insights(MARKDOWN)))
+    assert "<details open" not in str(html_of(long))
+    assert max(map(len, text_of(long).splitlines())) <= 80
+
+
+def test_a_chat_draws_the_models_messages_as_markdown_alone() -> None:
+    html = str(html_of(messages(("human", "Is *this* 2*3?\nYes"), ("ai", "It **is**."))))
+    assert "Is *this* 2*3?\nYes</div>" in html
+    assert "It <strong>is</strong>." in html
+    text = text_of(messages(("human", "a\nb"), ("ai", "c")))
+    assert text == "human\na\nb\n\nai\nc"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        html_of(insights(HOSTILE)),
+        html_of(messages(("human", HOSTILE), ("ai", HOSTILE), (HOSTILE, "x"))),
+    ],
+)
+def test_html_in_a_text_is_shown_and_not_obeyed(html: Any) -> None:
+    assert "&lt;script&gt;" in html
+    for markup in ("<script", "<img", "<a ", "\x1b"):
+        assert markup not in html
+
+
+def test_a_source_in_markdown_is_drawn(shown: list[tuple[str, str]]) -> None:
+    SourceText(MARKDOWN, "Bench notes")._ipython_display_()
+    ((html, text),) = shown
+    assert "<li><strong>LB</strong> medium</li>" in html
+    assert text == MARKDOWN
+
+
+def test_a_plain_source_keeps_its_line_breaks(shown: list[tuple[str, str]]) -> None:
+    plain = "Table 1\n  LB   10 g\n  NaCl  5 g\n\n- 4 -\n2 * 3 * 4 < 30 & more"
+    SourceText(plain, "paper.pdf", "paper.pdf")._ipython_display_()
+    ((html, text),) = shown
+    assert "Table 1\n  LB   10 g\n  NaCl  5 g\n\n- 4 -\n2 * 3 * 4 &lt; 30 &amp; more" in html
+    assert "white-space:pre-wrap" in html
+    assert text == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "file_name", "expected"),
+    [
+        ("plain words", "notes.md", True),
+        ("plain words", None, False),
+        ("# Heading\n\nWords", None, True),
+        ("# Heading\n\nWords", "paper.pdf", True),
+        ("# a comment\nx = 1", "script.py", False),
+        ("#1 of 3\n#2 of 3", "paper.pdf", False),
+        ("Some **bold** words", "page.html", True),
+        ("2 ** 3 ** 4", None, False),
+        ("See [the paper](https://doi.org/10.1/x)", None, True),
+        ("```\ncode\n```", None, True),
+        (">seq1\nACGT", "a.fasta", False),
+    ],
+)
+def test_markdown_is_told_from_plain_text(text: str, file_name: str | None, expected: bool) -> None:
+    assert documents.is_markdown(text, file_name) is expected
+
+
+def test_hostile_source_text_is_harmless(shown: list[tuple[str, str]]) -> None:
+    for file_name in ("a.md", "a.txt"):
+        SourceText(HOSTILE, HOSTILE, file_name)._ipython_display_()
+    for html, text in shown:
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "\x1b" not in html + text
+
+
+def test_a_very_long_source_is_cut_in_the_notebook_and_says_so(
+    shown: list[tuple[str, str]],
+) -> None:
+    source = SourceText("word\n" * 60_000, "book.txt", "book.txt")
+    source._ipython_display_()
+    ((html, text),) = shown
+    assert len(text) < 201_000
+    assert "200,000 of 299,999 characters" in html
+    assert "200,000 of 299,999 characters" in text
+    assert len(source.text) == 300_000
+
+
+def test_a_terminal_prints_the_whole_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.TERMINAL)
+    SourceText("word\x1b[2J\n" * 60_000)._ipython_display_()
+    out = capsys.readouterr().out
+    assert out.count("word") == 60_000
+    assert "\x1b" not in out
+
+
+def test_an_empty_source_says_so(shown: list[tuple[str, str]]) -> None:
+    SourceText("")._ipython_display_()
+    assert "The text is empty." in shown[0][0]
+    assert shown[0][1] == "The text is empty."

@@ -1,0 +1,165 @@
+"""Texts of models and sources, drawn as documents: the rows of a frame, or one source's text."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import pandas as pd
+
+from labext.rowviews import RowView
+from labext.views import words
+from labext_widgets.answers import drawing, markdown
+from labext_widgets.displays import show
+from labext_widgets.front import FrontEnd, front_end
+from labext_widgets.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
+
+_OPEN = 20_000
+"""Characters of all documents together up to which they are displayed unfolded."""
+
+_DISPLAYED = 200_000
+"""Characters of a source's text that are displayed in a notebook."""
+
+_MARKDOWN_FILES = {".md", ".markdown", ".qmd", ".rmd"}
+_OTHER_TEXT_FILES = {".txt", ".csv", ".tsv", ".json", ".fasta", ".fa", ".gb", ".pdb", ".py", ".r"}
+_MARKDOWN = re.compile(
+    r"^#{1,6} +\S|^ {0,3}(?:```|~~~)|\*\*[^\s*][^*\n]*\*\*|\[[^\]\n]+\]\(https?://", re.MULTILINE
+)
+_PLAIN = "white-space:pre-wrap;overflow-wrap:anywhere"
+_SCROLLED = "max-height:480px;overflow-y:auto"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DocumentView(RowView):
+    """Frames with a document in each row.
+
+    Attributes:
+        heading: the column with what the document is.
+        content: the column with its text.
+        plain: the headings of documents that no model has written, which are not Markdown.
+    """
+
+    heading: str
+    content: str
+    plain: tuple[str, ...] = ()
+
+    def applies_to(self, frame: pd.DataFrame) -> bool:
+        """Return True while the rows are documents."""
+        return {self.heading, self.content} <= set(frame.columns) and super().applies_to(frame)
+
+    def text(self, frame: pd.DataFrame) -> str:
+        """Return the documents with their line breaks; a table where they are very long."""
+        if not len(frame) or not self._are_short(frame):
+            return super().text(frame)
+        documents = [
+            f"{plain(heading)}\n{tidy(content)}" for heading, content, _ in self._rows(frame)
+        ]
+        return "\n\n".join(documents)
+
+    def html(self, frame: pd.DataFrame) -> str | None:
+        """Return the documents, each to be folded under its heading."""
+        if not len(frame):
+            return super().html(frame)
+        opened = " open" if self._are_short(frame) else ""
+        documents = [
+            f'<details{opened} style="margin:0 0 8px"><summary>'
+            f"{span(escape(heading), 'font-weight:600')} {span(escape(details), MUTED)}</summary>"
+            f"{_drawn(content, is_markdown=heading not in self.plain)}</details>"
+            for heading, content, details in self._rows(frame)
+        ]
+        body = div("".join(documents), drawing.STYLE)
+        return f'<div class="labext {UNTYPESET}">{body}</div>'
+
+    def _are_short(self, frame: pd.DataFrame) -> bool:
+        return int(frame[self.content].astype("str").str.len().sum()) <= _OPEN
+
+    def _rows(self, frame: pd.DataFrame) -> list[tuple[str, str, str]]:
+        """Return the heading, the content and the other fields of each row."""
+        others = [label for label in frame.columns if label not in (self.heading, self.content)]
+        return [
+            (
+                words(row[self.heading]),
+                "" if pd.isna(row[self.content]) else str(row[self.content]),
+                " · ".join(filter(None, (words(row[label]) for label in others))),
+            )
+            for row in frame.to_dict("records")
+        ]
+
+
+INSIGHTS = DocumentView(
+    name="insight documents",
+    empty="There are no insights.",
+    first=("insight_type", "content"),
+    last=("id", "source_id", "created_at", "updated_at"),
+    heading="insight_type",
+    content="content",
+)
+MESSAGES = DocumentView(
+    name="message documents",
+    empty="There are no messages yet.",
+    first=("type", "content"),
+    heading="type",
+    content="content",
+    plain=("human",),
+)
+NOTES = DocumentView(
+    name="note documents",
+    empty="There are no notes.",
+    first=("title", "note_type", "content"),
+    last=("id", "notebook_id", "created_at", "updated_at"),
+    heading="title",
+    content="content",
+)
+
+
+class SourceText:
+    """The text that was read out of a source. A cell that ends with it displays it.
+
+    Attributes:
+        text: the whole text, as it came.
+        title: the source's title.
+        is_markdown: True if it is displayed as Markdown.
+    """
+
+    def __init__(self, text: str, title: str = "", file_name: str | None = None) -> None:
+        self.text = text
+        self.title = title
+        self.is_markdown = is_markdown(text, file_name)
+
+    def __repr__(self) -> str:
+        return f"<SourceText {plain(self.title)}, {len(self.text):,} characters>"
+
+    def __str__(self) -> str:
+        """Return the text with its line breaks, without what steers a terminal."""
+        return tidy(self.text, max(len(self.text), 1)) or "The text is empty."
+
+    def _ipython_display_(self, **_: Any) -> None:
+        text = str(self)
+        if front_end() is FrontEnd.TERMINAL:
+            print(text)
+            return
+        shown = text[:_DISPLAYED]
+        rows = [div(_drawn(shown, is_markdown=self.is_markdown), _SCROLLED)]
+        if len(shown) < len(text):
+            cut = f"{len(shown):,} of {len(text):,} characters; `.text` of the value has them all."
+            rows.append(div(escape(cut), MUTED))
+            shown = f"{shown}\n\n{cut}"
+        body = div("".join(rows), drawing.STYLE)
+        show(f'<div class="labext {UNTYPESET}">{body}</div>', shown)
+
+
+def is_markdown(text: str, file_name: str | None) -> bool:
+    """Return True if a source's text is Markdown: by its file's name, else by its marks."""
+    suffix = PurePath(file_name or "").suffix.lower()
+    if suffix in _MARKDOWN_FILES:
+        return True
+    return suffix not in _OTHER_TEXT_FILES and _MARKDOWN.search(text) is not None
+
+
+def _drawn(text: str, *, is_markdown: bool) -> str:
+    """Return a text as HTML in which nothing of it becomes markup."""
+    tidied = tidy(text, _DISPLAYED)
+    return markdown.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)
