@@ -188,17 +188,17 @@ def test_help(said: Said, line: str) -> None:
 
 def test_texts_of_models_and_markdown_sources_are_drawn(run: Run) -> None:
     run("%nb use Drawn --create")
+    run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")
     run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")
     text = run("%nb sources show Plan --text")
     assert text.is_markdown
     assert "shake <b>well</b>" in text.text
-    run('%nb insights new "Key findings" --source Plan')
     run("%nb chat 'What is added?'")
     run("%nb note '**Loop**: AraC' --title Loop")
     drawn = {
-        "%nb insights": "Key findings",
-        "%nb sources insights Plan": "Key findings",
-        "%nb sessions show 'What is added?'": "What is added?",
+        "%nb insights": "<li>",
+        "%nb sources insights Plan": "<li>",
+        "%nb sessions show 'What is added?'": "What is added?</div>",
         "%nb notes show Loop": "<strong>Loop</strong>: AraC",
     }
     for line, words in drawn.items():
