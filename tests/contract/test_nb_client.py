@@ -313,7 +313,7 @@ class TestAnswers:
         with pytest.raises(InputError, match="nothing to answer from"):
             nb.ask("Why?", notebook=name)
 
-    @pytest.mark.parametrize("model", ["model:none", "model:wordllama", "model:lsa"])
+    @pytest.mark.parametrize("model", ["model:none", "model:wordllama"])
     def test_a_model_that_can_not_answer(self, nb: NotebookClient, shelf: str, model: str) -> None:
         for slot in ("model_override", "strategy_model", "answer_model", "final_answer_model"):
             with pytest.raises((NotFoundError, SetupError)) as caught:

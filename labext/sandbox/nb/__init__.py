@@ -142,7 +142,7 @@ types of discovered models   guessed from the words of their names (`models.gues
 syncing                      by every credential of a provider, or the environment; of all: who
                              fails has `{"error"}` in `results` and keeps no other back
 auto-assign                  to empty slots, of providers that can be asked: first by the order of
-                             the providers above, then what is no fallback (lsa, espeak-ng are),
+                             the providers above, then flite before espeak-ng,
                              then the age, then the name (`models.ranking`)
 a credential's key           encrypted by a secret of the sandbox, in no answer; PUT with null
                              takes it away; `decryption_error` and a 422 of every use where the

@@ -148,8 +148,7 @@ class Vector(Base):
     A passage has one for each model that is in use: two, while another one takes over.
 
     Attributes:
-        space: what its vectors can be compared with: the model's identifier, and for a model that
-            is made of the corpus itself also which making of it, `model:lsa@3`.
+        space: the identifier of the model whose vectors it can be compared with.
         vector: float32, of length 1.
     """
 
@@ -164,22 +163,6 @@ class Vector(Base):
     passage_id: Mapped[int] = mapped_column(ForeignKey("nb_passages.id", ondelete="CASCADE"))
     space: Mapped[str] = mapped_column(String(120))
     vector: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class Making(Base):
-    """The model that was made of the corpus itself, each time that it was made; the last counts.
-
-    Attributes:
-        passages: of how many passages.
-        last: the highest number among them.
-    """
-
-    __tablename__ = "nb_makings"
-    __table_args__ = ({"sqlite_autoincrement": True},)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    passages: Mapped[int]
-    last: Mapped[int]
 
 
 class ChatSession(Base):

@@ -255,7 +255,7 @@ def test_without_a_chat_model_what_to_set_is_said(api: Any, served: Any) -> None
 def test_a_model_that_can_not_answer_is_refused(api: Any, path: str) -> None:
     missing = {"question": WHY, "answer_model": "model:nobody"}
     assert "model:nobody" in api.refused(404, "POST", path, missing)
-    embedding = {"question": WHY, "strategy_model": "model:lsa"}
+    embedding = {"question": WHY, "strategy_model": "model:wordllama"}
     assert "type embedding" in api.refused(422, "POST", path, embedding)
 
 

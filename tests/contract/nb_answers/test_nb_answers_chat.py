@@ -59,7 +59,7 @@ def test_what_is_missing_or_not_allowed_is_refused(api: Any, kit: Any) -> None:
     api.refused(404, "POST", "chat/sessions", {"notebook_id": "notebook:nobody"})
     api.refused(404, "GET", "chat/sessions?notebook_id=notebook:nobody")
     api.refused(404, "POST", "chat/sessions", {**here, "model_override": "model:nobody"})
-    api.refused(422, "POST", "chat/sessions", {**here, "model_override": "model:lsa"})
+    api.refused(422, "POST", "chat/sessions", {**here, "model_override": "model:wordllama"})
     api.refused(400, "POST", "chat/sessions", {})
     api.refused(404, "PUT", f"chat/sessions/{session}", {"model_override": "model:nobody"})
     api.refused(400, "PUT", f"chat/sessions/{session}", {"title": ""})

@@ -72,9 +72,9 @@ def test_models_of_one_address_share_its_key(
         (["key", "extractive"], "needs no key"),
         (["key", "nobody"], "no model"),
         (["default", "chat", "nobody"], "no model"),
-        (["default", "chat", "lsa"], "type embedding"),
+        (["default", "chat", "wordllama"], "type embedding"),
         (["default", "chatt", "extractive"], "Did you mean chat?"),
-        (["remove", "lsa", "--yes"], "comes with the service"),
+        (["remove", "wordllama", "--yes"], "comes with the service"),
     ],
 )
 def test_what_can_not_be_is_one_line_and_a_next_step(

@@ -57,7 +57,11 @@ def test_tab_knows_transformations_models_credentials_and_slots(
         "%nb credentials new openrouter",
     )
     comes(shell, "%nb models new x --provider gr", "%nb models new x --provider groq")
-    comes(shell, "%nb models defaults --set embedding=", "%nb models defaults --set embedding=lsa")
+    comes(
+        shell,
+        "%nb models defaults --set embedding=",
+        "%nb models defaults --set embedding=wordllama",
+    )
     assert "%nb models defaults --set embedding=extractive" not in offered(
         shell, "%nb models defaults --set embedding="
     )

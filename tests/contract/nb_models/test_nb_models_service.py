@@ -138,7 +138,7 @@ def test_a_client_that_leaves_ends_the_test(nb: Any, provider: Any) -> None:
     assert provider.left.wait(30)
 
 
-@pytest.mark.parametrize("model", ["extractive", "lsa", "wordllama", "espeak-ng", "pocketsphinx"])
+@pytest.mark.parametrize("model", ["extractive", "wordllama", "espeak-ng", "pocketsphinx"])
 def test_the_built_in_models_are_tested_for_real(nb: Any, model: str) -> None:
     said = nb.told("POST", f"models/model:{model}/test")
     assert said["success"] is True, said

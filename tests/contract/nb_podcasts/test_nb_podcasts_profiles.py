@@ -75,7 +75,7 @@ def test_no_two_of_a_kind_have_one_name(podcasts, kit, path):
         ("episode-profiles", {"max_tokens": 0}, 400),
         ("episode-profiles", {"speaker_profile_ids": ["nobody-there"]}, 404),
         ("episode-profiles", {"speaker_profile_ids": ["host", "host"]}, 400),
-        ("episode-profiles", {"outline_llm": "model:lsa"}, 422),
+        ("episode-profiles", {"outline_llm": "model:wordllama"}, 422),
     ],
 )
 def test_what_can_be_no_profile_is_refused(podcasts, kit, path, body, status):

@@ -56,7 +56,7 @@ def test_two_may_have_one_name(api: Any):
         (400, {"name": "x", "prompt": " "}),
         (400, {"name": "x", "prompt": "x", "apply_default": "yes"}),
         (404, {"name": "x", "prompt": "x", "model_id": "model:nope"}),
-        (422, {"name": "x", "prompt": "x", "model_id": "model:lsa"}),
+        (422, {"name": "x", "prompt": "x", "model_id": "model:wordllama"}),
     ],
 )
 def test_what_is_wrong_is_refused(api: Any, status: int, body: Any):
@@ -114,7 +114,7 @@ def test_what_cannot_be_run_is_refused(api: Any, provider: Any):
     api.refused(400, "POST", path, run | {"input_text": " "})
     api.refused(404, "POST", path, run | {"transformation_id": "transformation:nope"})
     api.refused(404, "POST", path, run | {"model_id": "model:nope"})
-    api.refused(422, "POST", path, run | {"model_id": "model:lsa"})
+    api.refused(422, "POST", path, run | {"model_id": "model:wordllama"})
     provider.troubles = [lambda handler: setattr(handler, "close_connection", True)]
     gone = api.model("gone", provider.base_url)
     assert "can't be reached" in api.refused(502, "POST", path, run | {"model_id": gone})

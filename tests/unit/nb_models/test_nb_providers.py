@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import update
 from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
@@ -26,7 +25,7 @@ from labext.sandbox.nb.models import (
     variables,
 )
 from labext.sandbox.nb.models.guessing import kind_of
-from labext.sandbox.nb.store import Credential, Default, Model
+from labext.sandbox.nb.store import Default, Model
 from labext.sandbox.service import Site
 
 KEY = "correct-horse-battery-staple"
@@ -157,19 +156,7 @@ def test_of_keys_the_host_has_those_of_providers_alone(monkeypatch: pytest.Monke
     assert "CLOUD_SECRET_KEY" not in found
 
 
-def test_what_the_first_version_called_a_provider_is_renamed(site: Site, add_model: Any) -> None:
-    model = add_model()
-    with site.database.write() as session:
-        for table in (Model, Credential):
-            mine = update(table).where(table.provider == "openai_compatible")
-            session.execute(mine.values(provider="openai-compatible"))
-    with site.database.write() as session:
-        registry.seed(session)
-        assert session.get_one(Model, model.id).provider == "openai_compatible"
-        assert session.get_one(Credential, model.credential_id).provider == "openai_compatible"
-
-
-def test_of_built_in_models_the_fallback_comes_last_and_nothing_is_made_up(site: Site) -> None:
+def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
     with site.database.write() as session:
         for slot in ("embedding", "text_to_speech"):
             session.delete(session.get_one(Default, slot))

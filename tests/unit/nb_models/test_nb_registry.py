@@ -78,23 +78,25 @@ def test_without_packages_for_it_nothing_speaks_or_hears(
 
 def test_what_was_changed_since_stays(site: Site) -> None:
     with site.database.write() as session:
-        session.delete(session.get_one(Model, registry.LSA))
+        session.delete(session.get_one(Default, "embedding"))
+        session.flush()
+        session.delete(session.get_one(Model, registry.WORDLLAMA))
         session.delete(session.get_one(Default, "chat"))
         session.merge(Default(slot="summary", model_id=registry.EXTRACTIVE))
     seed_again(site)
     assert "chat" not in slots(site)
     with site.database.read() as session:
-        assert session.get(Model, registry.LSA) is None
+        assert session.get(Model, registry.WORDLLAMA) is None
 
 
-def test_without_wordllama_the_corpus_itself_is_the_embedding_model_until_it_is_there(
+def test_without_wordllama_the_embedding_slot_is_empty_until_it_is_installed(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _forget_everything(site)
     with monkeypatch.context() as patch:
         patch.setattr(registry, "find_spec", lambda _name: None)
         seed_again(site)
-    assert slots(site)["embedding"] == registry.LSA
+    assert "embedding" not in slots(site)
     seed_again(site)
     assert slots(site)["embedding"] == registry.WORDLLAMA
 
@@ -108,7 +110,7 @@ def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model
 
 @pytest.mark.parametrize(
     ("wanted", "status", "told"),
-    [("model:nobody", 404, "model:nobody"), (registry.LSA, 422, "type embedding")],
+    [("model:nobody", 404, "model:nobody"), (registry.WORDLLAMA, 422, "type embedding")],
 )
 def test_a_model_that_can_not_be_asked_is_refused(
     site: Site, wanted: str, status: int, told: str

@@ -45,7 +45,7 @@ class World:
             registry.seed(session)
 
     def embed_by(self, model: str | None) -> None:
-        """Set the embedding model: `wordllama`, `lsa`, one that is added, or none."""
+        """Set the embedding model: `wordllama`, one that is added, or none."""
         with self.database.write() as session:
             session.execute(delete(Default).where(Default.slot == "embedding"))
             if model is not None:

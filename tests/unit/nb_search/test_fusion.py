@@ -90,13 +90,3 @@ def test_words_and_meaning_together_find_better_than_either(filled: World) -> No
     print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
     assert 0.6 < text < both
     assert 0.6 < vector < both
-
-
-def test_thirty_sentences_teach_an_analysis_little_and_words_make_up_for_it(filled: World) -> None:
-    filled.embed_by("lsa")
-    filled.vector("anything")
-    assert filled.renew()
-    text, vector, both = (reciprocal_rank(filled, by) for by in ("text", "vector", "both"))
-    print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
-    assert 0.4 < vector < both
-    assert both > 0.95 * text

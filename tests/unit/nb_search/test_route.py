@@ -107,5 +107,5 @@ def test_no_embedding_model(client: TestClient, shared: World) -> None:
     answer = search(client, query="x", search_type="vector")
     shared.embed_by("wordllama")
     assert answer.status_code == 422
-    assert "`%nb models defaults --set embedding=lsa`" in answer.json()["detail"]
+    assert "pip install 'labext-jupyter[semantic]'" in answer.json()["detail"]
     assert set(answer.json()) == {"detail"}

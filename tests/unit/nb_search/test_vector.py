@@ -90,7 +90,7 @@ def test_without_an_embedding_model(world: World) -> None:
     with pytest.raises(HTTPException) as refused:
         world.vector(PARAPHRASE)
     assert refused.value.status_code == 422
-    assert "`%nb models defaults --set embedding=lsa`" in refused.value.detail
+    assert "pip install 'labext-jupyter[semantic]'" in refused.value.detail
     assert parents(world.both("glucose")) == parents(world.text("glucose")) == [sugar]
 
 

@@ -130,17 +130,17 @@ def _embedded(
 ) -> tuple[str | None, NDArray[np.float32] | None]:
     """The passages' vectors, and the space that they are in.
 
-    None where none can be made now, because the corpus was never analysed or the model's server
-    fails: the source is found by its words, and whoever wants its vectors is told why they lack.
+    None where none can be made now, because there is no model or its server fails: the source is
+    found by its words.
     """
     from starlette.exceptions import HTTPException
 
-    from labext.sandbox.nb.search.embedding import Lsa, embedder_of
+    from labext.sandbox.nb.search.embedding import embedder_of
 
     tell("embedding")
     with site.database.read() as session:
         embedder = embedder_of(session, site)
-    if embedder is None or not pieces or (isinstance(embedder, Lsa) and not embedder.is_made):
+    if embedder is None or not pieces:
         return None, None
     import numpy as np
 

@@ -4,8 +4,7 @@
    key in the service's environment.
 2. Its provider's place in `providers.PROVIDERS`: servers of many good models, then routers to
    them, then servers of one's own, then the built-in models, which are small.
-3. Among the built-in ones, that which was installed on purpose: wordllama before lsa, flite before
-   espeak-ng.
+3. Among the built-in ones, the one that was installed on purpose: flite before espeak-ng.
 4. The one that was added first; of those added at once, the first by its name.
 """
 
@@ -52,7 +51,7 @@ def _ranked(session: Session, site: Site) -> list[Model]:
 
 
 def _place(model: Model) -> tuple[int, bool, float, str]:
-    is_fallback = model.id in registry.FALLBACKS
+    is_fallback = model.id == registry.FALLBACK
     return NAMES.index(model.provider), is_fallback, model.created, model.name
 
 

@@ -30,11 +30,11 @@ SLOTS: Mapping[str, str] = {
 BUILT_IN = "built-in"
 """The provider of the models that come with the service."""
 
-EXTRACTIVE, WORDLLAMA, LSA = "model:extractive", "model:wordllama", "model:lsa"
+EXTRACTIVE, WORDLLAMA = "model:extractive", "model:wordllama"
 ESPEAK, FLITE, POCKETSPHINX = "model:espeak-ng", "model:flite", "model:pocketsphinx"
 
-FALLBACKS = (LSA, ESPEAK)
-"""What has a slot until something better is there."""
+FALLBACK = ESPEAK
+"""The model that has its slot until another one of its type is installed."""
 
 
 def default(session: Session, slot: str) -> Model | None:
@@ -95,13 +95,13 @@ def seed(session: Session) -> None:
         session.flush()
         for slot in (each for each, takes in SLOTS.items() if takes == kind):
             there = session.get(Default, slot)
-            if there is None or there.model_id in FALLBACKS:
+            if there is None or there.model_id == FALLBACK:
                 session.merge(Default(slot=slot, model_id=identifier))
 
 
 def built_in() -> dict[str, tuple[str, str]]:
     """The name and the type of what can be used here, fallbacks first."""
-    found = {EXTRACTIVE: (extractive.NAME, LLM), LSA: ("lsa", EMBEDDING)}
+    found = {EXTRACTIVE: (extractive.NAME, LLM)}
     if find_spec("wordllama") is not None:
         found[WORDLLAMA] = ("wordllama", EMBEDDING)
     if find_spec("espeakng_loader") is not None:

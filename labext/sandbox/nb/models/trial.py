@@ -60,8 +60,7 @@ def _embed(site: Site, model: Model, line: Line | None) -> Outcome:
     if registry.is_built_in(model):
         from labext.sandbox.nb.search.embedding import embedder_for
 
-        with site.database.read() as session:
-            embedder = embedder_for(session, site, model)
+        embedder = embedder_for(site, model)
         if embedder is None:
             raise faults.unconfigured(f"What {model.name} needs is not installed.")
         dimensions = embedder.embed([SAID]).shape[1]

@@ -1,7 +1,7 @@
-"""What makes vectors of texts: the model of the default slot `embedding`.
+"""Embed texts by the model of the default slot `embedding`.
 
-The weights of wordllama are made of those of LLaMA 2, whose terms are not everybody's: it is an
-extra of its own, and without it the corpus itself says what is near to what (`lsa`).
+The weights of wordllama derive from those of LLaMA 2, whose licence does not suit everybody: it is
+an extra of its own, and without it there is no search by meaning unless a server's model is set.
 """
 
 from __future__ import annotations
@@ -13,22 +13,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.store import Making, Model
+from labext.sandbox.nb.store import Model
 from labext.sandbox.service import Site
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from labext.sandbox.nb.search.lsa import Analysis
-
     Floats = NDArray[np.float32]
 
-_UNMADE = 0
 _loading = threading.Lock()
 
 
@@ -65,26 +61,6 @@ class WordLlama:
         return _of_length_1(found[sorted(range(len(texts)), key=order.__getitem__)])
 
 
-class Lsa:
-    """The last analysis of the corpus; before the first one, words alone are compared.
-
-    Attributes:
-        is_made: whether there was one.
-    """
-
-    is_quick = True
-
-    def __init__(self, folder: Path, making: int) -> None:
-        path = analysis_path(folder, making)
-        self.is_made = path.exists()
-        self.id = f"{registry.LSA}@{making if self.is_made else _UNMADE}"
-        self._path = path if self.is_made else None
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """See `Embedder`."""
-        return _analysis(self._path).embed(texts)
-
-
 class Served:
     """A model of an OpenAI-compatible server."""
 
@@ -107,27 +83,20 @@ class Served:
 def embedder_of(session: Session, site: Site) -> Embedder | None:
     """The embedder of the default slot; None where it has no model, or that isn't installed."""
     model = registry.default(session, "embedding")
-    return None if model is None else embedder_for(session, site, model)
+    return None if model is None else embedder_for(site, model)
 
 
 def embedder_in(session: Session, site: Site, space: str) -> Embedder | None:
     """The embedder that makes vectors in a space; None where there is none any more."""
     model = session.get(Model, space.partition("@")[0])
-    found = None if model is None else embedder_for(session, site, model)
+    found = None if model is None else embedder_for(site, model)
     return found if found is not None and found.id == space else None
 
 
-def analysis_path(folder: Path, making: int) -> Path:
-    """Where an analysis is kept: `folder` is the service's."""
-    return folder / "lsa" / f"{making}.npz"
-
-
-def embedder_for(session: Session, site: Site, model: Model) -> Embedder | None:
+def embedder_for(site: Site, model: Model) -> Embedder | None:
     """The embedder that is a model; None where what it needs isn't installed."""
     if not registry.is_built_in(model):
         return Served(site, model)
-    if model.id == registry.LSA:
-        return Lsa(site.folder, session.scalar(select(func.max(Making.id))) or _UNMADE)
     return WordLlama() if find_spec("wordllama") is not None else None
 
 
@@ -150,15 +119,3 @@ def _loaded_wordllama() -> Any:
 
     weights = Path(wordllama.__file__).parent  # they come with the package
     return wordllama.WordLlama.load(cache_dir=weights, disable_download=True)
-
-
-def _analysis(path: Path | None) -> Analysis:
-    with _loading:
-        return _loaded_analysis(path)
-
-
-@functools.lru_cache(maxsize=2)
-def _loaded_analysis(path: Path | None) -> Analysis:
-    from labext.sandbox.nb.search.lsa import Analysis
-
-    return Analysis.of([]) if path is None else Analysis.load(path)

@@ -38,9 +38,9 @@ The real service's 0.2 is for larger models: two words are seldom so near to a p
 """
 
 NO_MODEL = (
-    "A vector search needs an embedding model, and none that is installed is set. Set one: "
-    "`%nb models defaults --set embedding=lsa`, or wordllama, which comes with "
-    "`pip install 'labext-jupyter[semantic]'`."
+    "A vector search needs an embedding model, and none is set. Install one by "
+    "`pip install 'labext-jupyter[semantic]'` and restart the sandbox, or set a model of type "
+    "embedding: `%nb models defaults --set embedding=NAME`."
 )
 
 _DEPTH = 50

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, func, insert, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import Database, counted
-from labext.sandbox.nb.search.embedding import Embedder, Lsa, embedder_in, embedder_of
+from labext.sandbox.nb.search.embedding import Embedder, embedder_in, embedder_of
 from labext.sandbox.nb.store import Passage, Vector
 from labext.sandbox.service import Site
 
@@ -29,8 +29,7 @@ def serving(session: Session, site: Site) -> Embedder | None:
     wanted = embedder_of(session, site)
     if wanted is None:
         return None
-    ready = not isinstance(wanted, Lsa) or wanted.is_made
-    if ready and lacking(session, wanted.id) <= AT_ONCE:
+    if lacking(session, wanted.id) <= AT_ONCE:
         return wanted
     before = (
         embedder_in(session, site, space)
