@@ -1,94 +1,99 @@
-"""The command `labext`: the demo, the sandbox, and what is installed.
+"""The command `labext`, on Click.
 
-Every error a user can meet is one line on stderr and exit code 1. `sandbox` has its verbs, `lab`,
-`jobs` and `nb` the nouns that administer a service; what these do is in the modules `*_acts`, which
-are imported on use. `nouns`, `acts` and `keys` are what the services' commands share.
+Each group of commands has a module: `sandbox` for the sandbox as a whole; `lab`, `jobs` and `nb`
+for the administration of a service. Errors are one line on stderr.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
+import click
+
 from labext.cli import sandbox
+from labext.cli.commands import Group, data_dir
 from labext.errors import LabextError
+
+labext = Group("labext", "Laboratory services in a notebook, and a local sandbox of them.")
+labext.context_settings = {"help_option_names": ["-h", "--help"]}
+click.version_option(package_name="labext-jupyter", message="%(prog)s %(version)s")(labext)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 0, 1 for an error, 2 for the usage, 130 interrupted."""
-    options = parser().parse_args(arguments)
+    """Run one command line.
+
+    Returns:
+        0, 1 after an error, 130 after an interrupt.
+
+    Raises:
+        SystemExit: 2 for wrong usage, 0 where only help or the version was asked for.
+    """
     try:
-        options.run(options)
+        code = labext.main(arguments, "labext", standalone_mode=False)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "labext"
+        print(f"labext: {error.format_message()} See `{command} --help`.", file=sys.stderr)
+        sys.exit(error.exit_code)
     except LabextError as error:
         print(f"labext: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except click.Abort:
         print("labext: interrupted.", file=sys.stderr)
         return 130
+    if code is not None:  # of an option such as --help; commands return nothing
+        sys.exit(code)
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line, with its help."""
-    top = argparse.ArgumentParser(
-        prog="labext", description="Laboratory services in a notebook, and a local sandbox of them."
-    )
-    top.add_argument("--version", action="version", version=f"labext {version('labext-jupyter')}")
-    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _add_demo(commands)
-    sandbox.add(commands)
-    doctor = commands.add_parser("doctor", help="what is installed, what is missing, what runs")
-    doctor.set_defaults(run=_doctor)
-    return top
+@labext.command()
+@click.option("--run", is_flag=True, help="Execute jobs.ipynb without a browser.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("labext-demo"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder of the notebooks.",
+)
+@data_dir
+@click.option("--port", type=int, metavar="N", help="Port of JupyterLab.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def demo(
+    run: bool, folder: Path, data_dir: Path | None, port: int | None, no_browser: bool
+) -> None:
+    """Open the example notebooks, with the local services running.
 
-
-def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    demo = commands.add_parser(
-        "demo",
-        help="the example notebooks, with the local services running",
-        description="Start the local services, put the example notebooks into a folder and open "
-        "JupyterLab on them. Files you have changed are kept.",
-    )
-    demo.add_argument(
-        "--run", dest="execute", action="store_true", help="execute jobs.ipynb without a browser"
-    )
-    demo.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("labext-demo"),
-        metavar="DIR",
-        help="where the notebooks go (default: %(default)s)",
-    )
-    demo.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
-    demo.add_argument("--port", type=int, metavar="N", help="JupyterLab's port")
-    demo.add_argument(
-        "--no-browser", dest="browser", action="store_false", help="only print the address"
-    )
-    demo.set_defaults(run=_demo)
-
-
-def _demo(options: argparse.Namespace) -> None:
+    Start the local services, put the example notebooks into a folder and open JupyterLab on them.
+    Files that you have changed are kept.
+    """
     from labext import demo
 
-    placed, sandbox = demo.start(options.folder, options.data_dir)
-    there = len(placed.same) + len(placed.kept)
-    print(f"Notebooks: {placed.folder} ({len(placed.written)} files put, {there} were there).")
+    placed, sandbox = demo.start(folder, data_dir)
+    existing = len(placed.same) + len(placed.kept)
+    print(f"Notebooks: {placed.folder} ({len(placed.written)} files put, {existing} were there).")
     for name in placed.kept:
         print(f"Kept as you changed it: {placed.folder / name}")
     print(f"Sandbox: {sandbox.jobs.base_url} (`{sandbox.command('stop')}` stops it).")
-    if not options.execute:
-        demo.open_lab(options.folder, options.data_dir, port=options.port, browser=options.browser)
+    if not run:
+        demo.open_lab(folder, data_dir, port=port, browser=not no_browser)
     sys.stdout.flush()
-    done = demo.run(options.folder, sandbox, options.data_dir)
-    print(f"Run: {done.cells} cells in {done.seconds:.0f} s; {done.complete} jobs complete.")
-    print(f"Executed: {done.executed}")
-    print(f"Results: {options.folder / 'out'}")
+    summary = demo.run(folder, sandbox, data_dir)
+    print(
+        f"Run: {summary.cells} cells in {summary.seconds:.0f} s; {summary.complete} jobs complete."
+    )
+    print(f"Executed: {summary.executed}")
+    print(f"Results: {folder / 'out'}")
 
 
-def _doctor(_: argparse.Namespace) -> None:
+labext.add_command(sandbox.sandbox)
+
+
+@labext.command()
+def doctor() -> None:
+    """Show what is installed, what is missing and what runs."""
     from labext import doctor
 
     print("\n".join(doctor.report()))

@@ -1,140 +1,312 @@
-"""`labext sandbox jobs NOUN VERB`: who may use the local job service, and how much.
-
-It is what the job service's web interface does elsewhere. Each noun has `add` (or `set`), `list`
-and `remove`; changes hold at once, whether the sandbox runs or not.
-"""
+"""`labext sandbox jobs NOUN VERB`: who may use the local job service, and how much."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from labext.cli.nouns import (
-    Entry,
-    Noun,
-    Verbs,
-    add_limits,
-    add_nouns,
-    add_profile,
-    add_service,
-    add_yes,
+import click
+
+from labext.cli.commands import (
+    Result,
+    ServiceGroup,
+    confirmed,
+    exactly_one,
+    listing,
+    option,
+    profile_option,
+    removed_with,
 )
+from labext.errors import InputError
+from labext.sandbox.jobs import administration as service
+
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration, Record
 
 ORGANIZATION = "sandbox"
-"""The organization that is there from the start."""
+"""The organization that exists from the start."""
+
+jobs = ServiceGroup("jobs", "jobs", "Administer the local job service, whether it runs or not.")
+accounts = jobs.noun("accounts", "Who may use the service.")
+organizations = jobs.noun("organizations", "Accounts that belong together.")
+keys = jobs.noun("keys", "What accounts sign in with.")
+budgets = jobs.noun("budgets", "Weighted hours that may be used.")
+quotas = jobs.noun("quotas", "Storage of accounts.")
+jobs.add_limits()
+gates = jobs.noun("gates", "Permissions to set gated parameters.")
+pipelines = jobs.noun("pipelines", "Saved pipelines of organizations.")
+
+_email = click.argument("email")
+_organization = option(
+    "--organization",
+    "NAME",
+    "The organization's name.",
+    default=ORGANIZATION,
+    show_default=True,
+)
 
 
-def add(verbs: Verbs) -> None:
-    """Add `jobs` with its nouns to the verbs of `labext sandbox`."""
-    add_service(
-        verbs,
+@accounts.verb("add")
+@_email
+@_organization
+@click.option("--owner", is_flag=True, help="Sees its organization's jobs and usage.")
+def add_account(admin: Administration, email: str, organization: str, owner: bool) -> Result:
+    """Create an account; `keys add` creates a key for it."""
+    created = service.people.add_account(admin, email, organization, owner=owner)
+    return created, (
+        f"{email} is {'an owner' if owner else 'an account'} of {organization}; it has no key yet: "
+        f"`labext sandbox jobs keys add {email}` creates one."
+    )
+
+
+@accounts.verb("set")
+@_email
+@click.option("--owner", type=click.Choice(["yes", "no"]), required=True, help="Whether it is one.")
+def set_owner(admin: Administration, email: str, owner: str) -> Result:
+    """Make an account an owner of its organization, or no longer."""
+    changed = service.people.set_owner(admin, email, owner == "yes")
+    return changed, f"{email} is {'' if changed['owner'] else 'not '}an owner."
+
+
+@accounts.verb("list")
+def list_accounts(admin: Administration) -> Result:
+    """List the accounts."""
+    from labext import sizes
+
+    found = service.people.accounts(admin)
+    rows = [{**account, "storage": sizes.shown(account["storage_quota"])} for account in found]
+    columns = ("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage")
+    return listing(found, *columns, rows=rows)
+
+
+@accounts.verb("remove")
+@_email
+@confirmed
+def remove_account(admin: Administration, email: str, yes: bool) -> Result:
+    """Remove an account with its keys, jobs and files."""
+    removed = service.removal.remove_account(admin, email, yes=yes)
+    return removed, f"{email} is removed{removed_with(removed, 'keys', 'jobs', 'files')}."
+
+
+@organizations.verb("add")
+@click.argument("name")
+def add_organization(admin: Administration, name: str) -> Result:
+    """Create an organization."""
+    created = service.people.add_organization(admin, name)
+    return created, f"The organization {name} is created; it has no accounts yet."
+
+
+@organizations.verb("list")
+def list_organizations(admin: Administration) -> Result:
+    """List the organizations."""
+    return listing(service.people.organizations(admin), "name", "accounts", "budget", "used")
+
+
+@organizations.verb("remove")
+@click.argument("name")
+@confirmed
+def remove_organization(admin: Administration, name: str, yes: bool) -> Result:
+    """Remove an organization with its accounts."""
+    removed = service.removal.remove_organization(admin, name, yes=yes)
+    lost = removed_with(removed, "accounts", "keys", "jobs", "files", "pipelines")
+    return removed, f"The organization {name} is removed{lost}."
+
+
+@keys.verb("add")
+@_email
+@option("--name", "NAME", "Name of the key (default: key1, key2, …).")
+@profile_option("jobs", "key")
+def add_key(admin: Administration, email: str, name: str | None, profile: str | None) -> Result:
+    """Create one more key for an account.
+
+    The key is printed once with --json, or stored in your keyring with --profile, after which
+    `%jobs connect NAME` uses it. This is also the way to act as the teacher, who owns the
+    organization: `labext sandbox jobs keys add teacher@sandbox.local --profile teacher`.
+    """
+    from labext.cli.credentials import data_folder, issue
+    from labext.sandbox import Sandbox
+    from labext.sandbox.keys import new_key
+
+    key = new_key()
+    created = issue(
         "jobs",
-        "administer the local job service: accounts, keys, budgets, limits, …",
-        "job service",
-        lambda nouns: add_nouns(nouns, (Entry(*each, "labext.cli.jobs_acts") for each in _NOUNS)),
+        {"api_key": key},
+        lambda: service.keys.add_key(admin, email, key, name),
+        lambda: (Sandbox(data_folder()).jobs.base_url, {}),
+    )
+    if "api_key" in created:
+        created["key"] = created.pop("api_key")
+    return created, (
+        f"{email} has the key {created['name']}, stored in the keyring: "
+        f"`%jobs connect {profile}` uses it."
     )
 
 
-def _accounts(noun: Noun) -> None:
-    made = noun.verb("add", "Make an account; `keys add` gives it a key", "add_account")
-    _email(made)
-    _organization(made)
-    made.add_argument("--owner", action="store_true", help="sees its organization's jobs and usage")
-    changed = noun.verb("set", "Say whether an account owns its organization", "set_owner")
-    _email(changed)
-    changed.add_argument("--owner", choices=["yes", "no"], required=True, help="whether it does")
-    noun.verb("list", "List the accounts", "list_accounts")
-    gone = noun.verb("remove", "Remove an account with all that it has", "remove_account")
-    _email(gone)
-    add_yes(gone)
+@keys.verb("list")
+@click.argument("email", required=False)
+def list_keys(admin: Administration, email: str | None) -> Result:
+    """List the names of the keys of all accounts, or of one."""
+    return listing(service.keys.keys(admin, email), "account", "name", "created")
 
 
-def _organizations(noun: Noun) -> None:
-    noun.verb("add", "Make an organization", "add_organization").add_argument("name")
-    noun.verb("list", "List the organizations", "list_organizations")
-    gone = noun.verb("remove", "Remove an organization with its accounts", "remove_organization")
-    gone.add_argument("name")
-    add_yes(gone)
+@keys.verb("remove")
+@_email
+@click.argument("name")
+@confirmed
+def remove_key(admin: Administration, email: str, name: str, yes: bool) -> Result:
+    """Remove a key: it is no longer valid."""
+    removed = service.keys.remove_key(admin, email, name, yes=yes)
+    return removed, f"The key {name} of {email} is no longer valid."
 
 
-def _keys(noun: Noun) -> None:
-    made = noun.verb("add", "Make one more key for an account", "add_key")
-    made.description = (
-        "Make one more key for an account. The key is shown once with --json, or kept in your "
-        "keyring with --profile, after which `%jobs connect NAME` uses it. This is also the way to "
-        "act as the teacher, who owns the organization: "
-        "`labext sandbox jobs keys add teacher@sandbox.local --profile teacher`."
-    )
-    _email(made)
-    made.add_argument("--name", help="tells it from the account's others (default: key1, key2, …)")
-    add_profile(made, "jobs", "key")
-    listed = noun.verb("list", "List the keys: their names, never themselves", "list_keys")
-    listed.add_argument("email", nargs="?", help="of this account alone")
-    gone = noun.verb("remove", "End a key", "remove_key")
-    _email(gone)
-    gone.add_argument("name", help="the key's name")
-    add_yes(gone)
+def _set_budget(
+    admin: Administration, hours: float | None, organization: str | None, account: str | None
+) -> Result:
+    target = exactly_one(organization=organization, account=account)
+    changed = service.allowances.set_budget(admin, hours, *target)
+    may = "has no budget" if hours is None else f"may use {hours:g} weighted hours"
+    return changed, (f"The {changed['of']} {changed['name']} {may}; {changed['used']:g} are used.")
 
 
-def _budgets(noun: Noun) -> None:
-    made = noun.verb("set", "Set how many weighted hours may be used", "set_budget", "add")
-    made.add_argument("hours", type=float, help="weighted hours; 0 lets nothing be submitted")
-    gone = noun.verb("remove", "Let use have no end", "remove_budget")
-    for parser in (made, gone):
-        whose = parser.add_mutually_exclusive_group(required=True)
-        whose.add_argument("--organization", metavar="NAME", help="all its accounts together")
-        whose.add_argument("--account", metavar="EMAIL", help="one account")
-    noun.verb("list", "List the budgets and what is used of them", "list_budgets")
+_budget_organization = option("--organization", "NAME", "All its accounts together.")
+_budget_account = option("--account", "EMAIL", "One account.")
 
 
-def _quotas(noun: Noun) -> None:
-    made = noun.verb("set", "Set how much an account may store", "set_quota", "add")
-    _email(made)
-    made.add_argument("size", help="500MB, 10GB (of 1,000) or 2GiB (of 1,024)")
-    noun.verb("list", "List the quotas and what is stored", "list_quotas")
-    _email(noun.verb("remove", "Give an account the quota of a new one", "remove_quota"))
+@budgets.verb("set", "add")
+@click.argument("hours", type=float)
+@_budget_organization
+@_budget_account
+def set_budget(
+    admin: Administration, hours: float, organization: str | None, account: str | None
+) -> Result:
+    """Set how many weighted hours may be used; with 0 nothing can be submitted."""
+    return _set_budget(admin, hours, organization, account)
 
 
-def _gates(noun: Noun) -> None:
-    made = noun.verb("add", "Let an account set gated parameters", "add_gate")
-    gone = noun.verb("remove", "Let an account set them no more", "remove_gate")
-    for parser in (made, gone):
-        _email(parser)
-        parser.add_argument("gate", help="the permission, such as `advanced`")
-    noun.verb("list", "List who may set gated parameters", "list_gates")
+@budgets.verb("list")
+def list_budgets(admin: Administration) -> Result:
+    """List the budgets and their use."""
+    return listing(service.allowances.budgets(admin), "of", "name", "budget", "used")
 
 
-def _pipelines(noun: Noun) -> None:
-    made = noun.verb("add", "Save a pipeline for an organization", "add_pipeline")
-    made.add_argument("name", help="what `%%jobs run-pipeline` calls it")
-    made.add_argument("file", type=Path, help="YAML or JSON: the stages, as for %%%%jobs pipeline")
-    listed = noun.verb("list", "List the saved pipelines", "list_pipelines")
-    listed.add_argument("--organization", metavar="NAME", help="of this organization alone")
-    gone = noun.verb("remove", "Remove a saved pipeline", "remove_pipeline")
-    gone.add_argument("name")
-    for parser in (made, gone):
-        _organization(parser)
-    add_yes(gone)
+@budgets.verb("remove")
+@_budget_organization
+@_budget_account
+def remove_budget(admin: Administration, organization: str | None, account: str | None) -> Result:
+    """Remove a budget: use is not limited."""
+    return _set_budget(admin, None, organization, account)
 
 
-_NOUNS: list[tuple[str, str, Callable[[Noun], None]]] = [
-    ("accounts", "who may use the service", _accounts),
-    ("organizations", "accounts that belong together", _organizations),
-    ("keys", "what accounts sign in with", _keys),
-    ("budgets", "weighted hours that may be used", _budgets),
-    ("quotas", "storage of accounts", _quotas),
-    ("limits", "limits of the service", add_limits),
-    ("gates", "permissions to set gated parameters", _gates),
-    ("pipelines", "saved pipelines of organizations", _pipelines),
-]
+def _set_quota(admin: Administration, email: str, size: int | None) -> Result:
+    from labext import sizes
+
+    changed = service.allowances.set_quota(admin, email, size)
+    quota, used = sizes.shown(changed["quota"]), sizes.shown(changed["used"])
+    return changed, f"{email} may store {quota}; {used} are used."
 
 
-def _email(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("email", help="the account's address")
+@quotas.verb("set", "add")
+@_email
+@click.argument("size")
+def set_quota(admin: Administration, email: str, size: str) -> Result:
+    """Set how much an account may store: 500MB, 10GB (of 1,000) or 2GiB (of 1,024)."""
+    from labext import sizes
+
+    return _set_quota(admin, email, sizes.parsed(size))
 
 
-def _organization(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--organization", default=ORGANIZATION, metavar="NAME", help="whose (default: %(default)s)"
-    )
+@quotas.verb("list")
+def list_quotas(admin: Administration) -> Result:
+    """List the quotas and what is stored."""
+    from labext import sizes
+
+    found = service.allowances.quotas(admin)
+    rows = [
+        {**quota, "quota": sizes.shown(quota["quota"]), "used": sizes.shown(quota["used"])}
+        for quota in found
+    ]
+    return listing(found, "account", "quota", "used", rows=rows)
+
+
+@quotas.verb("remove")
+@_email
+def remove_quota(admin: Administration, email: str) -> Result:
+    """Reset the quota of an account to that of a new one."""
+    return _set_quota(admin, email, None)
+
+
+@gates.verb("add")
+@_email
+@click.argument("gate")
+def add_gate(admin: Administration, email: str, gate: str) -> Result:
+    """Permit an account to set the parameters of a gate, such as `advanced`."""
+    changed = service.allowances.set_gate(admin, email, gate, True)
+    return changed, f"{email} may set {', '.join(service.allowances.known_gates()[gate])}."
+
+
+@gates.verb("list")
+def list_gates(admin: Administration) -> Result:
+    """List who may set gated parameters."""
+    return listing(service.allowances.gates(admin), "gate", "accounts", "parameters")
+
+
+@gates.verb("remove")
+@_email
+@click.argument("gate")
+def remove_gate(admin: Administration, email: str, gate: str) -> Result:
+    """Withdraw the permission from an account."""
+    changed = service.allowances.set_gate(admin, email, gate, False)
+    return changed, f"{email} no longer has the gate {gate}."
+
+
+@pipelines.verb("add")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@_organization
+def add_pipeline(admin: Administration, name: str, file: Path, organization: str) -> Result:
+    """Save a pipeline, which `%jobs run-pipeline` runs by its name.
+
+    FILE has the stages as YAML or JSON, as for `%%jobs pipeline`.
+    """
+    from labext import wording
+
+    created = service.pipelines.add_pipeline(admin, name, organization, _read_yaml(file))
+    stages = wording.count(len(created["stages"]), "stage")
+    return created, f"The pipeline {name} of {organization} is saved: {stages}."
+
+
+@pipelines.verb("list")
+@option("--organization", "NAME", "Only those of this organization.")
+def list_pipelines(admin: Administration, organization: str | None) -> Result:
+    """List the saved pipelines."""
+    found = service.pipelines.pipelines(admin, organization)
+
+    def stages(pipeline: Record) -> str:
+        return " → ".join(" + ".join(stage["toolSettings"]) for stage in pipeline["stages"])
+
+    rows = [{**pipeline, "stages": stages(pipeline)} for pipeline in found]
+    return listing(found, "organization", "name", "stages", "created", rows=rows)
+
+
+@pipelines.verb("remove")
+@click.argument("name")
+@_organization
+@confirmed
+def remove_pipeline(admin: Administration, name: str, organization: str, yes: bool) -> Result:
+    """Remove a saved pipeline."""
+    removed = service.pipelines.remove_pipeline(admin, name, organization, yes=yes)
+    return removed, f"The pipeline {name} of {organization} is removed."
+
+
+def _read_yaml(file: Path) -> Any:
+    """Read YAML; JSON is YAML."""
+    import yaml
+
+    try:
+        return yaml.safe_load(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"The file {file} can't be read: {error.strerror}.", "Name a file of YAML or JSON."
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"The file {file} is no YAML or JSON: {error}.", "Correct it.") from None

@@ -1,92 +1,172 @@
-"""`labext sandbox nb NOUN VERB`: the local notebook service's password, rules and limits.
-
-Changes hold at once, whether the sandbox runs or not.
-"""
+"""`labext sandbox nb NOUN VERB`: administer the local notebook service."""
 
 from __future__ import annotations
 
-from labext.cli.nouns import (
-    Entry,
-    Noun,
-    Verbs,
-    add_limits,
-    add_nouns,
-    add_service,
-    add_yes,
-    shared,
-)
+import getpass
+import os
+import sys
+from typing import TYPE_CHECKING
 
-ACTS = "labext.cli.nb_acts"
-MODEL_ACTS = "labext.cli.nb_model_acts"
+import click
+
+from labext.cli.commands import Result, ServiceGroup, confirmed, listing, option
+from labext.errors import InputError
+from labext.sandbox.nb import administration as service
+
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration
 
 MODEL_TYPES = ("llm", "embedding", "stt", "tts")
-"""The types of models (contract, Resources and their fields)."""
+MODEL_KEY = "LABEXT_NB_MODEL_KEY"
+"""The environment variable with the key of a model's server."""
+
+nb = ServiceGroup("nb", "nb", "Administer the local notebook service, whether it runs or not.")
+password = nb.noun("password", "The password of the service.")
+fetch = nb.noun("fetch", "From where pages may be fetched.")
+models = nb.noun("models", "Language, embedding and speech models.")
+nb.add_limits()
+
+_model = click.argument("name")
+_no_key = click.option("--no-key", is_flag=True, help="The server needs no key.")
 
 
-def add(verbs: Verbs) -> None:
-    """Add `nb` with its nouns to the verbs of `labext sandbox`."""
-    add_service(
-        verbs,
-        "nb",
-        "administer the local notebook service: password, fetching, models, limits",
-        "notebook service",
-        _add_nouns,
+@nb.verb("status")
+def status(admin: Administration) -> Result:
+    """Show how the service is set up, and how much it holds."""
+    from labext import wording
+
+    found = service.overview.status(admin)
+    states = found["sources"]
+    by_state = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
+    lines = [
+        f"It {'answers at ' + found['base_url'] if found['running'] else 'does not run'}.",
+        f"A password is {'' if found['password'] else 'not '}asked for.",
+        "Pages of this machine and its network are "
+        f"{'' if found['private_fetches'] else 'not '}fetched.",
+        f"{wording.count(found['notebooks'], 'notebook')}, "
+        f"{wording.count(sum(states.values()), 'source')}{f' ({by_state})' if by_state else ''}, "
+        f"{wording.count(found['notes'], 'note')}, "
+        f"{wording.count(found['sessions'], 'chat session')}.",
+        *(f"The model for {slot} is {model}." for slot, model in found["models"].items()),
+    ]
+    return found, "\n".join(lines)
+
+
+@password.verb("set", "add")
+@click.option("--stdin", is_flag=True, help="Read it from the first line of the standard input.")
+def set_password(admin: Administration, stdin: bool) -> Result:
+    """Set the password, which is asked for without echo.
+
+    Never type it on the command line. What the sandbox hands out follows; whoever uses another
+    password is refused from then on.
+    """
+    value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
+    changed = service.passwords.set_password(admin, value)
+    return changed, "The password is set, and `labext sandbox start --json` hands it out."
+
+
+@password.verb("remove")
+@confirmed
+def remove_password(admin: Administration, yes: bool) -> Result:
+    """Remove the password: none is asked for."""
+    changed = service.passwords.remove_password(admin, yes=yes)
+    return changed, "The notebook service asks for no password any more."
+
+
+@fetch.verb("allow-private")
+def allow_private(admin: Administration) -> Result:
+    """Let pages of this machine and its network be sources."""
+    changed = service.rules.set_private_fetches(admin, True)
+    return changed, "Pages of this machine and its network may be fetched."
+
+
+@fetch.verb("deny-private")
+def deny_private(admin: Administration) -> Result:
+    """Refuse pages of this machine and its network, as by default."""
+    changed = service.rules.set_private_fetches(admin, False)
+    return changed, "Pages of this machine and its network are not fetched."
+
+
+@models.verb("list")
+def list_models(admin: Administration) -> Result:
+    """List the models, and the slots that they are the default of."""
+    columns = ("name", "type", "provider", "base_url", "key", "default_for", "id")
+    return listing(service.models.models(admin), *columns)
+
+
+@models.verb("add")
+@_model
+@click.option("--type", "kind", type=click.Choice(MODEL_TYPES), default="llm", show_default=True)
+@option("--base-url", "URL", "Such as http://localhost:11434/v1.", required=True)
+@_no_key
+def add_model(admin: Administration, name: str, kind: str, base_url: str, no_key: bool) -> Result:
+    """Add a model of an OpenAI-compatible server, by the name that the server has for it.
+
+    The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
+    command line. It is stored encrypted.
+    """
+    created = service.models.add_model(admin, name, kind, base_url, _read_key(no_key))
+    return created, (
+        f"{created['name']} of {created['base_url']} is added as {created['id']}; "
+        f"`labext sandbox nb models default SLOT {created['name']}` has it used."
     )
 
 
-def _add_nouns(nouns: Verbs) -> None:
-    add_nouns(
-        nouns,
-        [
-            Entry("password", "what requests have to present", _password, ACTS),
-            Entry("fetch", "from where pages may be fetched", _fetch, ACTS),
-            Entry("models", "what answers, and what makes vectors", _models, MODEL_ACTS),
-            Entry("limits", "limits of the service", add_limits, ACTS),
-        ],
-    )
-    Noun(nouns, [shared()], ACTS).verb("status", "Show how the service is set up", "show_status")
+@models.verb("key")
+@_model
+@_no_key
+def set_model_key(admin: Administration, name: str, no_key: bool) -> Result:
+    """Set another key for the server of a model.
+
+    The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
+    command line. It is stored encrypted.
+    """
+    changed = service.models.set_key(admin, name, _read_key(no_key))
+    return changed, f"{changed['base_url']} has {'another' if changed['key'] else 'no'} key."
 
 
-def _password(noun: Noun) -> None:
-    made = noun.verb("set", "Set the password", "set_password", "add")
-    made.description = (
-        "Set the password, which is asked for, unseen; never type it on the line. What the sandbox "
-        "hands out follows, and whoever uses another one is refused from then on."
-    )
-    made.add_argument(
-        "--stdin", action="store_true", help="read it from the standard input, its first line"
-    )
-    add_yes(noun.verb("remove", "Ask for no password any more", "remove_password"))
+@models.verb("default", "set")
+@click.argument("slot")
+@_model
+def set_default(admin: Administration, slot: str, name: str) -> Result:
+    """Set the model of a slot, such as chat, embedding or summary; `none` for no model."""
+    changed = service.models.set_default(admin, slot, None if name == "none" else name)
+    return changed, f"The model for {changed['slot']} is {changed['model'] or 'none'}."
 
 
-def _fetch(noun: Noun) -> None:
-    noun.verb(
-        "allow-private",
-        "Let pages of this machine and its network be sources",
-        "allow_private",
-    )
-    noun.verb("deny-private", "Let no such page be fetched, as at first", "deny_private")
+@models.verb("remove")
+@_model
+@confirmed
+def remove_model(admin: Administration, name: str, yes: bool) -> Result:
+    """Remove a model."""
+    removed = service.models.remove_model(admin, name, yes=yes)
+    return removed, f"{removed['removed']} is removed."
 
 
-def _models(noun: Noun) -> None:
-    noun.verb("list", "List the models, and the slots that they are the default of", "list_models")
-    made = noun.verb("add", "Add a model of an OpenAI-compatible server", "add_model")
-    made.add_argument("name", help="what the server calls it")
-    made.add_argument("--type", choices=MODEL_TYPES, default="llm", help="(default: %(default)s)")
-    made.add_argument(
-        "--base-url", required=True, metavar="URL", help="such as http://localhost:11434/v1"
-    )
-    changed = noun.verb("key", "Give the server of a model another key", "set_model_key")
-    changed.add_argument("name", help="the model's name or identifier")
-    for parser in (made, changed):
-        parser.description = (
-            f"{parser.description} The key comes from LABEXT_NB_MODEL_KEY or is asked for, unseen; "
-            "never type it on the line. It is stored encrypted."
+def _ask_password() -> str:
+    if not sys.stdin.isatty():
+        raise InputError(
+            "There is nobody here to ask for the password.",
+            "Give it by `--stdin`: a script writes it into the standard input.",
         )
-        parser.add_argument("--no-key", action="store_true", help="the server asks for none")
-    used = noun.verb("default", "Say which model a slot has", "set_default", "set")
-    used.add_argument("slot", help="such as chat, embedding or summary")
-    used.add_argument("name", help="the model's name or identifier, or `none`")
-    gone = noun.verb("remove", "Remove a model", "remove_model")
-    gone.add_argument("name", help="the model's name or identifier")
-    add_yes(gone)
+    first, again = getpass.getpass("New password: "), getpass.getpass("Once more: ")
+    if first != again:
+        raise InputError("The two passwords differ.", "Type the same one twice.")
+    return first
+
+
+def _read_key(no_key: bool) -> str | None:
+    """Return the key of a model's server from the environment or the keyboard."""
+    from labext.redaction import keep_secret
+
+    if no_key:
+        return None
+    key = os.environ.get(MODEL_KEY)
+    if not key and not sys.stdin.isatty():
+        raise InputError(
+            "There is nobody here to ask for the server's key.",
+            f"Give it in the environment as {MODEL_KEY}, or add `--no-key`.",
+        )
+    key = key or getpass.getpass("The server's key: ")
+    keep_secret(key)
+    return key

@@ -1,176 +1,169 @@
-"""`labext sandbox start|stop|status|reset|backup|restore|lab|jobs|nb`: the sandbox from a shell.
+"""`labext sandbox start|stop|status|reset|backup|restore|lab|jobs|nb`.
 
 `--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from labext import sizes, wording
-from labext.cli import jobs, lab, nb
-from labext.cli.nouns import Lazy
+import click
+
+from labext.cli.commands import Function, Group, data_dir
 from labext.errors import InputError
 
+sandbox = Group("sandbox", "Run and administer the local services.")
+sandbox.modules = {name: f"labext.cli.{name}" for name in ("lab", "jobs", "nb")}
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command with its verbs to the command line."""
-    sandbox = commands.add_parser("sandbox", help="the local services")
-    verbs = sandbox.add_subparsers(title="verbs", required=True, metavar="VERB", parser_class=Lazy)
-    shared = Lazy(add_help=False)
-    shared.add_argument("--data-dir", type=Path, metavar="DIR", help="where the sandbox lives")
-    shared.add_argument("--json", action="store_true", help="as JSON, keys included")
-    start = verbs.add_parser("start", parents=[shared], help="start it, unless it runs")
-    start.add_argument("--rate", choices=["named", "off"], help="the services' rate limits")
-    start.add_argument(
-        "--sequences",
-        type=_count,
-        metavar="N",
-        help="fill the laboratory platform up to so many, with fragments and mutants of its own",
-    )
-    start.add_argument(
-        "--adopt-empty",
-        action="store_true",
-        help="start although the database is empty or damaged; its files are moved to quarantine",
-    )
-    start.set_defaults(run=_start)
-    stop = verbs.add_parser("stop", parents=[shared], help="stop it; its data are kept")
-    stop.set_defaults(run=_stop)
-    status = verbs.add_parser("status", parents=[shared], help="whether it runs, and where")
-    status.set_defaults(run=_status)
-    reset = verbs.add_parser("reset", parents=[shared], help="stop it and delete its data")
-    reset.add_argument("--yes", action="store_true", help="do it")
-    reset.set_defaults(run=_reset)
-    backup = verbs.add_parser(
-        "backup", parents=[shared], help="back it up into one file, also while it runs"
-    )
-    backup.add_argument("file", type=Path, metavar="FILE", help="a new file")
-    backup.set_defaults(run=_backup)
-    restore = verbs.add_parser("restore", parents=[shared], help="restore a backup")
-    restore.add_argument("file", type=Path, metavar="FILE", help="a backup")
-    restore.add_argument(
-        "--yes",
-        action="store_true",
-        help="stop it, and replace its data; these are moved to quarantine",
-    )
-    restore.set_defaults(run=_restore)
-    for service in (lab, jobs, nb):
-        service.add(verbs)
+_backup_file = click.argument("file", type=click.Path(path_type=Path))
 
 
-def _count(text: str) -> int:
-    """A whole number from 0."""
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is below 0")
-    return number
+def _shared_options(function: Function) -> Function:
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, keys included.")
+    return data_dir(as_json(function))
 
 
-def _start(options: argparse.Namespace) -> None:
+def _show(record: dict[str, Any], text: str, as_json: bool) -> None:
+    print(json.dumps(record, indent=2) if as_json else text)
+
+
+@sandbox.command()
+@click.option("--rate", type=click.Choice(["named", "off"]), help="Rate limits of the services.")
+@click.option(
+    "--sequences",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Fill the laboratory platform up to N sequences, with fragments and mutants of its own.",
+)
+@click.option(
+    "--adopt-empty",
+    is_flag=True,
+    help="Start although the database is empty or damaged; its files are moved to quarantine.",
+)
+@_shared_options
+def start(
+    rate: Literal["named", "off"] | None,
+    sequences: int | None,
+    adopt_empty: bool,
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Start the services, unless they run."""
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(
-        options.data_dir,
-        rate=options.rate,
-        sequences=options.sequences,
-        adopt_empty=options.adopt_empty,
-    )
+    sandbox = Sandbox(data_dir, rate=rate, sequences=sequences, adopt_empty=adopt_empty)
     status = sandbox.start()
     for notice in status.notices:
         print(f"labext: {notice}", file=sys.stderr)
-    if options.json:
-        _print_json(sandbox.connection())
-        return
-    for service, address in status.addresses.items():
-        print(f"The {service} service answers at {address}.")
-    print(f"The data are in {status.data_dir}.")
+    lines = [*_addresses(status.addresses), f"The data are in {status.data_dir}."]
+    _show(sandbox.connection() if as_json else {}, "\n".join(lines), as_json)
 
 
-def _stop(options: argparse.Namespace) -> None:
+@sandbox.command()
+@_shared_options
+def stop(data_dir: Path | None, as_json: bool) -> None:
+    """Stop the services; their data are kept."""
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(options.data_dir)
+    sandbox = Sandbox(data_dir)
     stopped = sandbox.stop()
-    if options.json:
-        _print_json({"stopped": stopped, "data_dir": str(sandbox.data_dir)})
-    elif stopped:
-        print(f"The sandbox is stopped; its data are kept in {sandbox.data_dir}.")
-    else:
-        print(f"The sandbox in {sandbox.data_dir} was not running.")
+    text = (
+        f"The sandbox is stopped; its data are kept in {sandbox.data_dir}."
+        if stopped
+        else f"The sandbox in {sandbox.data_dir} was not running."
+    )
+    _show({"stopped": stopped, "data_dir": str(sandbox.data_dir)}, text, as_json)
 
 
-def _status(options: argparse.Namespace) -> None:
+@sandbox.command()
+@_shared_options
+def status(data_dir: Path | None, as_json: bool) -> None:
+    """Show whether the services run, and where."""
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(options.data_dir)
+    sandbox = Sandbox(data_dir)
     status = sandbox.status()
-    if options.json:
-        connection = sandbox.connection() if status.running else {}
-        _print_json({"state": status.state, "data_dir": str(status.data_dir), **connection})
-        return
-    print(f"The sandbox in {status.data_dir} is {status.state}.")
-    for service, address in status.addresses.items():
-        print(f"The {service} service answers at {address}.")
-    for notice in status.notices:
-        print(notice)
+    connection = sandbox.connection() if as_json and status.running else {}
+    record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
+    state = f"The sandbox in {status.data_dir} is {status.state}."
+    _show(record, "\n".join([state, *_addresses(status.addresses), *status.notices]), as_json)
 
 
-def _reset(options: argparse.Namespace) -> None:
+@sandbox.command()
+@click.option("--yes", is_flag=True, help="Confirm the deletion.")
+@_shared_options
+def reset(yes: bool, data_dir: Path | None, as_json: bool) -> None:
+    """Stop the services and delete their data."""
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(options.data_dir)
-    if not options.yes:
+    sandbox = Sandbox(data_dir)
+    if not yes:
         raise InputError(
             f"This would stop the sandbox and delete {sandbox.data_dir} with every job, result, "
             "sequence, notebook, uploaded file and key in it.",
             "Add `--yes` to do it.",
         )
     erased = sandbox.reset()
-    if options.json:
-        _print_json({"erased": erased, "data_dir": str(sandbox.data_dir)})
-    elif erased:
-        print(f"The sandbox is reset; {sandbox.data_dir} is gone.")
-    else:
-        print(f"There was no sandbox in {sandbox.data_dir}.")
-
-
-def _backup(options: argparse.Namespace) -> None:
-    from labext.sandbox import Sandbox
-
-    made = Sandbox(options.data_dir).backup(options.file)
-    if options.json:
-        _print_json({**asdict(made), "file": str(made.file)})
-        return
-    print(
-        f"Backed up {wording.count(made.files, 'file')} ({sizes.shown(made.bytes)}) to {made.file}."
+    text = (
+        f"The sandbox is reset; {sandbox.data_dir} is gone."
+        if erased
+        else f"There was no sandbox in {sandbox.data_dir}."
     )
-    print("It holds keys and passwords: keep it where only you can read it.")
-    if made.skipped:
-        print(f"Not backed up, because they cannot be read: {wording.listed(made.skipped)}.")
+    _show({"erased": erased, "data_dir": str(sandbox.data_dir)}, text, as_json)
 
 
-def _restore(options: argparse.Namespace) -> None:
+@sandbox.command()
+@_backup_file
+@_shared_options
+def backup(file: Path, data_dir: Path | None, as_json: bool) -> None:
+    """Back up all data into a new file, also while the services run."""
+    from labext import sizes, wording
     from labext.sandbox import Sandbox
 
-    sandbox = Sandbox(options.data_dir)
-    done = sandbox.restore(options.file, replace=options.yes)
+    made = Sandbox(data_dir).backup(file)
+    size = sizes.shown(made.bytes)
+    lines = [
+        f"Backed up {wording.count(made.files, 'file')} ({size}) to {made.file}.",
+        "It holds keys and passwords: keep it where only you can read it.",
+    ]
+    if made.skipped:
+        skipped = wording.listed(made.skipped)
+        lines.append(f"Not backed up, because they cannot be read: {skipped}.")
+    _show({**asdict(made), "file": str(made.file)}, "\n".join(lines), as_json)
+
+
+@sandbox.command()
+@_backup_file
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Stop the services and replace their data, which are moved to quarantine.",
+)
+@_shared_options
+def restore(file: Path, yes: bool, data_dir: Path | None, as_json: bool) -> None:
+    """Restore a backup."""
+    from labext import wording
+    from labext.sandbox import Sandbox
+
+    sandbox = Sandbox(data_dir)
+    done = sandbox.restore(file, replace=yes)
     previous = None if done.previous is None else str(done.previous)
-    if options.json:
-        _print_json({**asdict(done), "previous": previous, "data_dir": str(sandbox.data_dir)})
-        return
-    print(
+    lines = [
         f"Restored {wording.count(done.files, 'file')} to {sandbox.data_dir}, from a backup of "
         f"{done.created}."
-    )
+    ]
     if previous is not None:
-        print(f"The previous data are in {previous}. Delete that folder if you do not need them.")
-    print(f"Start the sandbox with `{sandbox.command('start')}`.")
+        lines.append(
+            f"The previous data are in {previous}. Delete that folder if you do not need them."
+        )
+    lines.append(f"Start the sandbox with `{sandbox.command('start')}`.")
+    record = {**asdict(done), "previous": previous, "data_dir": str(sandbox.data_dir)}
+    _show(record, "\n".join(lines), as_json)
 
 
-def _print_json(value: dict[str, Any]) -> None:
-    print(json.dumps(value, indent=2))
+def _addresses(addresses: dict[str, str]) -> list[str]:
+    return [f"The {service} service answers at {url}." for service, url in addresses.items()]

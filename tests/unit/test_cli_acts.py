@@ -1,46 +1,104 @@
-"""Every verb of `labext sandbox jobs|lab` has its act, and every act its verb."""
+"""The commands of `labext`: their tree, wrong usage, interrupts, and how a sandbox is started."""
 
 from __future__ import annotations
 
-import argparse
+import subprocess
+import sys
 from collections.abc import Iterator
-from functools import partial
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 from labext import cli
-from labext.cli.nouns import Lazy, run
 from labext.sandbox import Sandbox
 from labext.sandbox.control import SandboxStatus
 
-MODULES = (
-    "labext.cli.jobs_acts",
-    "labext.cli.lab_acts",
-    "labext.cli.lab_place_acts",
-    "labext.cli.lab_rule_acts",
-    "labext.cli.nb_acts",
-    "labext.cli.nb_model_acts",
+HEAVY = {"numpy", "pandas", "requests", "rich", "sqlalchemy", "fastapi", "labext.jobs", "keyring"}
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+        yield (*path, name), command
+
+
+TREE = dict(commands(cli.labext))
+
+
+def test_every_noun_has_verbs_for_its_life() -> None:
+    for service in ("lab", "jobs", "nb"):
+        assert ("sandbox", service, "limits", "set") in TREE
+    nouns = {path[2] for path in TREE if path[:2] == ("sandbox", "jobs") and len(path) == 4}
+    assert nouns == {
+        *("accounts", "organizations", "keys", "budgets"),
+        *("quotas", "limits", "gates", "pipelines"),
+    }
+
+
+@pytest.mark.parametrize("path", TREE, ids=" ".join)
+def test_every_command_has_help(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*path, "--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"Usage: labext {' '.join(path)}")
+    assert TREE[path].help
+
+
+def test_secrets_are_never_options() -> None:
+    flags = {flag for command in TREE.values() for p in command.params for flag in p.opts}
+    assert not flags & {"--key", "--api-key", "--password", "--secret", "--client-secret"}
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ([], "labext --help"),
+        (["sandbox"], "labext sandbox --help"),
+        (["sandbox", "jobs", "acounts"], "labext sandbox jobs --help"),
+        (["sandbox", "jobs", "keys", "add"], "labext sandbox jobs keys add --help"),
+        (["sandbox", "start", "--rate", "fast"], "labext sandbox start --help"),
+        (["sandbox", "lab", "users", "list", "--tenant", "x"], "labext sandbox lab users list"),
+        (["doctor", "now"], "labext doctor --help"),
+    ],
 )
+def test_wrong_usage_is_one_line_with_exit_code_2(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
+    assert printed.err.startswith("labext: ")
+    assert hint in printed.err
 
 
-def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    if isinstance(parser, Lazy):
-        parser.complete()
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                yield from parsers(inner)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, EOFError])
+def test_interrupt_ends_with_exit_code_130(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted() -> list[str]:
+        raise error
+
+    monkeypatch.setattr("labext.doctor.report", interrupted)
+    assert cli.main(["doctor"]) == 130
+    assert capsys.readouterr().err.strip() == "labext: interrupted."
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_verbs_and_acts_belong_together(module: str) -> None:
-    runs = [each.get_default("run") for each in parsers(cli.parser())]
-    named = [each.args for each in runs if isinstance(each, partial) and each.func is run]
-    assert {name for name, _ in named} == set(MODULES)
-    assert {act for name, act in named if name == module} == set(import_module(module).ACTS)
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom labext import cli\n"
+        "try:\n    cli.main(['sandbox', 'jobs', 'accounts', '--help'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print(*({HEAVY!r} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == ""
 
 
 def test_every_tenant_can_be_named() -> None:
@@ -61,14 +119,14 @@ def test_sequences_are_counted_from_zero(count: str, capsys: pytest.CaptureFixtu
 def test_a_sandbox_is_started_with_the_sequences_asked_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked = []
+    requested: list[Any] = []
 
     class Started(Sandbox):
         def start(self) -> SandboxStatus:
-            asked.append(self._options["sequences"])
+            requested.append(self._options["sequences"])
             return SandboxStatus("running", self.data_dir)
 
     monkeypatch.setattr("labext.sandbox.Sandbox", Started)
     for words in ([], ["--sequences", "0"], ["--sequences", "5000"]):
         assert cli.main(["sandbox", "start", "--data-dir", str(tmp_path), *words]) == 0
-    assert asked == [None, 0, 5000]
+    assert requested == [None, 0, 5000]

@@ -11,17 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from labext.sandbox import administration
-from labext.sandbox.administration import Administration, Record
-from labext.sandbox.jobs.app import service
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration, Record
+    from labext.sandbox.jobs.administration import allowances, keys, people, pipelines, removal
 
-__all__ = ["Administration", "Record", "opened"]
+__all__ = [
+    "Administration",
+    "Record",
+    "allowances",
+    "keys",
+    "opened",
+    "people",
+    "pipelines",
+    "removal",
+]
 
 
 @contextmanager
 def opened(data_dir: Path) -> Iterator[Administration]:
-    """The job service of the sandbox in a folder; see `labext.sandbox.administration.opened`."""
-    with administration.opened(data_dir, service) as found:
-        yield found
+    """Open the service in the sandbox of a folder; see `labext.sandbox.administration.opened`."""
+    from labext.sandbox import administration
+    from labext.sandbox.jobs.app import service
+
+    with administration.opened(data_dir, service) as admin:
+        yield admin
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("Administration", "Record"):
+        return getattr(import_module("labext.sandbox.administration"), name)
+    return import_module(f"{__name__}.{name}")

@@ -26,33 +26,28 @@ def budgets(admin: Administration) -> list[Record]:
         ] + [_budget(a, usage.hours(session, Account.id == a.id)) for a in accounts]
 
 
-def set_budget(
-    admin: Administration,
-    hours: float | None,
-    *,
-    organization: str | None = None,
-    account: str | None = None,
-) -> Record:
-    """Set the weighted hours that an organization or an account may use; None for no end.
+def set_budget(admin: Administration, hours: float | None, kind: str, name: str) -> Record:
+    """Set the weighted hours that may be used; None removes the budget.
+
+    Args:
+        admin: the job service.
+        hours: a number from 0.
+        kind: `organization` or `account`.
+        name: the organization's name, or the account's address.
 
     Raises:
         NotFoundError: there is no such organization or account.
-        InputError: `hours` is no number from 0, or not exactly one of the two is named.
+        InputError: `hours` is no number from 0.
     """
     if hours is not None and not (math.isfinite(hours) and hours >= 0):
         raise InputError(f"A budget of {hours:g} hours can't be.", "Give a number from 0.")
-    if (organization is None) == (account is None):
-        raise InputError(
-            "A budget is an organization's or an account's.",
-            "Give either `--organization NAME` or `--account EMAIL`.",
-        )
     with admin.database.write() as session:
         whose: Organization | Account
-        if organization is not None:
-            whose = organization_of(session, organization)
+        if kind == "organization":
+            whose = organization_of(session, name)
             used = usage.hours(session, Account.organization_id == whose.id)
         else:
-            whose = account_of(session, account or "")
+            whose = account_of(session, name)
             used = usage.hours(session, Account.id == whose.id)
         whose.budget = hours
         return _budget(whose, used)

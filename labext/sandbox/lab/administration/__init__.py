@@ -10,13 +10,55 @@ they may be granted, `grants` those grants; `network` and `providers` are for en
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from labext.sandbox import administration
-from labext.sandbox.administration import Administration, Record
-from labext.sandbox.lab.app import service
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration, Record
+    from labext.sandbox.lab.administration import (
+        apps,
+        credentials,
+        grants,
+        log,
+        network,
+        people,
+        places,
+        providers,
+        sequences,
+    )
 
-__all__ = ["Administration", "Record", "opened"]
+__all__ = [
+    "Administration",
+    "Record",
+    "apps",
+    "credentials",
+    "grants",
+    "log",
+    "network",
+    "opened",
+    "people",
+    "places",
+    "providers",
+    "sequences",
+]
 
-opened = partial(administration.opened, service=service)
-"""The platform of the sandbox in a folder; see `labext.sandbox.administration.opened`."""
+
+@contextmanager
+def opened(data_dir: Path) -> Iterator[Administration]:
+    """Open the service in the sandbox of a folder; see `labext.sandbox.administration.opened`."""
+    from labext.sandbox import administration
+    from labext.sandbox.lab.app import service
+
+    with administration.opened(data_dir, service) as admin:
+        yield admin
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("Administration", "Record"):
+        return getattr(import_module("labext.sandbox.administration"), name)
+    return import_module(f"{__name__}.{name}")

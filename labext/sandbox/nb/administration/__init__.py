@@ -11,17 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from labext.sandbox import administration
-from labext.sandbox.administration import Administration, Record
-from labext.sandbox.nb.app import service
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration, Record
+    from labext.sandbox.nb.administration import models, overview, passwords, rules
 
-__all__ = ["Administration", "Record", "opened"]
+__all__ = ["Administration", "Record", "models", "opened", "overview", "passwords", "rules"]
 
 
 @contextmanager
 def opened(data_dir: Path) -> Iterator[Administration]:
-    """The notebook service of the sandbox in a folder; see `administration.opened`."""
-    with administration.opened(data_dir, service) as found:
-        yield found
+    """Open the service in the sandbox of a folder; see `labext.sandbox.administration.opened`."""
+    from labext.sandbox import administration
+    from labext.sandbox.nb.app import service
+
+    with administration.opened(data_dir, service) as admin:
+        yield admin
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("Administration", "Record"):
+        return getattr(import_module("labext.sandbox.administration"), name)
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,232 @@
+"""Building blocks of the command line: groups, shared options and tables.
+
+A command that administers a service takes an `Administration` and its own options, and returns a
+record with its text: `--json` prints the record, otherwise the text is printed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import update_wrapper
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labext.errors import InputError
+
+if TYPE_CHECKING:
+    from labext.sandbox.administration import Administration, Record
+
+Result = tuple["Record | list[Record]", str]
+Function = Callable[..., Any]
+Decorator = Callable[[Any], Any]
+
+data_dir = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the sandbox's data.",
+)
+confirmed = click.option("--yes", is_flag=True, help="Confirm the removal.")
+
+
+def option(name: str, metavar: str, help: str, **settings: Any) -> Decorator:
+    """Declare an option that takes a text."""
+    return click.option(name, metavar=metavar, help=help, **settings)
+
+
+def profile_option(service: str, what: str) -> Decorator:
+    """Declare the option that stores created credentials; see `labext.cli.credentials`."""
+    return option("--profile", "NAME", f"Store address and {what} for %{service} connect NAME.")
+
+
+class Group(click.Group):
+    """A group that keeps the order of its commands, has aliases and imports modules on first use.
+
+    Attributes:
+        aliases: other names of commands.
+        modules: commands that are not imported yet, with their modules.
+    """
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(name, help=help, no_args_is_help=False)
+        self.aliases: dict[str, str] = {}
+        self.modules: dict[str, str] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """List the commands in the order of their definition."""
+        return list(dict.fromkeys([*self.commands, *self.modules]))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command by its name or alias."""
+        name = self.aliases.get(name, name)
+        if name in self.modules and name not in self.commands:
+            self.add_command(getattr(import_module(self.modules[name]), name))
+        return super().get_command(ctx, name)
+
+
+class ServiceGroup(Group):
+    """The commands that administer a service: `labext sandbox SERVICE NOUN VERB`.
+
+    Args:
+        service: `lab`, `jobs` or `nb`.
+        name: of the group.
+        help: its first sentence.
+        options: what all its commands take.
+    """
+
+    def __init__(self, service: str, name: str, help: str, *options: Decorator) -> None:
+        super().__init__(name, help)
+        self.service = service
+        self.options = options
+
+    def noun(self, name: str, help: str, *options: Decorator) -> ServiceGroup:
+        """Add a group of commands."""
+        group = ServiceGroup(self.service, name, help, *options)
+        self.add_command(group)
+        return group
+
+    def verb(self, name: str, *aliases: str, help: str | None = None) -> Decorator:
+        """Add a command; the help is the function's docstring unless it is given."""
+
+        def add(function: Function) -> Function:
+            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
+                _run(self.service, function, data_dir, as_json, arguments)
+
+            command: Function = update_wrapper(run, function)
+            json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+            for declare in (json_option, data_dir, *self.options):
+                command = declare(command)
+            self.command(name, help=help)(command)
+            self.aliases |= dict.fromkeys(aliases, name)
+            return function
+
+        return add
+
+    def add_limits(self) -> None:
+        """Add the noun `limits`: the service's limits, which whoever runs it may change."""
+        limits = self.noun("limits", "Limits of the service.")
+
+        def known() -> Any:
+            return import_module(f"labext.sandbox.{self.service}.limits").LIMITS
+
+        @limits.verb("set", "add")
+        @click.argument("name")
+        @click.argument("value")
+        def set_limit(admin: Administration, name: str, value: str) -> Result:
+            """Set a limit of the service.
+
+            VALUE is a whole number; a size in bytes may also be given as 500MB or 2GiB.
+            """
+            number = known().parsed(name, value)
+            with admin.database.write() as session:
+                changed = known().set(session, name, number)
+            return changed, f"{changed['name']} is {changed['value']:,}."
+
+        @limits.verb("list")
+        def list_limits(admin: Administration) -> Result:
+            """List the limits."""
+            with admin.database.read() as session:
+                records = known().records(session)
+            return listing(records, "name", "value", "default", "about")
+
+        @limits.verb("remove")
+        @click.argument("name")
+        def remove_limit(admin: Administration, name: str) -> Result:
+            """Reset a limit to its default."""
+            with admin.database.write() as session:
+                changed = known().set(session, name, None)
+            return changed, f"{changed['name']} is {changed['value']:,} again."
+
+
+def _run(
+    service: str,
+    function: Function,
+    data_dir: Path | None,
+    as_json: bool,
+    arguments: Mapping[str, Any],
+) -> None:
+    from labext import config
+    from labext.sandbox.control import check_system
+
+    check_system()
+    _check_encoding(arguments.values())
+    opened = import_module(f"labext.sandbox.{service}.administration").opened
+    with opened(data_dir or config.sandbox_dir()) as admin:
+        record, text = function(admin, **arguments)
+    print(json.dumps(record, indent=2) if as_json else text)
+
+
+def _check_encoding(values: Iterable[Any]) -> None:
+    """Refuse arguments that are not UTF-8; a shell passes on any bytes."""
+    for value in values:
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{value!a} is no text in UTF-8.", "Type it again, or set the terminal to UTF-8."
+            ) from None
+
+
+def at_most_one(**options: str | None) -> tuple[str, str] | None:
+    """Return the name and value of the option that is given; None without any."""
+    given = [(name, value) for name, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise click.UsageError(f"Give only one of {_flags(options)}.")
+    return given[0] if given else None
+
+
+def exactly_one(**options: str | None) -> tuple[str, str]:
+    """Return the name and value of the one option that is given."""
+    given = at_most_one(**options)
+    if given is None:
+        raise click.UsageError(f"Give one of {_flags(options)}.")
+    return given
+
+
+def _flags(options: Iterable[str]) -> str:
+    return ", ".join(f"--{name}" for name in options)
+
+
+def listing(
+    records: Sequence[Record], *columns: str, rows: Iterable[Mapping[str, Any]] | None = None
+) -> Result:
+    """Return records with their table; `rows` has the cells where they differ from the records."""
+    return list(records), table(records if rows is None else list(rows), *columns)
+
+
+def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
+    """Align columns of records: numbers to the right, all else to the left."""
+    rows = [[record[column] for column in columns] for record in records]
+    if not rows:
+        return "There are none."
+    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    adjust = [str.rjust if isinstance(value, int | float) else str.ljust for value in rows[0]]
+    return "\n".join(
+        "  ".join(map(lambda f, cell, width: f(cell, width), adjust, line, widths)).rstrip()
+        for line in cells
+    )
+
+
+def removed_with(record: Record, *names: str) -> str:
+    """Return ` with 2 keys, 1 job`: what was removed along; nothing without any."""
+    from labext import wording
+
+    lost = [wording.count(record[name], name.removesuffix("s")) for name in names if record[name]]
+    return f" with {', '.join(lost)}" if lost else ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
