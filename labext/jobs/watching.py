@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -160,8 +159,10 @@ class Watched:
         short = self._total <= PAGE and not self._split() and self._owed <= CREDIT
         if outcome is None and not short:
             return self._failures
-        with suppress(LabextError):  # a watch goes on without the reasons
+        try:
             self._failures, self._failures_known = _grouped(self._read_failed_jobs(count)), count
+        except LabextError:  # the watch goes on without the reasons
+            self._owed += 1
         return self._failures
 
     def _read_failed_jobs(self, count: int) -> Iterator[tuple[str, Row]]:

@@ -139,3 +139,17 @@ def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -
     ledger.fail("jobs", None, ledger.Answer(status=400, body="no lists today"))
     assert watched.look().parts == ()
     assert len(watched.look().parts) == 1
+
+
+def test_lists_that_are_always_refused_are_asked_for_within_the_credit(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.add_batch("b", {name: {} for name in "xyz"})
+    fail(ledger, "b", {"x": "Out of time."})
+    watched = watching.Watched(client._service, client._parts, "b")
+    refusal = ledger.Answer(status=400, body="no lists")
+    for _ in range(2 * watching.CREDIT):
+        ledger.fail("jobs", None, refusal)
+        watched.look()
+    before = ledger.count("jobs")
+    assert before <= 2 * watching.CREDIT + watching.CREDIT + 2
