@@ -75,7 +75,6 @@ BAD = {
         InputError,
         "--speakers PROFILE",
     ),
-    "%nb profiles new p --speaker Ada": (InputError, "voice"),
     "%nb profiles new p --speakers solo_expert,tech_experts": (InputError, "--speakers PROFILE"),
     "%nb models defaults --set podcast=fake-chat": (InputError, "%nb profiles edit"),
     "%nb models defaults --set summary=fake-chat": (InputError, "--set transformation=fake-chat"),
@@ -94,6 +93,22 @@ def test_what_it_can_not_do_is_said_before_anything_is_begun(
     assert isinstance(error, kind)
     assert step in error.next_step
     assert not server.sent("POST", "/podcasts/generate")
+
+
+def test_new_profiles_get_the_models_of_the_slots_and_a_voice_each(
+    server: Replay, run: Run, refused: Refused
+) -> None:
+    chat, voice = (server.state.defaults[f"default_{s}_model"] for s in ("chat", "text_to_speech"))
+    for _ in range(2):  # the second time both are kept
+        run("%%nb profiles new pair\n- {name: Alex}\n- {name: Robin, voice_id: nova}")
+        run("%nb profiles new brief --speakers pair --segments 3")
+    episode = next(e for e in server.state.episode_profiles.values() if e["name"] == "brief")
+    assert (episode["outline_llm"], episode["transcript_llm"]) == (chat, chat)
+    pair = next(e for e in server.state.speaker_profiles.values() if e["name"] == "pair")
+    assert pair["voice_model"] == voice
+    assert [each["voice_id"] for each in pair["speakers"]] == ["onyx", "nova"]
+    server.state.models[str(voice)]["provider"] = "elevenlabs"
+    assert "has no voice" in refused("%nb profiles new solo --speaker Ada").what
 
 
 @pytest.mark.parametrize(("works", "state"), [(False, "no worker"), (True, "was killed")])
