@@ -61,6 +61,24 @@ def test_other_addresses_and_names_are_apart(journal: Journal, tmp_path: Path) -
     assert Journal(tmp_path, "http://127.0.0.1:2/api", "key-a").read("folds") is None
 
 
+def test_names_are_those_recorded_for_this_address_and_account(
+    journal: Journal, tmp_path: Path
+) -> None:
+    for name in ("folds", "cuts"):
+        journal.write(Plan(name, "fold", {"j": {"t": 1}}, Limits(None, None)), [])
+    Journal(tmp_path, ADDRESS, "key-b").write(Plan("other", "fold", {"j": {"t": 1}}), [])
+    assert journal.names() == ["cuts", "folds"]
+
+
+@pytest.mark.parametrize("version", [-1, 10_000])
+def test_a_record_of_another_format_version_is_none(journal: Journal, version: int) -> None:
+    journal.write(PLAN, [])
+    path = journal._file("folds")
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": version}))
+    assert journal.read("folds") is None
+    assert journal.has("folds")
+
+
 def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     journal.log("folds").note(Event.SENT, "folds-part1of2")
