@@ -32,6 +32,7 @@ from labext.sandbox.backup import clean_up
 from labext.sandbox.database import Database
 from labext.sandbox.disk import is_full
 from labext.sandbox.folder import DISK_FULL, LOCKED, Folder, Lock, read_json, secret, write_json
+from labext.sandbox.http_timeouts import TimedProtocol
 from labext.sandbox.leftovers import adopt_orphans
 from labext.sandbox.queue import Base, Queue
 from labext.sandbox.service import ADDRESS, Certificate, Options, Service, Site, origin
@@ -214,6 +215,7 @@ def _config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
     # No access log: presigned addresses are as good as keys.
     return uvicorn.Config(
         guarded(app),
+        http=TimedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,
