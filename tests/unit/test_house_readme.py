@@ -62,8 +62,8 @@ def test_every_extra_is_in_the_table() -> None:
         assert f"| `{extra}` |" in README
 
 
-def test_the_changelog_ends_it_and_has_this_version() -> None:
+def test_the_changelog_has_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    changelog = README.split("\n## ")[-1]
-    assert changelog.startswith("Changelog")
-    assert f"### {project['version']}\n" in changelog
+    assert "(.github/CHANGELOG.md)" in README
+    changelog = (ROOT / ".github" / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{project['version']}]\n" in changelog
