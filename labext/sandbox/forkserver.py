@@ -7,9 +7,13 @@ parent, so it sees every end at once, can kill a group without the danger that i
 given to another, and when its supervisor dies, in whatever way, it kills all tasks and goes too.
 
 Messages are JSON objects, one a line. From the supervisor: first `{"preload", "method", "lock"}`,
-then `{"start": id, "scratch": path, "memory": bytes or null}` and `{"kill": id}`. To it:
+then `{"start": id, "scratch": path, "memory": bytes or null, "warm"}` and `{"kill": id}`. To it:
 `{"started": id}` and `{"ended": id, "code", "seconds", "over_memory"}`, `code` as in subprocess:
 negative for a signal. A task that takes more than its memory is killed here.
+
+A warm task's process waits for another warm task when it is done, unless it has left something
+behind: a process that it started, or half of the memory that it may have. Each task is the
+process's only one while it runs: killing one ends the process, and no other task with it.
 """
 
 from __future__ import annotations
@@ -27,12 +31,16 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from labext.sandbox import memory, runner
 from labext.sandbox.folder import Lock
+
+IDLE_SECONDS = 60.0
+"""How long a warm process waits for another task."""
 
 GONE_SECONDS = 5.0
 """How long the end of a killed group is waited for; the kernel may hold one up."""
@@ -47,10 +55,21 @@ class _Task:
     scratch: Path
     began: float
     most_memory: int | None
+    channel: socket.socket | None = None
+    was_idle: bool = False
+    is_killed: bool = False
     over_memory: bool = False
     code: int | None = None
     seconds: float = 0.0
     ended: float = 0.0
+
+
+@dataclass
+class _Idle:
+    """A warm process that waits for a task."""
+
+    channel: socket.socket
+    since: float
 
 
 class ForkServer:
@@ -60,6 +79,7 @@ class ForkServer:
         self._supervisor = supervisor
         self._received = b""
         self._tasks: dict[int, _Task] = {}  # by pid
+        self._idle: dict[int, _Idle] = {}  # by pid
         self._method = "fork"
         self._next_look = 0.0
         self._wakeup, wakeup = socket.socketpair()
@@ -89,6 +109,7 @@ class ForkServer:
         self._obey(hello[1:])
         while True:
             ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]
+            self._note_done(ready)
             if self._wakeup in ready:
                 self._wakeup.recv(4096)
             if self._supervisor in ready:
@@ -136,38 +157,111 @@ class ForkServer:
     def _obey(self, messages: list[dict[str, Any]]) -> None:
         for message in messages:
             if "start" in message:
-                self._start(message["start"], Path(message["scratch"]), message["memory"])
+                self._start(message)
             else:
                 for task in self._tasks.values():
                     if task.id == message["kill"] and task.code is None:
+                        task.is_killed = True
                         _kill(task.pid)
 
-    def _start(self, task_id: int, scratch: Path, most_memory: int | None) -> None:
+    def _start(self, order: dict[str, Any]) -> None:
+        scratch = Path(order["scratch"])
+        found = self._take_idle(scratch) if order["warm"] else None
+        pid, channel = found or self._new_process(scratch, warm=order["warm"])
         began = time.monotonic()
+        task = _Task(order["start"], pid, scratch, began, order["memory"], channel)
+        task.was_idle = found is not None
+        self._tasks[pid] = task
+        self._tell({"started": task.id})
+
+    def _take_idle(self, scratch: Path) -> tuple[int, socket.socket] | None:
+        """Give a task to a warm process, if one waits."""
+        while self._idle:
+            pid, idle = self._idle.popitem()
+            try:
+                idle.channel.sendall(str(scratch).encode())
+            except OSError:  # it has died
+                self._close(idle.channel)
+                continue
+            return pid, idle.channel
+        return None
+
+    def _new_process(self, scratch: Path, *, warm: bool) -> tuple[int, socket.socket | None]:
+        """Make a process for a task; with a channel to it if it is a warm one."""
+        ours, theirs = socket.socketpair() if warm else (None, None)
         if self._method == "fork":
             sys.stdout.flush()
             sys.stderr.flush()
             parent = os.getpid()
             pid = os.fork()
             if pid == 0:
-                self._become(scratch, parent)
+                if ours is not None:
+                    ours.close()
+                self._become(scratch, parent, theirs)
         else:
             command = [sys.executable, "-P", "-m", "labext.sandbox.runner", str(scratch)]
+            if theirs is not None:
+                theirs.set_inheritable(True)
+                command.append(str(theirs.fileno()))
             environment = os.environ | {runner.TASK_VARIABLE: str(scratch)}
             pid = os.posix_spawn(sys.executable, command, environment)
-        self._tasks[pid] = _Task(task_id, pid, scratch, began, most_memory)
-        self._tell({"started": task_id})
+        if ours is not None and theirs is not None:
+            theirs.close()
+            self._selector.register(ours, selectors.EVENT_READ)
+        return pid, ours
 
-    def _become(self, scratch: Path, parent: int) -> NoReturn:
+    def _note_done(self, ready: Sequence[Any]) -> None:
+        """Take note of the warm processes that are done with a task, or have closed their end."""
+        for pid, idle in [*self._idle.items()]:
+            if idle.channel in ready or time.monotonic() > idle.since + IDLE_SECONDS:
+                del self._idle[pid]
+                self._close(idle.channel)
+        for task in [*self._tasks.values()]:
+            if task.channel is None or task.channel not in ready:
+                continue
+            try:
+                is_done = bool(task.channel.recv(16))
+            except OSError:
+                is_done = False
+            if not is_done:  # it has died: see `_reap`
+                self._close(task.channel)
+                task.channel = None
+            else:
+                self._done(task, task.channel)
+
+    def _done(self, task: _Task, channel: socket.socket) -> None:
+        """Report a task of a warm process; keep the process if it has left nothing behind."""
+        task.code, task.ended = 0, time.monotonic()
+        task.seconds = task.ended - task.began
+        room = task.most_memory
+        if memory.has_descendants(task.pid) or (
+            room is not None and memory.exceeds(task.pid, room // 2)
+        ):
+            self._close(channel)
+            task.channel = None
+            _kill(task.pid)  # `_bury` reports it
+            return
+        del self._tasks[task.pid]
+        self._idle[task.pid] = _Idle(channel, task.ended)
+        self._report(task)
+
+    def _close(self, channel: socket.socket) -> None:
+        self._selector.unregister(channel)
+        channel.close()
+
+    def _become(self, scratch: Path, parent: int, channel: socket.socket | None) -> NoReturn:
         """In the child: let go of what is the server's, do the task, and end."""
         code = 1
         try:
             self._selector.close()
-            for end in (self._supervisor, self._wakeup, self._wakeup_sender):
-                end.close()
+            channels = [task.channel for task in self._tasks.values()]
+            channels += [idle.channel for idle in self._idle.values()]
+            for end in (self._supervisor, self._wakeup, self._wakeup_sender, *channels):
+                if end is not None:
+                    end.close()
             self._lock.release()
             gc.enable()
-            code = runner.run(scratch, parent)
+            code = runner.run(scratch, parent, channel)
         except BaseException:  # noqa: BLE001 - the last place that can tell
             traceback.print_exc()
         finally:
@@ -183,15 +277,20 @@ class ForkServer:
                 # and the group that is killed is its own.
                 if hasattr(os, "waitid"):
                     look = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-                    if look is not None and look.si_pid in self._tasks:
+                    if look is not None and look.si_pid in {*self._tasks, *self._idle}:
                         _kill(look.si_pid)
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            if pid in self._idle:
+                self._close(self._idle.pop(pid).channel)
             task = self._tasks.get(pid)
             if task is not None and task.code is None:
+                if task.was_idle and not task.is_killed and not _has_begun(task):
+                    self._restart(task)
+                    continue
                 task.code = os.waitstatus_to_exitcode(status)
                 task.ended = time.monotonic()
                 task.seconds = task.ended - task.began
@@ -202,18 +301,33 @@ class ForkServer:
             empty = _kill_group(task.pid) and not self._kill_strays()
             if empty or time.monotonic() - task.ended > GONE_SECONDS:
                 del self._tasks[task.pid]
-                self._tell(
-                    {
-                        "ended": task.id,
-                        "code": task.code,
-                        "seconds": task.seconds,
-                        "over_memory": task.over_memory,
-                    }
-                )
+                if task.channel is not None:
+                    self._close(task.channel)
+                self._report(task)
+
+    def _report(self, task: _Task) -> None:
+        self._tell(
+            {
+                "ended": task.id,
+                "code": task.code,
+                "seconds": task.seconds,
+                "over_memory": task.over_memory,
+            }
+        )
+
+    def _restart(self, task: _Task) -> None:
+        """Give a task whose warm process died before it began to a new process."""
+        del self._tasks[task.pid]
+        if task.channel is not None:
+            self._close(task.channel)
+        task.pid, task.channel = self._new_process(task.scratch, warm=True)
+        task.began, task.was_idle = time.monotonic(), False
+        self._tasks[task.pid] = task
 
     def _kill_strays(self) -> bool:
         """Kill what ended tasks have left to us; those that live keep their orphans themselves."""
-        strays = [pid for pid in _children() if pid not in self._tasks]
+        known = {*self._tasks, *self._idle}
+        strays = [pid for pid in _children() if pid not in known]
         for pid in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -224,6 +338,9 @@ class ForkServer:
             return 0.005
         if any(task.most_memory is not None for task in self._tasks.values()):
             return max(0.0, self._next_look - time.monotonic())
+        if self._idle:
+            oldest = min(idle.since for idle in self._idle.values())
+            return max(0.0, oldest + IDLE_SECONDS - time.monotonic() + 0.01)
         return None
 
     def _watch_memory(self) -> None:
@@ -236,14 +353,16 @@ class ForkServer:
             if task.most_memory is None or task.code is not None or task.over_memory:
                 continue
             if memory.exceeds(task.pid, task.most_memory):
-                task.over_memory = True
+                task.over_memory = task.is_killed = True
                 _kill(task.pid)
 
     def _kill_all(self) -> None:
         for task in self._tasks.values():
-            _kill(task.pid)
+            task.is_killed = True
+        for pid in (*self._tasks, *self._idle):
+            _kill(pid)
         until = time.monotonic() + GONE_SECONDS
-        while self._tasks and time.monotonic() < until:
+        while (self._tasks or self._idle) and time.monotonic() < until:
             self._reap()
             self._bury()
             time.sleep(0.005)
@@ -251,6 +370,10 @@ class ForkServer:
     def _tell(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
             self._supervisor.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _has_begun(task: _Task) -> bool:
+    return (task.scratch / runner.PROCESS_FILE).exists()
 
 
 def _kill(pid: int) -> None:

@@ -65,12 +65,19 @@ class Launcher:
         """For a selector: readable when `events` has something."""
         return self._socket.fileno()
 
-    def start(self, task_id: int, scratch: Path, most_memory: int | None = None) -> None:
-        """Start the process of the task that `scratch` describes.
+    def start(
+        self, task_id: int, scratch: Path, most_memory: int | None = None, *, warm: bool = False
+    ) -> None:
+        """Start the process of a task.
 
-        Once it and its descendants have more than `most_memory` bytes in memory it is killed.
+        Args:
+            task_id: the task.
+            scratch: the folder that describes it.
+            most_memory: bytes that it and its descendants may have in memory, or it is killed.
+            warm: whether a process that did such a task before may do it, and another one after.
         """
-        self._send({"start": task_id, "scratch": str(scratch), "memory": most_memory})
+        order = {"start": task_id, "scratch": str(scratch), "memory": most_memory, "warm": warm}
+        self._send(order)
 
     def kill(self, task_id: int) -> None:
         """Kill the task with all it started; its end is reported as any other."""

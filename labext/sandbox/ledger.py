@@ -38,6 +38,7 @@ class Claim:
     payload: dict[str, Any]
     max_seconds: float | None
     max_memory: int | None
+    is_warm: bool
     work: Path | None
 
 
@@ -160,12 +161,13 @@ class Ledger:
         try:
             work = kind.work(task) if kind.work else None
             memory = kind.memory(session) if kind.memory else None
+            warm = kind.warm(task)
         except Exception as error:  # a service's fault ends the task alone
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))
             return None
         task.state = STARTING
-        return Claim(task.id, task.key, kind, task.payload, task.max_seconds, memory, work)
+        return Claim(task.id, task.key, kind, task.payload, task.max_seconds, memory, warm, work)
 
     def start(self, task_id: int) -> Ending | None:
         """Mark a task as running whose process exists.

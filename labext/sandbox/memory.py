@@ -33,6 +33,16 @@ def exceeds(pid: int, most: int) -> bool:
     return sum(map(_proportional, processes)) > most
 
 
+def has_descendants(pid: int) -> bool:
+    """Return whether a process has children, or left any to the processes above it."""
+    if sys.platform == "linux":
+        return len([*_family(pid)]) > 1
+    try:
+        return bool(psutil.Process(pid).children())
+    except psutil.Error:
+        return True
+
+
 def _family(pid: int) -> Iterator[int]:
     """Yield a process and its descendants (Linux); those of a task stay below it, see `runner`."""
     yield pid

@@ -108,6 +108,8 @@ class Kind:
         work: where a task works, emptied before each run and left alone afterwards: the service's.
             None: a folder of the supervisor's, removed after `on_end`. `log.txt` in it has what the
             process printed.
+        warm: whether a process that has done such a task may do another one: it has loaded what
+            they need. For tasks that are short and can be trusted to leave nothing behind.
         memory: how many bytes the process of a task may have in memory, with its descendants; read
             when it is started. None is no limit.
         limit: at most so many tasks of this kind at once; None is as many as there are workers.
@@ -120,6 +122,7 @@ class Kind:
     on_requeue: Callable[[Session, Task], None] = _nothing
     on_tick: Callable[[Session, Sequence[Task]], None] | None = None
     work: Callable[[Task], Path] | None = None
+    warm: Callable[[Task], bool] = lambda _task: False
     memory: Callable[[Session], int] | None = None
     limit: int | None = None
 

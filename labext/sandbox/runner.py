@@ -17,7 +17,9 @@ import importlib
 import json
 import os
 import signal
+import socket
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Any
@@ -49,14 +51,45 @@ class TaskError(Exception):
     """A task can't be done, for a reason that its user can understand: one line."""
 
 
-def run(scratch: Path, parent: int) -> int:
-    """Do the task in this process, which `parent` has just made; return the exit code."""
+is_warm = False
+"""Whether this process may do several tasks, one after another."""
+
+
+def run(scratch: Path, parent: int, channel: socket.socket | None = None) -> int:
+    """Do the task in this process, which `parent` has just made; return the exit code.
+
+    A warm process has a channel to its parent: it says so when a task is done, and is told the
+    scratch folder of the next one. It ends when the channel is closed, or where a task ended it.
+    """
+    _separate(parent)
+    if channel is None:
+        return _perform(scratch)
+    global is_warm
+    is_warm = True
+    while True:
+        code = _perform(scratch)
+        if code != 0:
+            return code
+        channel.sendall(b"\n")
+        told = channel.recv(65536)
+        if not told:
+            return 0
+        scratch = Path(told.decode())
+
+
+def _separate(parent: int) -> None:
+    """Become a process of its own: its signals, its session, its limits."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     with contextlib.suppress(PermissionError):  # a spawned process leads its session already
         os.setsid()
     _tie(parent)
+    _limit()
+
+
+def _perform(scratch: Path) -> int:
+    """Do one task; return the exit code."""
     _record(scratch)
     request = json.loads((scratch / "request.json").read_bytes())
     work = Path(request["work"])
@@ -94,9 +127,7 @@ def _record(scratch: Path) -> None:
 
 
 def _settle(scratch: Path, work: Path) -> None:
-    """Take the working folder, the log, the limits and the environment of a task."""
-    import resource
-
+    """Take the working folder, the log and the environment of a task."""
     os.umask(0o077)
     os.chdir(work)
     log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -112,6 +143,12 @@ def _settle(scratch: Path, work: Path) -> None:
     temporary = scratch / "tmp"
     temporary.mkdir(exist_ok=True)
     os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
+    tempfile.tempdir = None  # it keeps that of the task before
+
+
+def _limit() -> None:
+    import resource
+
     os.nice(5)
     # A machine that runs out of memory ends a task, not the service.
     with contextlib.suppress(OSError):
@@ -158,4 +195,7 @@ if __name__ == "__main__":
     # The class that a tool raises is the one of the imported module, not of this one.
     from labext.sandbox import runner
 
-    os._exit(runner.run(Path(sys.argv[1]), os.getppid()))
+    channel = socket.socket(fileno=int(sys.argv[2])) if len(sys.argv) > 2 else None
+    if channel is not None:
+        channel.set_inheritable(False)
+    os._exit(runner.run(Path(sys.argv[1]), os.getppid(), channel))

@@ -386,7 +386,8 @@ class Supervisor:
             return
         run.launched = True
         if self._launcher is not None:
-            self._launcher.start(run.task.id, run.scratch, run.task.max_memory)
+            task = run.task
+            self._launcher.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
 
     def _lose_launcher(self, launcher: Launcher) -> None:
         """Take note of the tasks that died with the fork server.

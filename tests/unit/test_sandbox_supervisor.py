@@ -33,7 +33,7 @@ ENTRIES = [
     "die",
     "print_much",
 ]
-ENTRIES += ["return_odd", "nowhere", "kill_parent", "fill_memory"]
+ENTRIES += ["return_odd", "nowhere", "kill_parent", "fill_memory", "identify"]
 
 
 @dataclass
@@ -47,6 +47,7 @@ class Shop:
     starts: list[str] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
     memory: int | None = None
+    warm: bool = False
 
     def __post_init__(self) -> None:
         self.database = Database.at(self.folder / "some.sqlite")
@@ -68,6 +69,7 @@ class Shop:
             on_start=lambda _session, task: self.starts.append(task.key),
             on_end=self._end,
             work=lambda task: self.work(task.key),
+            warm=lambda _task: self.warm,
             memory=None if self.memory is None else lambda _session: self.memory or 0,
             limit=self.limits.get(entry),
         )
@@ -147,6 +149,14 @@ def is_gone(pid: int) -> bool:
 def no_process(pid: int) -> bool:
     """Not even a zombie."""
     return not psutil.pid_exists(pid)
+
+
+def state(shop: Shop, key: str) -> tuple[str, int]:
+    """The state of a task that has not ended, and how many kills are counted against it."""
+    with shop.database.read() as session:
+        task = shop.queue.find(session, key)
+        assert task is not None
+        return task.state, task.kills
 
 
 def fork_server() -> psutil.Process:
@@ -376,10 +386,7 @@ def test_task_over_its_memory_limit_is_stopped_with_the_limit_as_its_reason(
     assert (ending.outcome, ending.over) == ("stopped", "memory")
     assert ending.reason == "The memory limit of 256 MiB was reached."
     assert no_process(int((shop.work("only") / "pid").read_text()))
-    with shop.database.read() as session:
-        neighbour = shop.queue.find(session, "neighbour")
-        assert neighbour is not None
-        assert neighbour.state == "running"
+    assert state(shop, "neighbour") == ("running", 0)
     shop.put("answer", "next", x=1)
     assert shop.result("next").outcome == "done"
 
@@ -387,6 +394,107 @@ def test_task_over_its_memory_limit_is_stopped_with_the_limit_as_its_reason(
 def test_task_within_its_memory_limit_is_done(new_shop: NewShop) -> None:
     shop = new_shop(memory=512 << 20)
     assert shop.run("fill_memory", mib=100, seconds=0.2).outcome == "done"
+
+
+@pytest.fixture(params=["fork", "spawn"])
+def warm_shop(request: pytest.FixtureRequest, new_shop: NewShop) -> Shop:
+    """A shop whose tasks are done one after another by processes that stay."""
+    return new_shop(method=request.param, warm=True, workers=1, memory=512 << 20)
+
+
+def identity(shop: Shop, key: str, **payload: Any) -> dict[str, Any]:
+    shop.put("identify", key, **payload)
+    ending = shop.result(key)
+    assert ending.outcome == "done", ending
+    return ending.result
+
+
+def test_warm_process_does_several_tasks_each_in_its_own_place(warm_shop: Shop) -> None:
+    found = [identity(warm_shop, key) for key in ("a", "b", "c")]
+    assert len({task["pid"] for task in found}) == 1
+    assert len({task["temporary"] for task in found}) == 3
+    assert len({task["nice"] for task in found}) == 1
+    assert all(task["cwd"] == task["work"] and task["log"] == "identified\n" for task in found)
+
+
+def test_process_of_another_kind_of_task_does_one_only(quick_shop: Shop) -> None:
+    assert identity(quick_shop, "a")["pid"] != identity(quick_shop, "b")["pid"]
+
+
+def test_warm_process_goes_on_after_a_task_that_fails(warm_shop: Shop) -> None:
+    first = identity(warm_shop, "a")
+    warm_shop.put("fail", "b", error="TaskError")
+    assert warm_shop.result("b").reason == "sequence: X is no base."
+    assert identity(warm_shop, "c")["pid"] == first["pid"]
+
+
+@pytest.mark.parametrize("end", ["death", "cancel", "time", "memory"])
+def test_end_of_a_warm_process_ends_one_task_only(warm_shop: Shop, end: str) -> None:
+    first = identity(warm_shop, "a")
+    if end == "death":
+        warm_shop.put("die", "b", how="signal", number=signal.SIGSEGV)
+    elif end == "memory":
+        warm_shop.put("fill_memory", "b", mib=700, seconds=300)
+    else:
+        warm_shop.put("wait", "b", 0.5 if end == "time" else None, seconds=300)
+    warm_shop.put("identify", "c")
+    if end == "cancel":
+        poll((warm_shop.work("b") / "started").exists)
+        warm_shop.cancel("b")
+    outcome, over, words = {
+        "death": ("failed", None, "SIGSEGV"),
+        "cancel": ("stopped", None, "stopped by hand"),
+        "time": ("stopped", "time", "0.5 seconds"),
+        "memory": ("stopped", "memory", "512 MiB"),
+    }[end]
+    ending = warm_shop.result("b")
+    assert (ending.outcome, ending.over) == (outcome, over)
+    assert words in ending.reason
+    assert no_process(first["pid"])
+    assert warm_shop.result("c").result["pid"] != first["pid"]
+
+
+def test_warm_process_that_leaves_a_process_behind_does_no_other_task(warm_shop: Shop) -> None:
+    first = identity(warm_shop, "a", leave="process")
+    left = int((warm_shop.work("a") / "left").read_text())
+    assert no_process(left)
+    assert no_process(first["pid"])
+    assert identity(warm_shop, "b")["pid"] != first["pid"]
+
+
+def test_warm_process_that_keeps_much_memory_does_no_other_task(warm_shop: Shop) -> None:
+    first = identity(warm_shop, "a", leave="memory", mib=300)
+    assert identity(warm_shop, "b")["pid"] != first["pid"]
+
+
+def test_task_given_to_a_warm_process_that_died_before_is_done_by_another(
+    warm_shop: Shop,
+) -> None:
+    first = psutil.Process(identity(warm_shop, "a")["pid"])
+    first.suspend()  # it gets the task, and doesn't begin it
+    warm_shop.put("identify", "b")
+    poll(lambda: warm_shop.starts == ["a", "b"])
+    first.kill()
+    ending = warm_shop.result("b")
+    assert ending.outcome == "done"
+    assert ending.result["pid"] != first.pid
+
+
+def test_task_cancelled_before_its_warm_process_began_it_is_not_done(warm_shop: Shop) -> None:
+    first = psutil.Process(identity(warm_shop, "a")["pid"])
+    first.suspend()
+    warm_shop.put("identify", "b")
+    poll(lambda: warm_shop.starts == ["a", "b"])
+    warm_shop.cancel("b")
+    assert warm_shop.result("b").reason == "stopped by hand"
+    assert not (warm_shop.work("b") / "log.txt").exists()
+
+
+def test_idle_warm_process_ends_with_the_supervisor(warm_shop: Shop) -> None:
+    first = identity(warm_shop, "a")
+    assert psutil.pid_exists(first["pid"])
+    warm_shop.supervisor.stop()
+    assert no_process(first["pid"])
 
 
 def test_what_waits_is_cancelled_without_ever_starting(new_shop: NewShop) -> None:
@@ -477,11 +585,7 @@ def test_death_of_the_fork_server_is_not_counted_against_its_tasks(
         poll(lambda count=count: len(shop.starts) == count)
         fork_server().kill()
     poll((shop.work("only") / "started").exists)
-    poll(lambda: len(shop.starts) == MOST_KILLS + 2)
-    with shop.database.read() as session:
-        task = shop.queue.find(session, "only")
-        assert task is not None
-        assert (task.state, task.kills) == ("running", 0)
+    poll(lambda: state(shop, "only") == ("running", 0))
     shop.cancel("only")
     assert shop.result("only").reason == "stopped by hand"
 

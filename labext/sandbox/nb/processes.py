@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from labext.sandbox import runner
 from labext.sandbox.database import Database
 from labext.sandbox.folder import Folder, secret
 from labext.sandbox.queue import Queue
@@ -23,7 +25,7 @@ def opened(work: Path) -> Iterator[Site]:
     """
     service = work.parents[1]
     folder = Folder(service.parent)
-    database = Database.at(folder.database)
+    database = _kept(folder.database) if runner.is_warm else Database.at(folder.database)
     try:
         yield Site(
             folder=service,
@@ -35,4 +37,11 @@ def opened(work: Path) -> Iterator[Site]:
             options=Options(),
         )
     finally:
-        database.close()
+        if not runner.is_warm:
+            database.close()
+
+
+@functools.cache
+def _kept(path: Path) -> Database:
+    """The database in a warm process: it keeps its connection and its compiled statements."""
+    return Database.at(path)

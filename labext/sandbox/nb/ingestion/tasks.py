@@ -26,8 +26,12 @@ from labext.sandbox.queue import Ending, Kind, Task
 from labext.sandbox.service import Site
 
 PROCESS = "nb.process"
-_FIRST = 1
-"""Somebody waits for a source; a batch of jobs can wait for it."""
+_SOURCE, _SHORT_SOURCE, _AWAITED_SOURCE = 1, 2, 3
+"""Priorities. A batch of jobs can wait for a source, a long source for short ones, and all for one
+whose upload is answered only once it is processed."""
+
+SHORT_BYTES = 100_000
+"""A text of at most so many bytes is processed at once and by a process that has done others."""
 
 
 def kind(site: Site) -> Kind:
@@ -40,6 +44,7 @@ def kind(site: Site) -> Kind:
         on_requeue=_requeued,
         on_tick=partial(_looked, site),
         work=partial(_work, site),
+        warm=lambda task: bool(task.payload.get("short")),
         memory=partial(limits.limit, name="source_memory"),
     )
 
@@ -49,7 +54,9 @@ def key(identifier: str) -> str:
     return f"{PROCESS} {identifier}"
 
 
-def put(session: Session, site: Site, source: Source, *, titled: bool) -> None:
+def put(
+    session: Session, site: Site, source: Source, *, titled: bool, awaited: bool = False
+) -> None:
     """Have a source processed, in the transaction that makes it new.
 
     Args:
@@ -57,14 +64,16 @@ def put(session: Session, site: Site, source: Source, *, titled: bool) -> None:
         site: the service's.
         source: it.
         titled: whether its title was given, and stays whatever the source calls itself.
+        awaited: whether a request waits until it is processed.
     """
+    short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
     site.queue.put(
         session,
         PROCESS,
         key(source.id),
-        {"source": source.id, "titled": titled},
+        {"source": source.id, "titled": titled, "short": short},
         max_seconds=limits.limit(session, "source_seconds"),
-        priority=_FIRST,
+        priority=_AWAITED_SOURCE if awaited else _SHORT_SOURCE if short else _SOURCE,
     )
 
 

@@ -49,7 +49,8 @@ def _store(site: Site, sent: Sent) -> str:
             session.add(source)
             session.flush()
             _link(session, source, sent.told.notebook_id)
-            tasks.put(session, site, source, titled=bool(sent.told.title))
+            awaited = not sent.told.process_async
+            tasks.put(session, site, source, titled=bool(sent.told.title), awaited=awaited)
             if sent.form.file is not None:
                 sent.form.file.path.replace(original)
     except BaseException:
