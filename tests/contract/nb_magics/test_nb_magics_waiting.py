@@ -206,7 +206,7 @@ def test_on_the_sandbox_absence_is_not_claimed_while_a_source_is_processed(
 ) -> None:
     run("%%nb note --title Plan\nVary the arabinose first.")
     answer = run(f"%nb {verb} 'Who won the football world cup?' --no-wait")
-    assert "that have been processed answers this; 1 source is still being processed" in answer.text
+    assert "processed matches well enough; 1 source is still being processed" in answer.text
     assert f"{PENDING} and not looked at yet: Unread." in said(f"%nb {verb} 'Why?' --no-wait")
 
 
