@@ -1,7 +1,7 @@
 """The token endpoint: an access token for an app's id and secret (contract, Authentication 2).
 
-Both come in the form, or as HTTP Basic with `grant_type` alone in the form (real-services.md).
-Errors are RFC 6749's (5.2).
+Both are fields of the form, or an HTTP Basic header beside a form with `grant_type` only. Errors
+follow RFC 6749, section 5.2.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from labext.sandbox.lab.identity import basic_pair
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.store import App, Secret, Token
 
-KEPT_SECONDS = 3600.0
-"""How long an expired token is kept, so that the log can tell whose it was."""
+RETENTION_SECONDS = 3600.0
+"""Time for which expired tokens are kept, so that the log can name their app."""
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """What an app signs in with."""
+    """The id and the secret of an app, as a request states them."""
 
     client_id: str
     secret: str = field(repr=False)
 
 
 def issue(call: Call, content: bytes) -> Answer:
-    """A new access token for what the request's form asks (RFC 6749, 4.4).
+    """Return a new access token (client credentials grant, RFC 6749, section 4.4).
 
     Raises:
         TokenRefused: 400, 401, or 403 from an address outside the tenant's ranges.
@@ -48,8 +48,7 @@ def issue(call: Call, content: bytes) -> Answer:
     if "grant_type" not in form:
         raise _invalid("grant_type is missing.")
     if form["grant_type"] != "client_credentials":
-        sentence = "grant_type: this endpoint knows client_credentials alone."
-        raise TokenRefused(400, "unsupported_grant_type", sentence)
+        raise TokenRefused(400, "unsupported_grant_type", "grant_type must be client_credentials.")
     credentials = _credentials(call.request.headers.getlist("authorization"), form)
     secret = _secret(call, credentials)
     try:
@@ -61,8 +60,8 @@ def issue(call: Call, content: bytes) -> Answer:
     seconds = LIMITS.value(call.session, "token_seconds")
     with call.tenancy.site.database.write(durable=False) as session:
         token = _new(session, secret, seconds)
-    answer = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
-    return Answer.json(answer, forms.NEVER_STORED)
+    fields = {"access_token": token, "token_type": "Bearer", "expires_in": seconds}
+    return Answer.json(fields, forms.NEVER_STORED)
 
 
 def _form(headers: Headers, content: bytes) -> Mapping[str, str]:
@@ -80,27 +79,27 @@ def _credentials(authorizations: list[str], form: Mapping[str, str]) -> Credenti
         return Credentials(form["client_id"], form["client_secret"])
     scheme, _, value = authorizations[0].strip().partition(" ")
     if len(authorizations) > 1 or scheme.lower() != "basic":
-        raise _unknown("An app signs in with its id and secret in the form, or as HTTP Basic.")
+        raise _unknown("An app sends its id and secret in the form, or as HTTP Basic.")
     try:
-        # Within Basic they are encoded as in a form (RFC 6749, 2.3.1).
+        # Both parts are encoded as in a form (RFC 6749, section 2.3.1).
         client_id, secret = (unquote_plus(part) for part in basic_pair(value.strip()))
     except ValueError:
         raise _unknown("The Authorization header is malformed.") from None
     if "client_secret" in form or form.get("client_id", client_id) != client_id:
-        raise _invalid("An app signs in by the form or by HTTP Basic, not by both.")
+        raise _invalid("An app sends its secret in the form or as HTTP Basic, not both.")
     return Credentials(client_id, secret)
 
 
 def _secret(call: Call, credentials: Credentials) -> Secret:
-    """The app's secret; whose it was is logged, also where it was deleted."""
-    found = call.session.execute(
+    """Return the app's secret; the app is logged even if the secret was deleted."""
+    row = call.session.execute(
         select(Secret, App)
         .join(App, App.id == Secret.app_id)
         .where(Secret.hash == key_hash(credentials.secret), App.tenant_id == call.tenancy.tenant_id)
     ).one_or_none()
-    if found is None or found[1].client_id != credentials.client_id:
+    if row is None or row[1].client_id != credentials.client_id:
         raise _unknown("The client id or the client secret is not valid.")
-    secret, app = found
+    secret, app = row
     call.entry.caller = Caller(call.tenancy.tenant_id, None, app, f"secret {secret.name}")
     if secret.deleted is not None:
         raise _unknown("The client secret was deleted.")
@@ -108,19 +107,19 @@ def _secret(call: Call, credentials: Credentials) -> Secret:
 
 
 def _new(session: Session, secret: Secret, seconds: int) -> str:
-    """A token nobody can guess, of which only the hash is kept; long expired ones go."""
+    """Return a random token, of which only the hash is stored; delete long expired tokens."""
     if session.get(Secret, secret.id) is None:
         raise _unknown("The app was removed.")
     token = secrets.token_urlsafe(32)
     moment = time.time()
-    session.execute(delete(Token).where(Token.expires < moment - KEPT_SECONDS))
+    session.execute(delete(Token).where(Token.expires < moment - RETENTION_SECONDS))
     session.add(Token(secret_id=secret.id, hash=key_hash(token), expires=moment + seconds))
     return token
 
 
-def _invalid(sentence: str) -> TokenRefused:
-    return TokenRefused(400, "invalid_request", sentence)
+def _invalid(message: str) -> TokenRefused:
+    return TokenRefused(400, "invalid_request", message)
 
 
-def _unknown(sentence: str) -> TokenRefused:
-    return TokenRefused(401, "invalid_client", sentence)
+def _unknown(message: str) -> TokenRefused:
+    return TokenRefused(401, "invalid_client", message)

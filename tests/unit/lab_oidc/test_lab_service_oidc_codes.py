@@ -1,4 +1,4 @@
-"""The codes that are out: good once, for a minute, and bounded in number."""
+"""Authorization codes: valid once, for a minute, and limited in number."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.lab.oidc.asking import (
+from labext.sandbox.lab.oidc.authorization import (
     CODE_SECONDS,
-    MOST_CODES,
-    Asked,
-    Client,
+    MAX_CODES,
+    AuthorizationRequest,
     Codes,
-    Refused,
-    challenge_of,
+    OAuthError,
+    s256,
 )
 
 VERIFIER = "v" * 43
-ASKED = Asked(Client("ours", "http://localhost/", None), challenge_of(VERIFIER), None)
+REQUEST = AuthorizationRequest("ours", "http://localhost/", None, None, s256(VERIFIER))
 
 
 def form(code: str) -> dict[str, str]:
@@ -29,31 +28,31 @@ def form(code: str) -> dict[str, str]:
     }
 
 
-def test_the_challenge_is_that_of_the_rfc() -> None:
+def test_challenge_matches_the_example_of_rfc_7636() -> None:
     """RFC 7636, appendix B."""
     verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    assert challenge_of(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert s256(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
-def test_a_code_is_good_for_a_minute(clock: Any) -> None:
+def test_code_expires_after_a_minute(clock: Any) -> None:
     codes = Codes(clock)
-    one, other = codes.new(ASKED, "a@b.c"), codes.new(ASKED, "d@e.f")
+    first, second = codes.create(REQUEST, "a@b.c"), codes.create(REQUEST, "d@e.f")
     clock.now += CODE_SECONDS - 0.1
-    assert codes.taken(form(one)) == (ASKED, "a@b.c")
+    assert codes.redeem(form(first)) == (REQUEST, "a@b.c")
     clock.now += 0.1
-    with pytest.raises(Refused) as refused:
-        codes.taken(form(other))
+    with pytest.raises(OAuthError) as refused:
+        codes.redeem(form(second))
     assert refused.value.error == "invalid_grant"
 
 
-def test_the_oldest_give_way_to_new_ones(clock: Any) -> None:
+def test_oldest_code_is_dropped_above_the_limit(clock: Any) -> None:
     codes = Codes(clock)
-    given = [codes.new(ASKED, "a@b.c") for _ in range(MOST_CODES + 1)]
-    with pytest.raises(Refused):
-        codes.taken(form(given[0]))
-    assert codes.taken(form(given[1])) == codes.taken(form(given[-1]))
+    created = [codes.create(REQUEST, "a@b.c") for _ in range(MAX_CODES + 1)]
+    with pytest.raises(OAuthError):
+        codes.redeem(form(created[0]))
+    assert codes.redeem(form(created[1])) == codes.redeem(form(created[-1]))
 
 
-def test_an_address_keeps_its_own_query() -> None:
-    client = Client("ours", "http://localhost/?a=1&b=", "s&t")
-    assert client.address(code="c") == "http://localhost/?a=1&b=&code=c&state=s%26t"
+def test_callback_url_keeps_its_own_query() -> None:
+    request = AuthorizationRequest("ours", "http://localhost/?a=1&b=", "s&t", None, "")
+    assert request.callback_url(code="c") == "http://localhost/?a=1&b=&code=c&state=s%26t"

@@ -108,7 +108,7 @@ def id_token(
         raise InputError(
             f"An ID token can't be good for {wanted:,} seconds.", "Give at most a year."
         )
-    user = next((each for each in issuing.people(admin.site) if each.email == email), None)
+    user = issuing.user_of(admin.site, email)
     if user is not None:
         sign_in(admin.site, email, user_secret(admin.site.secrets, user.id))
     token = issuing.issue(admin.site, email, seconds=wanted, audience=audience)

@@ -1,4 +1,4 @@
-"""ID tokens of the provider (OpenID Connect Core 1.0, 2)."""
+"""Issue the provider's ID tokens (OpenID Connect Core 1.0, section 2)."""
 
 from __future__ import annotations
 
@@ -17,39 +17,45 @@ from labext.sandbox.lab.store import Tenant, User
 from labext.sandbox.service import Site
 
 AUDIENCE = "labext-campus"
-"""Whom the tokens are for, unless `campus` is configured otherwise."""
+"""Audience of the tokens, unless `campus` is configured otherwise."""
 
 SECONDS = 3600
-"""How long a token is good."""
+"""Lifetime of a token."""
 
 
 def issuer(site: Site) -> str:
-    """The provider's own name: its address."""
+    """Return the provider's issuer: its origin."""
     return site.origins[PROVIDER]
 
 
 def configuration_url(site: Site) -> str:
-    """Where a tenant finds all else about the provider (contract, OpenID Connect 2)."""
+    """Return the address of the provider's configuration (contract, OpenID Connect 2)."""
     return issuer(site) + WELL_KNOWN
 
 
 def is_own(url: str) -> bool:
-    """Whether a configuration is the sandbox's own, be it at an address of an earlier start."""
+    """Return whether a configuration is the sandbox's own, possibly on an earlier port."""
     return re.fullmatch(rf"https://localhost:\d+{re.escape(WELL_KNOWN)}", url) is not None
 
 
 def expected_audience(site: Site) -> str:
-    """Whom tokens are for: as `campus` is configured."""
+    """Return the audience that `campus` is configured with."""
     with site.database.read() as session:
-        found = session.scalars(select(Tenant.audience).where(Tenant.name == CAMPUS)).first()
-    return found or AUDIENCE
+        audience = session.scalars(select(Tenant.audience).where(Tenant.name == CAMPUS)).first()
+    return audience or AUDIENCE
 
 
 def people(site: Site) -> list[User]:
-    """Whom the provider knows: the people of `campus`, also those whom the platform refuses."""
+    """Return the users of `campus`, including suspended ones, whom only the platform refuses."""
     with site.database.read() as session:
-        found = select(User).join(Tenant).where(Tenant.name == CAMPUS).order_by(User.email)
-        return list(session.scalars(found))
+        users = select(User).join(Tenant).where(Tenant.name == CAMPUS).order_by(User.email)
+        return list(session.scalars(users))
+
+
+def user_of(site: Site, email: str) -> User | None:
+    """Return the user of `campus` with exactly this address, if there is one."""
+    # Not compared by the database: PostgreSQL refuses text with NUL, which a form can contain.
+    return next((user for user in people(site) if user.email == email), None)
 
 
 def issue(
@@ -60,17 +66,17 @@ def issue(
     audience: str | None = None,
     nonce: str | None = None,
 ) -> str:
-    """An ID token.
+    """Return a new ID token.
 
     Args:
-        site: the platform's.
-        email: the address that it claims; also one that the platform does not know.
-        seconds: how long it is good; below zero for one that has expired.
-        audience: whom it is for; None for what `campus` expects.
-        nonce: what the client gave to tell its own token by.
+        site: the platform's site.
+        email: the email claim; it need not belong to a user.
+        seconds: the lifetime; negative for a token that has expired.
+        audience: the audience claim; None for the audience that `campus` expects.
+        nonce: the nonce of the client's request.
     """
     now = int(time.time())
-    names = {user.email: user.name for user in people(site)}
+    user = user_of(site, email)
     claims: dict[str, Any] = {
         "iss": issuer(site),
         "sub": subject(email),
@@ -79,7 +85,7 @@ def issue(
         "exp": now + seconds,
         "email": email,
         "email_verified": True,
-        "name": names.get(email, email),
+        "name": email if user is None else user.name,
     }
     if nonce is not None:
         claims["nonce"] = nonce
@@ -88,5 +94,5 @@ def issue(
 
 
 def subject(email: str) -> str:
-    """The same for the same person, and no address: a client tells people apart by it."""
+    """Return the subject claim: stable for a user, and not an address."""
     return hashlib.sha256(email.encode()).hexdigest()[:32]

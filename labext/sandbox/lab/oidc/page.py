@@ -39,7 +39,7 @@ def form(
 
     Args:
         people: who may sign in.
-        request: the authorization request, sealed.
+        request: the sealed authorization request.
         client: the address to which the user returns.
         chosen: the address of the user who is preselected.
         asks_secret: whether it asks for the secret of the user.
@@ -62,6 +62,6 @@ def form(
 
 
 def refusal(sentence: str, status: int = 400) -> HTMLResponse:
-    """Return the page for a request that is refused to whoever made it."""
+    """Return a page with the reason for which a request is refused."""
     content = f'<p role="alert">{escape(sentence)}</p>'
     return HTMLResponse(document(TITLE, content), status, HEADERS)

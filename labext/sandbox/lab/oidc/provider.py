@@ -1,4 +1,4 @@
-"""The provider's routes (OpenID Connect Core 1.0 and Discovery 1.0)."""
+"""Endpoints of the OpenID provider (OpenID Connect Core 1.0 and Discovery 1.0)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from labext.sandbox.lab import forms
 from labext.sandbox.lab.oidc import page
-from labext.sandbox.lab.oidc.asking import (
-    Asked,
-    BadClient,
-    Client,
+from labext.sandbox.lab.oidc.authorization import (
+    AuthorizationRequest,
     Codes,
-    Refused,
-    asked,
-    client_of,
+    OAuthError,
+    check_client,
+    check_parameters,
 )
 from labext.sandbox.lab.oidc.issuing import (
     SECONDS,
@@ -28,33 +26,34 @@ from labext.sandbox.lab.oidc.issuing import (
     issuer,
     people,
     subject,
+    user_of,
 )
 from labext.sandbox.lab.oidc.keys import ALGORITHM, signing_keys
 from labext.sandbox.lab.oidc.sign_in import SCHEME, SignInRefused, requires_secret, sign_in
 from labext.sandbox.lab.oidc.verifier import WELL_KNOWN
-from labext.sandbox.lab.store import User
 from labext.sandbox.lab.web_page import HEADERS
 from labext.sandbox.service import Site
 from labext.sandbox.signing import Forged
 from labext.sandbox.web import handle_errors
 
 PAGE_SECONDS = 600.0
-"""How long somebody may think about who signs in."""
+"""Time for which the sign-in page can be submitted."""
 
 
 def app(site: Site) -> FastAPI:
-    """The provider at its door."""
-    made = FastAPI(openapi_url=None)
-    made.state.site, made.state.codes = site, Codes()
-    signing_keys(site.secrets)  # made before anybody waits for them
-    made.get(WELL_KNOWN)(configuration)
-    made.get("/jwks")(jwks)
-    made.get("/authorize")(authorize)
-    made.post("/authorize")(signed_in)
-    made.post("/token")(token)
-    made.get("/userinfo")(userinfo)
-    handle_errors(made, _fault)
-    return made
+    """Return the provider's application."""
+    application = FastAPI(openapi_url=None)
+    application.state.site, application.state.codes = site, Codes()
+    signing_keys(site.secrets)  # generated now: the first request must not wait for it
+    application.get(WELL_KNOWN)(configuration)
+    application.get("/jwks")(jwks)
+    application.get("/authorize")(authorize)
+    application.post("/authorize")(submit_sign_in)
+    application.post("/token")(token)
+    application.get("/userinfo")(userinfo)
+    handle_errors(application, _error_body)
+    application.add_exception_handler(OAuthError, _error_response)
+    return application
 
 
 async def _site(request: Request) -> Site:
@@ -69,12 +68,12 @@ async def _codes(request: Request) -> Codes:
 
 SiteOf = Annotated[Site, Depends(_site)]
 CodesOf = Annotated[Codes, Depends(_codes)]
-FormOf = Annotated[bytes, Depends(forms.content)]
+BodyOf = Annotated[bytes, Depends(forms.content)]
 
 
-# These two are waited for by the platform's own threads: they must need none of them.
+# The platform's worker threads wait for these two endpoints: they must not need a thread.
 async def configuration(site: SiteOf) -> dict[str, Any]:
-    """What there is, and nothing else (Discovery 1.0, 3)."""
+    """Return the provider's metadata (Discovery 1.0, section 3)."""
     base = issuer(site)
     return {
         "issuer": base,
@@ -99,124 +98,114 @@ async def configuration(site: SiteOf) -> dict[str, Any]:
 
 
 async def jwks(site: SiteOf) -> dict[str, Any]:
-    """The public halves of the keys, as they are now."""
+    """Return the public keys."""
     return {"keys": [key.published for key in signing_keys(site.secrets)]}
 
 
 def authorize(request: Request, site: SiteOf) -> Response:
-    """Ask the person who signs in."""
+    """Show the sign-in page."""
     try:
         query = forms.of_query(request.url.query)
-        client = client_of(site, query)
-    except (ValueError, BadClient) as error:
+        authorization = AuthorizationRequest.from_query(query)
+        check_client(site, authorization)
+    except ValueError as error:
         return page.refusal(str(error))
     try:
-        wanted = asked(client, query)
-    except Refused as refused:
-        return _back(site, client, **_error(refused.error, str(refused)))
-    sealed = site.signer.seal([time.time() + PAGE_SECONDS, asdict(wanted)], "lab-authorize")
+        check_parameters(query)
+    except OAuthError as error:
+        return _redirect(site, authorization, error.body)
+    sealed = site.signer.seal([time.time() + PAGE_SECONDS, asdict(authorization)], "lab-authorize")
     return page.form(
         people(site),
         sealed,
-        client.redirect_uri,
+        authorization.redirect_uri,
         query.get("login_hint"),
         asks_secret=requires_secret(site),
     )
 
 
-def signed_in(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -> Response:
-    """Send the person back to the client, with a code."""
+def submit_sign_in(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Response:
+    """Check the secret on the sign-in page, and send the user back to the client with a code."""
     try:
-        form = forms.of_form(request.headers.get("content-type", ""), content)
-        until, wanted = site.signer.unseal(form.get("request", ""), "lab-authorize")
-    except (ValueError, Forged):
+        form = forms.of_form(request.headers.get("content-type", ""), body)
+        expires, sealed = site.signer.unseal(form.get("request", ""), "lab-authorize")
+    except ValueError:
         return page.refusal("The request can't be read. Begin again in your program.")
-    if until < time.time():
+    if expires < time.time():
         return page.refusal("The request has expired. Begin again in your program.")
     try:
         user = sign_in(site, form.get("email", ""), form.get("secret", ""))
     except SignInRefused as refused:
         return page.refusal(f"{refused} Go back and try again.", 403)
-    found = Asked(Client(**wanted.pop("client")), **wanted)
-    return _back(site, found.client, code=codes.new(found, user.email))
+    authorization = AuthorizationRequest(**sealed)
+    return _redirect(site, authorization, {"code": codes.create(authorization, user.email)})
 
 
-def token(request: Request, site: SiteOf, codes: CodesOf, content: FormOf) -> Response:
+def token(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Response:
     """Return an ID token for a code, or for a user's secret (OpenID Connect Core 1.0, 3.1.3)."""
     try:
-        form = forms.of_form(request.headers.get("content-type", ""), content)
+        form = forms.of_form(request.headers.get("content-type", ""), body)
     except ValueError as error:
-        return _refusal("invalid_request", str(error))
-    try:
-        match form.get("grant_type"):
-            case "authorization_code":
-                found, email = codes.taken(form)
-                client_id, nonce = found.client.client_id, found.nonce
-            case scheme if scheme == SCHEME:
-                client_id, nonce = expected_audience(site), None
-                email = _user_of(site, form, client_id).email
-            case _:
-                sentence = f"grant_type must be authorization_code or {SCHEME}."
-                return _refusal("unsupported_grant_type", sentence)
-    except Refused as refused:
-        return _refusal(refused.error, str(refused))
-    answer = {
+        raise OAuthError("invalid_request", str(error)) from None
+    audience, nonce = expected_audience(site), None
+    match form.get("grant_type"):
+        case "authorization_code":
+            redeemed, email = codes.redeem(form)
+            audience, nonce = redeemed.client_id, redeemed.nonce
+        case scheme if scheme == SCHEME:
+            email = _password_grant(site, form, audience)
+        case _:
+            message = f"grant_type must be authorization_code or {SCHEME}."
+            raise OAuthError("unsupported_grant_type", message)
+    content = {
         "access_token": site.signer.seal([time.time() + SECONDS, email], "lab-userinfo"),
         "token_type": "Bearer",
         "expires_in": SECONDS,
-        "id_token": issue(site, email, audience=client_id, nonce=nonce),
+        "id_token": issue(site, email, audience=audience, nonce=nonce),
         "scope": "openid email profile",
     }
-    return JSONResponse(answer, headers=forms.NEVER_STORED)
+    return JSONResponse(content, headers=forms.NEVER_STORED)
 
 
-def _user_of(site: Site, form: Mapping[str, str], client_id: str) -> User:
-    """Return the user whose secret a program sends (RFC 6749, 4.3.2).
-
-    Raises:
-        Refused: it is another client, does not ask for an ID token, or may not sign in.
-    """
+def _password_grant(site: Site, form: Mapping[str, str], client_id: str) -> str:
+    """Return the address of the user whose secret a program sends (RFC 6749, section 4.3.2)."""
     if form.get("client_id") != client_id:
-        raise Refused("invalid_client", "There is no such client_id.")
+        raise OAuthError("invalid_client", "Unknown client_id.")
     if "openid" not in form.get("scope", "").split(" "):
-        raise Refused("invalid_scope", "The scope must have openid.")
+        raise OAuthError("invalid_scope", "The scope must include openid.")
     try:
-        return sign_in(site, form.get("username", ""), form.get("password", ""))
+        return sign_in(site, form.get("username", ""), form.get("password", "")).email
     except SignInRefused as refused:
-        raise Refused("invalid_grant", str(refused)) from None
+        raise OAuthError("invalid_grant", str(refused)) from None
 
 
 def userinfo(request: Request, site: SiteOf) -> Response:
-    """Who an access token is for (OpenID Connect Core 1.0, 5.3)."""
+    """Return the claims about the owner of an access token (OpenID Connect Core 1.0, 5.3)."""
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     try:
-        until, email = site.signer.unseal(
-            value if scheme.lower() == "bearer" else "", "lab-userinfo"
-        )
+        sealed = value if scheme.lower() == "bearer" else ""
+        expires, email = site.signer.unseal(sealed, "lab-userinfo")
     except Forged:
-        until, email = 0.0, ""
-    person = next((user for user in people(site) if user.email == email), None)
-    if until < time.time() or person is None:
+        expires, email = 0.0, ""
+    user = user_of(site, email)
+    if expires < time.time() or user is None:
+        error = OAuthError("invalid_token", "The access token is not valid.")
         challenge = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
-        return JSONResponse(
-            _error("invalid_token", "The access token is not valid."), 401, headers=challenge
-        )
-    claims = {"sub": subject(email), "email": email, "email_verified": True, "name": person.name}
+        return JSONResponse(error.body, 401, headers=challenge)
+    claims = {"sub": subject(email), "email": email, "email_verified": True, "name": user.name}
     return JSONResponse(claims, headers=forms.NEVER_STORED)
 
 
-def _back(site: Site, client: Client, **answer: str) -> Response:
-    """To the client, which is told who answers (RFC 9207)."""
-    return RedirectResponse(client.address(**answer, iss=issuer(site)), 303, HEADERS)
+def _redirect(site: Site, request: AuthorizationRequest, parameters: Mapping[str, str]) -> Response:
+    """Redirect to the client; the response names its issuer (RFC 9207)."""
+    url = request.callback_url(**parameters, iss=issuer(site))
+    return RedirectResponse(url, 303, HEADERS)
 
 
-def _fault(status: int, message: str) -> dict[str, str]:
-    return _error("server_error" if status >= 500 else "invalid_request", message)
+def _error_body(status: int, message: str) -> dict[str, str]:
+    return OAuthError("server_error" if status >= 500 else "invalid_request", message).body
 
 
-def _refusal(error: str, sentence: str) -> Response:
-    return JSONResponse(_error(error, sentence), 400, headers=forms.NEVER_STORED)
-
-
-def _error(error: str, sentence: str) -> dict[str, str]:
-    return {"error": error, "error_description": sentence}
+def _error_response(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, OAuthError)
+    return JSONResponse(error.body, 400, headers=forms.NEVER_STORED)

@@ -1,7 +1,7 @@
-"""Who may sign in at the identity provider: a user with the secret that only she knows.
+"""Sign-in at the identity provider with an e-mail address and a user's secret.
 
-Every account of the machine reaches the provider, so an e-mail address alone proves nothing. The
-secrets are files of the sandbox's data folder that only the owner of the folder can read.
+Every account of the machine can reach the provider, so an address alone proves nothing. The
+secrets are files in the sandbox's data folder that only the folder's owner can read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from labext.sandbox.folder import secret, write_secret
 from labext.sandbox.lab.doors import CAMPUS
-from labext.sandbox.lab.oidc.issuing import people
+from labext.sandbox.lab.oidc.issuing import user_of
 from labext.sandbox.lab.store import Tenant, User
 from labext.sandbox.service import Site
 
@@ -22,7 +22,7 @@ SCHEME = "password"
 
 
 class SignInRefused(Exception):
-    """There is no such user, or the secret is wrong: the message does not say which."""
+    """The user does not exist or the secret is wrong; the message does not say which."""
 
     def __init__(self) -> None:
         super().__init__("The e-mail address or the secret is not valid.")
@@ -32,14 +32,14 @@ def sign_in(site: Site, email: str, value: str) -> User:
     """Return the user who signs in.
 
     Args:
-        site: the platform's.
+        site: the platform's site.
         email: the user's address.
-        value: the user's secret; not looked at where secrets are switched off.
+        value: the user's secret; ignored where secrets are switched off.
 
     Raises:
-        SignInRefused: there is no such user, or it is not her secret.
+        SignInRefused: the user does not exist, or the secret is wrong.
     """
-    user = next((each for each in people(site) if each.email == email), None)
+    user = user_of(site, email)
     if user is None:
         raise SignInRefused
     if requires_secret(site):
@@ -50,16 +50,16 @@ def sign_in(site: Site, email: str, value: str) -> User:
 
 
 def requires_secret(site: Site) -> bool:
-    """Return whether the provider asks for users' secrets; it does unless told otherwise."""
+    """Return whether the provider asks for users' secrets; the default is yes."""
     with site.database.read() as session:
-        found = session.scalars(
+        required = session.scalars(
             select(Tenant.requires_user_secret).where(Tenant.name == CAMPUS)
         ).first()
-    return found is not False
+    return required is not False
 
 
 def user_secret(folder: Path, user_id: str) -> str:
-    """Return the secret of a user; it is made when it is first needed.
+    """Return the secret of a user; it is generated when it is first needed.
 
     Args:
         folder: `Site.secrets`.
@@ -69,13 +69,13 @@ def user_secret(folder: Path, user_id: str) -> str:
 
 
 def renew_user_secret(folder: Path, user_id: str) -> str:
-    """Replace the secret of a user, who signs in with the new one alone; args as `user_secret`."""
+    """Replace the secret of a user; the old one is no longer accepted. Args as `user_secret`."""
     write_secret(_file(folder, user_id), secrets.token_urlsafe(32))
     return user_secret(folder, user_id)
 
 
 def forget_user_secret(folder: Path, user_id: str) -> None:
-    """Delete the secret of a user who is removed; args as `user_secret`."""
+    """Delete the secret of a removed user. Args as `user_secret`."""
     _file(folder, user_id).unlink(missing_ok=True)
 
 
