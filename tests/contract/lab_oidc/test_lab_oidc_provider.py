@@ -1,4 +1,4 @@
-"""The OpenID provider beside the platform, asked as a client of it would ask."""
+"""The OpenID provider of the sandbox, as a client sees it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest())
 
 
 class Provider:
-    """The provider, and the steps of signing in with it."""
+    """A client of the provider, with the steps of a sign-in."""
 
     def __init__(self, box: Sandbox) -> None:
         self._box = box
@@ -41,7 +41,7 @@ class Provider:
         return self.session.post(url, data=form, timeout=30, allow_redirects=False, **options)
 
     def page(self, **changed: Any) -> requests.Response:
-        """Ask to sign in; None leaves a parameter out."""
+        """Request the sign-in page; None omits a parameter."""
         query = {
             "client_id": "labext-campus",
             "redirect_uri": "http://127.0.0.1:4711/back?kept=1",
@@ -70,7 +70,7 @@ class Provider:
         return self.post(self.configuration["authorization_endpoint"], form)
 
     def code(self, email: str = STUDENT, **changed: Any) -> str:
-        return answer(self.chosen(self.page(**changed), email))["code"]
+        return callback(self.chosen(self.page(**changed), email))["code"]
 
     def granted(self, email: str, secret: str, /, **changed: Any) -> requests.Response:
         """Request a token for a user's secret, as a program does."""
@@ -94,8 +94,8 @@ class Provider:
         return self.post(self.configuration["token_endpoint"], form)
 
 
-def answer(response: requests.Response) -> dict[str, str]:
-    """What a client is told at its address."""
+def callback(response: requests.Response) -> dict[str, str]:
+    """Return the parameters of a redirect to the client."""
     assert response.status_code == 303
     return dict(parse_qsl(urlsplit(response.headers["Location"]).query))
 
@@ -105,17 +105,17 @@ def provider(box: Sandbox) -> Provider:
     return Provider(box)
 
 
-def test_somebody_signs_in_and_is_known_to_the_platform(provider: Provider) -> None:
+def test_user_signs_in_with_a_code_and_calls_the_platform(provider: Provider) -> None:
     page = provider.page()
     assert "sandbox" in page.text
     assert STUDENT in page.text
-    told = provider.chosen(page, STUDENT)
-    assert told.headers["Location"].startswith("http://127.0.0.1:4711/back?kept=1&")
-    assert answer(told)["state"] == "a state & more"
-    assert answer(told)["iss"] == provider.configuration["issuer"]
-    given = provider.redeemed(answer(told)["code"])
-    assert given.headers["Cache-Control"] == "no-store"
-    token = given.json()["id_token"]
+    redirect = provider.chosen(page, STUDENT)
+    assert redirect.headers["Location"].startswith("http://127.0.0.1:4711/back?kept=1&")
+    assert callback(redirect)["state"] == "a state & more"
+    assert callback(redirect)["iss"] == provider.configuration["issuer"]
+    response = provider.redeemed(callback(redirect)["code"])
+    assert response.headers["Cache-Control"] == "no-store"
+    token = response.json()["id_token"]
     claims = jwt.decode(token, options={"verify_signature": False})
     assert (claims["email"], claims["name"], claims["nonce"], claims["aud"]) == (
         STUDENT,
@@ -126,12 +126,12 @@ def test_somebody_signs_in_and_is_known_to_the_platform(provider: Provider) -> N
     bearer = {"Authorization": f"Bearer {token}"}
     me = provider.get(f"{provider.lab.base_url}/api/v2/users/me", headers=bearer)
     assert me.json()["email"] == STUDENT
-    bearer = {"Authorization": f"Bearer {given.json()['access_token']}"}
+    bearer = {"Authorization": f"Bearer {response.json()['access_token']}"}
     known = provider.get(provider.configuration["userinfo_endpoint"], headers=bearer).json()
     assert known == {name: claims[name] for name in ("sub", "email", "email_verified", "name")}
 
 
-def test_the_page_asks_for_the_secret_of_the_user(provider: Provider) -> None:
+def test_sign_in_page_requires_the_secret_of_the_user(provider: Provider) -> None:
     page = provider.page()
     assert re.search(r'<input id="secret" name="secret" type="password" required', page.text)
     for secret in ("", "x", provider.secret(TEACHER), provider.secret(STUDENT)[:-1], "ü\ud800"):
@@ -139,10 +139,10 @@ def test_the_page_asks_for_the_secret_of_the_user(provider: Provider) -> None:
         assert refused.status_code in (400, 403)
         assert "Location" not in refused.headers
         assert 'role="alert"' in refused.text
-    assert "code" in answer(provider.chosen(page, STUDENT, provider.secret(STUDENT)))
+    assert "code" in callback(provider.chosen(page, STUDENT, provider.secret(STUDENT)))
 
 
-def test_a_program_signs_in_with_the_secret_of_a_user(provider: Provider) -> None:
+def test_password_grant_returns_an_id_token(provider: Provider) -> None:
     assert "password" in provider.configuration["grant_types_supported"]
     granted = provider.granted(TEACHER, provider.secret(TEACHER))
     assert granted.status_code == 200
@@ -170,7 +170,7 @@ def test_a_program_signs_in_with_the_secret_of_a_user(provider: Provider) -> Non
         ({"scope": None}, "invalid_scope"),
     ],
 )
-def test_a_program_without_the_secret_of_the_user_gets_no_token(
+def test_password_grant_refuses_wrong_parameters(
     provider: Provider, changed: dict[str, Any], error: str
 ) -> None:
     refused = provider.granted(STUDENT, provider.secret(STUDENT), **changed)
@@ -178,7 +178,7 @@ def test_a_program_without_the_secret_of_the_user_gets_no_token(
     assert "id_token" not in refused.json()
 
 
-def test_the_secrets_are_files_of_their_owner_alone(provider: Provider, box: Sandbox) -> None:
+def test_secrets_are_readable_by_their_owner_only(provider: Provider, box: Sandbox) -> None:
     provider.secret(TEACHER)
     files = [*(box.data_dir / "secrets").glob("lab_oidc_user_*")]
     assert len(files) >= 2
@@ -190,9 +190,7 @@ def test_the_secrets_are_files_of_their_owner_alone(provider: Provider, box: San
     assert provider.lab.oidc_secret not in repr(provider.lab)
 
 
-def test_secrets_are_switched_off_for_a_demonstration(
-    provider: Provider, command: Callable[[str], Any]
-) -> None:
+def test_secrets_can_be_switched_off(provider: Provider, command: Callable[[str], Any]) -> None:
     lab = command("lab")
     assert lab.json("provider", "list")["user_secrets"] is True
     said = lab.said("provider", "secrets", "off")
@@ -201,7 +199,7 @@ def test_secrets_are_switched_off_for_a_demonstration(
         assert lab.json("provider", "list")["user_secrets"] is False
         page = provider.page()
         assert 'name="secret"' not in page.text
-        assert "code" in answer(provider.chosen(page, STUDENT, ""))
+        assert "code" in callback(provider.chosen(page, STUDENT, ""))
         assert provider.granted(TEACHER, "").status_code == 200
         assert provider.chosen(page, "nobody@course.example", "").status_code == 403
     finally:
@@ -209,7 +207,7 @@ def test_secrets_are_switched_off_for_a_demonstration(
     assert provider.chosen(provider.page(), STUDENT, "").status_code == 403
 
 
-def test_the_configuration_names_only_what_is_there(provider: Provider) -> None:
+def test_configuration_names_existing_endpoints_and_claims(provider: Provider) -> None:
     for name, value in provider.configuration.items():
         if name.endswith(("_endpoint", "_uri")):
             assert value.startswith(provider.configuration["issuer"])
@@ -221,7 +219,7 @@ def test_the_configuration_names_only_what_is_there(provider: Provider) -> None:
     assert set(claims) == set(provider.configuration["claims_supported"])
 
 
-def test_the_keys_are_public_and_verify(provider: Provider) -> None:
+def test_published_keys_verify_id_tokens(provider: Provider) -> None:
     keys = provider.get(provider.configuration["jwks_uri"]).json()["keys"]
     assert all(set(key) == {"kty", "n", "e", "kid", "use", "alg"} for key in keys)
     token = provider.redeemed(provider.code()).json()["id_token"]
@@ -252,12 +250,12 @@ def test_the_keys_are_public_and_verify(provider: Provider) -> None:
         ({"code_challenge_method": None}, "invalid_request"),
     ],
 )
-def test_what_the_client_got_wrong_is_told_to_the_client(
+def test_invalid_authorization_request_is_reported_to_the_client(
     provider: Provider, changed: dict[str, Any], error: str
 ) -> None:
-    told = answer(provider.page(**changed))
-    assert (told["error"], told["state"]) == (error, "a state & more")
-    assert "code" not in told
+    parameters = callback(provider.page(**changed))
+    assert (parameters["error"], parameters["state"]) == (error, "a state & more")
+    assert "code" not in parameters
 
 
 @pytest.mark.parametrize(
@@ -279,14 +277,16 @@ def test_what_the_client_got_wrong_is_told_to_the_client(
         {"state": "\ud800".encode("utf-8", "surrogatepass")},
     ],
 )
-def test_nobody_is_sent_to_who_may_not_ask(provider: Provider, changed: dict[str, Any]) -> None:
+def test_unknown_client_or_address_causes_no_redirect(
+    provider: Provider, changed: dict[str, Any]
+) -> None:
     page = provider.page(**changed)
     assert page.status_code == 400
     assert "Location" not in page.headers
     assert 'role="alert"' in page.text
 
 
-def test_an_apps_registered_address_may_ask(
+def test_registered_redirect_uri_of_an_app_is_accepted(
     provider: Provider, command: Callable[[str], Any]
 ) -> None:
     lab, uri = command("lab"), "https://app.example/back"
@@ -313,7 +313,7 @@ def test_an_apps_registered_address_may_ask(
         ({"code_verifier": "short"}, "invalid_grant"),
     ],
 )
-def test_a_code_is_good_for_its_own_client_alone(
+def test_code_is_bound_to_client_redirect_uri_and_verifier(
     provider: Provider, changed: dict[str, Any], error: str
 ) -> None:
     refused = provider.redeemed(provider.code(), **changed)
@@ -321,7 +321,7 @@ def test_a_code_is_good_for_its_own_client_alone(
     assert refused.headers["Cache-Control"] == "no-store"
 
 
-def test_a_code_is_good_once(provider: Provider) -> None:
+def test_code_is_valid_once_even_if_refused(provider: Provider) -> None:
     code = provider.code()
     assert provider.redeemed(code).status_code == 200
     assert provider.redeemed(code).json()["error"] == "invalid_grant"
@@ -330,7 +330,7 @@ def test_a_code_is_good_once(provider: Provider) -> None:
     assert provider.redeemed(code).status_code == 400
 
 
-def test_a_form_that_can_not_be_read_is_told(provider: Provider) -> None:
+def test_malformed_form_is_an_invalid_request(provider: Provider) -> None:
     url = provider.configuration["token_endpoint"]
     for content, kind in [
         (b"grant_type=authorization_code", "application/json"),
@@ -343,7 +343,7 @@ def test_a_form_that_can_not_be_read_is_told(provider: Provider) -> None:
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
 
 
-def test_only_who_was_shown_the_page_can_answer_it(provider: Provider) -> None:
+def test_sign_in_needs_a_known_user_and_a_sealed_request(provider: Provider) -> None:
     page = provider.page()
     for email in ("nobody@course.example", "", "clinician@sandbox.local"):
         assert provider.chosen(page, email, provider.secret(STUDENT)).status_code == 403
@@ -351,7 +351,7 @@ def test_only_who_was_shown_the_page_can_answer_it(provider: Provider) -> None:
     assert provider.post(provider.configuration["authorization_endpoint"], form).status_code == 400
 
 
-def test_the_page_shows_names_as_they_are_and_loads_nothing(
+def test_sign_in_page_escapes_names_and_loads_nothing(
     provider: Provider, command: Callable[[str], Any]
 ) -> None:
     lab, hostile = command("lab"), '"><script>alert(1)</script>'
@@ -366,13 +366,13 @@ def test_the_page_shows_names_as_they_are_and_loads_nothing(
     assert not re.search(r"(?:src|href)=", page.text)
 
 
-def test_the_hinted_person_is_chosen(provider: Provider) -> None:
+def test_login_hint_preselects_the_user(provider: Provider) -> None:
     assert re.search(rf'value="{STUDENT}" selected', provider.page(login_hint=STUDENT).text)
     assert 'value="" selected disabled' in provider.page().text
 
 
 @pytest.mark.parametrize("value", ["", "Bearer", "Bearer made-up", "Basic eDp5"])
-def test_userinfo_needs_a_token_of_the_provider(provider: Provider, value: str) -> None:
+def test_userinfo_refuses_invalid_access_tokens(provider: Provider, value: str) -> None:
     refused = provider.get(
         provider.configuration["userinfo_endpoint"], headers={"Authorization": value}
     )
@@ -380,7 +380,7 @@ def test_userinfo_needs_a_token_of_the_provider(provider: Provider, value: str) 
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_what_is_not_there_is_told_in_json(provider: Provider) -> None:
+def test_unknown_path_and_host_are_refused_in_json(provider: Provider) -> None:
     issuer = provider.configuration["issuer"]
     assert provider.get(f"{issuer}/nowhere").json()["error"] == "invalid_request"
     assert provider.get(f"{issuer}/openapi.json").status_code == 404

@@ -1,4 +1,4 @@
-"""A provider on loopback, over HTTPS, whose documents and tokens a test makes as it likes."""
+"""An HTTPS provider on loopback, whose documents and tokens are set by tests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ AUDIENCE = "the-tenant"
 
 class FakeProvider:
     """Attributes:
-    documents: what stands at each path; bytes as they are, a number as a status.
-    asked: the paths that were asked for.
+    documents: the response for each path: JSON, bytes, or a status.
+    requests: the requested paths.
     """
 
     def __init__(self, origin: str, folder: Path) -> None:
         self.origin, self.folder = origin, folder
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.documents: dict[str, Any] = {}
         self.publish()
 
@@ -43,19 +43,19 @@ class FakeProvider:
         return keys.signing_keys(self.folder)[0]
 
     def publish(self, **changed: Any) -> None:
-        """Publish the keys as they are now, and the configuration with changes."""
+        """Publish the current keys, and the configuration with changes."""
         self.documents[WELL_KNOWN] = {
             "issuer": self.origin,
             "jwks_uri": f"{self.origin}/jwks",
             "id_token_signing_alg_values_supported": ["RS256"],
         } | changed
-        found = keys.signing_keys(self.folder)
-        self.documents["/jwks"] = {"keys": [key.published for key in found]}
+        published = [key.published for key in keys.signing_keys(self.folder)]
+        self.documents["/jwks"] = {"keys": published}
 
     def claims(self, **changed: Any) -> dict[str, Any]:
-        """Claims that hold, with changes; None leaves one out."""
+        """Return valid claims with changes; None omits a claim."""
         now = int(time.time())
-        found = {
+        claims = {
             "iss": self.origin,
             "sub": "1",
             "aud": AUDIENCE,
@@ -63,10 +63,10 @@ class FakeProvider:
             "exp": now + 600,
             "email": "student@sandbox.local",
         } | changed
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in claims.items() if value is not None}
 
     def token(self, **changed: Any) -> str:
-        """A token of its newest key."""
+        """Return a token signed with the newest key."""
         return jwt.encode(
             self.claims(**changed), self.key.private, "RS256", headers={"kid": self.key.kid}
         )
@@ -76,10 +76,10 @@ class Handler(BaseHTTPRequestHandler):
     provider: FakeProvider
 
     def do_GET(self) -> None:
-        self.provider.asked.append(self.path)
-        found = self.provider.documents.get(self.path, 404)
-        status = found if isinstance(found, int) else 200
-        body = found if isinstance(found, bytes) else json.dumps(found).encode()
+        self.provider.requests.append(self.path)
+        document = self.provider.documents.get(self.path, 404)
+        status = document if isinstance(document, int) else 200
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
         self.send_response(status)
         if status == 302:
             self.send_header("Location", "/elsewhere")
@@ -112,11 +112,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeProvi
 
 @pytest.fixture
 def provider(served: tuple[FakeProvider, Path]) -> FakeProvider:
-    found = served[0]
-    found.publish()
-    found.documents = {path: found.documents[path] for path in (WELL_KNOWN, "/jwks")}
-    found.asked.clear()
-    return found
+    provider = served[0]
+    provider.documents.clear()
+    provider.publish()
+    provider.requests.clear()
+    return provider
 
 
 @pytest.fixture

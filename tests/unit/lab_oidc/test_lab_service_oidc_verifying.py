@@ -45,10 +45,10 @@ def test_valid_token_returns_its_email(verifier, provider):
 def test_configuration_and_keys_are_cached_for_five_minutes(verifier, provider, clock):
     for _ in range(5):
         verifier.email(provider.token())
-    assert provider.asked == [WELL_KNOWN, "/jwks"]
+    assert provider.requests == [WELL_KNOWN, "/jwks"]
     clock.now += 301
     verifier.email(provider.token())
-    assert provider.asked == [WELL_KNOWN, "/jwks"] * 2
+    assert provider.requests == [WELL_KNOWN, "/jwks"] * 2
 
 
 NOW = int(time.time())
@@ -190,7 +190,7 @@ def test_unaccepted_algorithm_causes_no_request(verifier, provider):
     unsigned = jwt.encode(provider.claims(), None, "none", headers=header)
     for token in (unsigned, part({"alg": ["RS256"]}) + "." + part({}) + "."):
         assert "algorithm" in refusal(verifier, token)
-    assert provider.asked == []
+    assert provider.requests == []
 
 
 def test_slow_response_is_refused(verifier, provider, monkeypatch):
@@ -258,12 +258,12 @@ def test_rotated_key_is_fetched_at_once_and_old_tokens_stay_valid(verifier, prov
 
 def test_unknown_key_ids_cause_a_limited_number_of_requests(verifier, provider, clock):
     verifier.email(provider.token())
-    asked = len(provider.asked)
+    before = len(provider.requests)
     for number in range(50):
         headers = {"kid": f"made-up-{number}"}
         token = jwt.encode(provider.claims(), provider.key.private, "RS256", headers=headers)
         assert "doesn't publish" in refusal(verifier, token)
-    assert len(provider.asked) - asked == 2 * 5
+    assert len(provider.requests) - before == 2 * 5
     clock.now += 61
     keys.rotate(provider.folder)
     provider.publish()
@@ -323,7 +323,7 @@ def test_provider_with_untrusted_certificate_is_refused(provider, tmp_path):
     trustme.CA().cert_pem.write_to_path(other)
     verifier = Verifier(provider.configuration_url, "the-tenant", other)
     assert "can't be reached" in refusal(verifier, provider.token())
-    assert provider.asked == []
+    assert provider.requests == []
     other.write_text("no authority")
     verifier = Verifier(provider.configuration_url, "the-tenant", other)
     assert "CA file" in refusal(verifier, provider.token())
@@ -334,7 +334,7 @@ def test_failed_provider_is_retried_after_five_seconds(verifier, provider, clock
     provider.documents["/jwks"] = 503
     for _ in range(5):
         assert "503" in refusal(verifier, token)
-    assert provider.asked.count("/jwks") == 1
+    assert provider.requests.count("/jwks") == 1
     provider.documents["/jwks"] = jwks
     clock.now += 5.1
     assert verifier.email(token) == "student@sandbox.local"
