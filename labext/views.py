@@ -140,7 +140,7 @@ _FACTS = _FactsView(name="facts")
 def facts(values: Mapping[str, str], of: str) -> pd.DataFrame:
     """Return facts about one thing as a frame with the column `value`, by what each value is."""
     index = pd.Index(list(values), name=of)
-    return _FACTS.show(pd.DataFrame({"value": list(values.values())}, index=index))
+    return _FACTS.show(pd.DataFrame({"value": [*map(tame, values.values())]}, index=index))
 
 
 def width() -> int:

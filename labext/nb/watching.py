@@ -175,7 +175,8 @@ class Watched:
         known = self._rows.get(source)
         try:
             if known is None or known.title == source:  # some servers tell the title only later
-                return _row(self._wire.run(self._dialect.source(source)))
+                record = self._wire.run(self._dialect.source(source))
+                return _row({**record, "id": source})  # whatever the server calls it
             status = self._wire.run(self._dialect.source_status(source))
         except NotFoundError:
             if known is None:

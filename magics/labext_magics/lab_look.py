@@ -29,7 +29,7 @@ def described(who: Identity) -> str:
 
 def whoami(call: Call) -> pd.DataFrame:
     """Say who the tenant takes the caller for, and return it as a row."""
-    import pandas as pd
+    from labext.frames import Column, frame
 
     found, lab = call.session.connected("lab")
     who = lab.whoami()
@@ -42,7 +42,7 @@ def whoami(call: Call) -> pd.DataFrame:
         "address": found.base_url,
         "app": who.client_id,
     }
-    return pd.DataFrame([row], dtype="string")
+    return frame([row], [Column(name, "text") for name in row])
 
 
 def status(call: Call) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from labext.jobs.batch import tables
 from labext.jobs.batch.parts import refuse_part_name
 from labext.jobs.batch.plan import Limits, Plan, named_settings, room
 from labext.jobs.catalogue import Catalogue
+from labext.steering import tame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,7 @@ class Draft:
         from labext.jobs.rowviews import REFUSED
 
         rows = sorted(self.faults)
-        cells = [(self.names[row] or None, "; ".join(self.faults[row])) for row in rows]
+        cells = [(self.names[row] or None, tame("; ".join(self.faults[row]))) for row in rows]
         frame = pd.DataFrame(cells, columns=["Name", "Error"], index=range(len(rows)))
         if self.frame is not None:
             beside = self.frame.iloc[rows]
