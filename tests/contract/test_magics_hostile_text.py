@@ -393,6 +393,8 @@ def test_no_command_shows_a_control_character_of_a_service(
     for title in COMMANDS:
         if not title.startswith(f"{magic} ") or title in OF_THE_SANDBOX:
             continue
+        if mode == "all" and title.endswith((" wait", " watch")):
+            continue  # a state that the client doesn't know is waited out
         for text in LINES.get(title, [""]):
             wire.mode = mode
             found = shown(title, text)
