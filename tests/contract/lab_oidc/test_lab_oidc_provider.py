@@ -295,7 +295,10 @@ def test_registered_redirect_uri_of_an_app_is_accepted(
     try:
         code = provider.code(redirect_uri=uri)
         assert provider.redeemed(code, redirect_uri=uri).status_code == 200
+        lab.said("apps", "archive", "notebook")
+        assert provider.page(redirect_uri=uri).status_code == 400
     finally:
+        lab.said("apps", "unarchive", "notebook")
         lab.said("redirects", "remove", "notebook", uri)
     assert provider.page(redirect_uri=uri).status_code == 400
 
@@ -378,6 +381,19 @@ def test_userinfo_refuses_invalid_access_tokens(provider: Provider, value: str) 
     )
     assert refused.status_code == 401
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_userinfo_refuses_the_token_of_a_removed_user(
+    provider: Provider, command: Callable[[str], Any]
+) -> None:
+    lab, email = command("lab"), "removed@course.example"
+    lab.said("users", "add", email)
+    token = provider.granted(email, provider.secret(email)).json()["access_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    endpoint = provider.configuration["userinfo_endpoint"]
+    assert provider.get(endpoint, headers=headers).status_code == 200
+    lab.said("users", "remove", email, "--yes")
+    assert provider.get(endpoint, headers=headers).status_code == 401
 
 
 def test_unknown_path_and_host_are_refused_in_json(provider: Provider) -> None:
