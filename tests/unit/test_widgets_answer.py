@@ -358,10 +358,12 @@ class Tags(HTMLParser):
 
 SAFE = {
     *("div", "span", "p", "br", "strong", "em", "code", "pre", "ul", "ol", "li", "mark"),
-    *("details", "summary", "sup", "button"),
+    *("details", "summary", "sup", "button", "blockquote", "hr"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
     *("style", "class", "start", "type", "aria-label", "aria-expanded"),
 }
 PIECES = [
+    *("\n> ", "\n|a|\n|-|\n|", "\n---\n"),
     *("<script>", "</p>", "</summary>", "<img\tsrc=x\tonerror=y>", "]]>", "<!--", '"', "'", "&lt;"),
     *("`", "```", "**", "*", "- ", "1. ", "# ", " ", "\n", "[source:a1]", "9"),
     *("\x1b[2J", "\u202e", "\ue0001\ue001", "\ue0009\ue001"),
