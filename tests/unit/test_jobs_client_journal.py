@@ -198,6 +198,8 @@ def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
     assert other.others("folds")
     assert not journal.others("folds")
     other.write(Plan("folds", "fold", {"a": {}}), ["folds"])
+    assert other.others("folds")
+    assert journal.others("folds")
     entry = journal.read("folds")
     assert entry is not None
     assert entry.plan == PLAN
@@ -222,8 +224,12 @@ def test_a_batch_is_held_by_one_at_a_time(journal: Journal, tmp_path: Path) -> N
 def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
     journal.log("folds").note(Event.SENT, "folds-part1of2")
+    assert stat.S_IMODE((tmp_path / "batches").stat().st_mode) == 0o700
+    with journal.held("folds"):
+        assert len(list((tmp_path / "batches").iterdir())) == 3  # record, log and lock
+        for path in (tmp_path / "batches").iterdir():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for path in (tmp_path / "batches").iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert len(json.dumps(path.name)) < 120
 
 
