@@ -262,6 +262,7 @@ def test_a_read_outlasts_a_failing_service(status: int, faulty: Any, transport_t
         (503, {"Retry_After": "1"}, ServiceError, 5),
         (504, {}, OutcomeUnknownError, 1),
         (408, {}, LabextError, 5),
+        (425, {}, LabextError, 5),
     ],
 )
 def test_a_change_is_sent_again_only_where_the_service_says_that_it_did_nothing(

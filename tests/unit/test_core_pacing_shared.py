@@ -147,6 +147,16 @@ def test_a_refusal_holds_everybody_until_the_window_is_over(clock: Clock) -> Non
     assert clock.now == 1007
 
 
+def test_one_request_goes_ahead_after_a_refusal(clock: Clock) -> None:
+    paced = pacer(clock, Rate(None))
+    ask(paced)
+    ask(paced, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    with paced.turn(60):
+        assert clock.now == 1007
+        ask(paced)
+        assert clock.now > 1008  # waits for the response of the one that went ahead
+
+
 def test_refusals_that_tell_nothing_are_waited_out_ever_longer(clock: Clock) -> None:
     paced = pacer(clock)
     waits = []
