@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import requests
 
+from labext.errors import ServiceError
 from labext.transport import redirects
 from labext.transport.limits import Deadline, enforced
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
@@ -48,6 +49,9 @@ def exchange(
                     proxies=proxies_for(url),
                     allow_redirects=False,
                 )
+            if response.status_code < 200:  # 103, whose final response http.client does not read
+                response.close()
+                return _interim(service, response.status_code)
             if response.status_code not in redirects.STATUSES:
                 return response
             response.close()
@@ -57,6 +61,12 @@ def exchange(
         return Lost(Stage.NEVER, "redirected", refused.error)
     except NETWORK_ERRORS as failure:
         return lost(failure, url, service)
+
+
+def _interim(service: str, status: int) -> Lost:
+    what = f"The {service} sent an interim response (status {status}) in place of its response."
+    error = ServiceError(what, "Try again; look at the service if it stays.", status=status)
+    return Lost(Stage.SENT, "an interim response", error)
 
 
 def beginning(response: requests.Response) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 import trustme
 import urllib3.util.connection
 
-from labext.errors import LabextError, ServiceError
+from labext.errors import LabextError, OutcomeUnknownError, ServiceError
 from labext.jobs import JobsClient
 from labext.lab import ApiKey, ClientCredentials, LabClient
 from labext.lab.auth.provider import ProviderSignIn
@@ -306,6 +306,15 @@ def test_redirect_without_a_location_is_no_success(faulty: Any) -> None:
     server = faulty(faulty.answer(b"", 302))
     with pytest.raises(ServiceError, match="invalid or unsafe address"):
         transport(server.url).send(DELETE)
+
+
+@pytest.mark.parametrize("status", [101, 102, 103])
+def test_interim_response_is_no_success(status: int, faulty: Any, at_once: None) -> None:
+    server = faulty(faulty.raw(f"HTTP/1.1 {status} X\r\n\r\n".encode()))
+    with pytest.raises(ServiceError, match="interim response"):
+        transport(server.url).store().put(f"{server.url}f", "f", lambda: io.BytesIO(b"a"))
+    with pytest.raises(OutcomeUnknownError, match="interim response"):
+        transport(server.url).send(POST)
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,14 @@ def test_profiles_are_listed_the_sandbox_first(isolated: Path) -> None:
     assert config.profiles() == ["sandbox", "course"]
 
 
+def test_limits_of_a_response_come_from_the_profile(isolated: Path) -> None:
+    (isolated / "config").mkdir(exist_ok=True)
+    (isolated / "config" / "profiles.toml").write_text(
+        '[work.jobs]\nbase_url = "http://jobs.example/"\nmax_response_mib = 512\n'
+    )
+    assert config.connection("jobs", "work").options == {"max_response_mib": "512"}
+
+
 def test_another_sandbox_may_be_chosen(isolated: Path, tmp_path: Path) -> None:
     running_sandbox(tmp_path / "mine", "other-key")
     config.choose_sandbox(tmp_path / "mine")
