@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +19,13 @@ if TYPE_CHECKING:
 
     from labext.jobs import JobsClient
 
+FIRST = {
+    "lab": ("sequences", "lab_folders"),
+    "jobs": ("jobs", "tools", "files", "pipelines"),
+    "nb": ("notebooks", "sources", "notes", "transformations", "episodes"),
+}
+"""What is found out when a service is connected, so that a first Tab has it."""
+
 NEWEST = 200
 """How many of the newest jobs, and of the sequences changed last, are offered."""
 
@@ -27,6 +36,15 @@ Found = tuple[Sequence[str], str]
 _Group = Literal[
     "transformations", "credentials", "podcasts", "episode_profiles", "speaker_profiles"
 ]
+
+
+def fill(ip: InteractiveShell, service: str) -> threading.Thread:
+    """Look for the names that are most often completed, in a thread that is returned."""
+    known = Candidates(ip, ())
+    target = partial(known.look_for, FIRST[service])
+    thread = threading.Thread(target=target, name=f"labext-names-{service}", daemon=True)
+    thread.start()
+    return thread
 
 
 class Candidates:
@@ -46,6 +64,7 @@ class Candidates:
             ),
             "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
             "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
+            "result_files": lambda _: (self._result_files(), "file"),
             "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
             "sequences": lambda _: (self._sequences(), "sequence"),
             "lab_folders": lambda _: (self._lab_folders(), "folder"),
@@ -76,6 +95,11 @@ class Candidates:
             "mapping": self._mapping,
             **nb_candidates.beyond(self._session, self._typed),
         }
+
+    def look_for(self, kinds: Sequence[str]) -> None:
+        """Find names of several kinds one after the other."""
+        for kind in kinds:
+            self._by_kind[kind]("")
 
     def of(self, parameter: Parameter, typed: str) -> Iterator[Found]:
         """Yield texts that the parameter may have as its value, and what they are in one word."""
@@ -197,6 +221,15 @@ class Candidates:
         if not equals:
             return [f"{each}=" for each in self._parameters()], "setting"
         return [f"{name}={column}" for column in self._columns()], "column"
+
+    def _result_files(self) -> list[str]:
+        """Return the job's files that were fetched before; the service lists none."""
+        named = self._typed.get("to") or self._typed.get("NAME")
+        if named is None:
+            return []
+        folder = Path(named).expanduser()
+        files = (path for path in islice(folder.rglob("*"), 1000) if path.is_file())
+        return sorted(path.relative_to(folder).as_posix() for path in files)
 
     def _rows(self) -> list[str]:
         """Return the variables that hold rows: frames, and mappings of names to settings."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import LabextError
-from labext_magics import grammar, help, line, session
+from labext_magics import candidates, grammar, help, line, session
 from labext_magics.scope import Scope
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def run(
         raise advised from error.__cause__
     finally:
         open_session.names.expire()
+    if wanted.command.name in ("connect", "login"):
+        candidates.fill(ip, name)
     if out is not None:
         scope.store(out, result)
     return None if out is not None or read.silent else result

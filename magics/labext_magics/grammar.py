@@ -14,7 +14,7 @@ from typing import Any
 
 from labext import wording
 from labext.errors import InputError, LabextError
-from labext_magics import secrets
+from labext_magics import secrets, suggestions
 from labext_magics.kinds import Kind, Raw
 from labext_magics.line import Line, Token
 from labext_magics.scope import Scope
@@ -68,6 +68,7 @@ class Command:
         guarded: arguments that look like a key are refused.
         details, examples: more for its own help.
         heading: what it stands under in the list of commands; empty if that isn't parted.
+        instead: the line that a word without a place was probably meant for, before that word.
     """
 
     name: str
@@ -80,6 +81,13 @@ class Command:
     details: str = ""
     examples: Sequence[str] = ()
     heading: str = ""
+    instead: str = ""
+
+    @property
+    def destroys(self) -> bool:
+        """True if it ends or removes something."""
+        last = self.name.split()[-1]
+        return self.option("--yes") is not None or last in ("stop", "unlink", "logout")
 
     def option(self, name: str) -> Parameter | None:
         """Return the option that is written `--name`."""
@@ -149,12 +157,17 @@ def _group(magic: Magic, words: list[str]) -> str:
     """Return what help is wanted on where the words name no command."""
     if not words or words[0] in HELP:
         return ""
+    if words[0] == "help":
+        return _group_or_command(magic, words[1:])
     below = magic.below(words[0])
     if below and (len(words) == 1 or words[1] in HELP):
         return words[0]
     word, prefix = (words[1], f"{words[0]} ") if below else (words[0], "")
-    known = [c.name.removeprefix(prefix).split()[0] for c in below or magic.commands]
-    near = wording.near(word, known)
+    near = (
+        suggestions.verb(word, below)
+        if below
+        else suggestions.command(magic.name, word, magic.commands)
+    )
     raise InputError(
         f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
         f"Did you mean `%{magic.name} {prefix}{near}`?"
@@ -163,13 +176,23 @@ def _group(magic: Magic, words: list[str]) -> str:
     )
 
 
+def _group_or_command(magic: Magic, words: list[str]) -> str:
+    """Return the topic of `help WORDS`; the words after a command's name say nothing more."""
+    command = magic.find(words)
+    return command.name if command else _group(magic, words)
+
+
 def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
     """Raise InputError, naming the verbs there are, for a word behind a noun that isn't one."""
     verbs = [c.name.split()[1] for c in magic.below(command.name)]
     if not verbs or command.arguments or not rest or rest[0].is_option:
         return
-    near = wording.near(rest[0].text, verbs)
     title = f"%{magic.name} {command.name}"
+    if rest[0].text in suggestions.LISTING:
+        raise InputError(
+            f"`{title}` has no verb `{_shown(rest[0])}`.", f"`{title}` alone lists them."
+        )
+    near = suggestions.verb(rest[0].text, magic.below(command.name))
     raise InputError(
         f"`{title}` has no verb `{_shown(rest[0])}`: it has {', '.join(verbs)}.",
         f"Did you mean `{title} {near}`?" if near else f"`{title} --help` explains them.",
@@ -199,7 +222,9 @@ def _match(
                 raise secrets.refusal("more than an address or a name", magic, command.name)
             raise InputError(
                 f"`{title}` has no place for `{_shown(token)}`.",
-                f"`{title} --help` shows what goes there; quote a text that has blanks.",
+                f"Did you mean `{command.instead} {_shown(token)}`?"
+                if command.instead
+                else f"`{title} --help` shows what goes there; quote a text that has blanks.",
             )
     return typed
 

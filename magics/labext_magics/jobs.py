@@ -118,6 +118,7 @@ MAGIC = Magic(
             "list",
             "List jobs, the newest first; or the jobs of a batch or a pipeline.",
             jobs_look.list_,
+            instead="%jobs show",
             options=[
                 Parameter(
                     "batch", kinds.BATCH, "the jobs of this batch or pipeline, in their order"
@@ -158,7 +159,7 @@ MAGIC = Magic(
             [JOB],
             [
                 Parameter("to", kinds.PATH, "the folder; else one with the job's name"),
-                Parameter("file", kinds.text("FILE"), "one file instead of all"),
+                Parameter("file", kinds.RESULT_FILE, "one file instead of all"),
                 Parameter("pdbs-only", None, "only the structures"),
                 Parameter(
                     "frame", None, "give a row a job: its metrics, its input, where its files are"
@@ -232,6 +233,12 @@ MAGIC = Magic(
             options=[KEEP],
             guarded=True,
         ),
-        Command("status", "Show which service is in use.", jobs_connect.status, options=[OUT]),
+        Command(
+            "status",
+            "Show which service is in use.",
+            jobs_connect.status,
+            options=[OUT],
+            instead="%jobs show",
+        ),
     ],
 )

@@ -245,6 +245,7 @@ SINCE = Kind(
     choices=("today", "yesterday", "1h", "1d", "7d"),
 )
 UPLOADED = text("FILE", "files")
+RESULT_FILE = text("FILE", "result_files")
 FOLDER = text("FOLDER", "folders")
 LAB_FOLDER = text("FOLDER", "lab_folders")
 PROFILE = text("URL|PROFILE", "profiles")

@@ -75,6 +75,7 @@ COMMANDS = (
         "sequences",
         "List DNA sequences, those first that were changed last.",
         sequences,
+        instead="%lab sequences --name-includes",
         options=[
             Parameter("name", kinds.SEQUENCE, "only those of exactly this name"),
             Parameter("name-includes", kinds.text(), "only those with this text in their name"),

@@ -15,7 +15,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import UnreachableError
-from labext_magics import live, session
+from labext_magics import candidates, live, session
 
 TOOLS = [
     {
@@ -274,3 +274,35 @@ def test_unloading_ends_the_threads(
     with provisionalcompleter():
         assert not [c for c in shell.Completer.completions("%jobs su", 8) if c.text == "submit"]
     shell.run_line_magic("load_ext", "labext")
+
+
+def test_first_tab_after_connecting_offers_names(
+    shell: InteractiveShell, jobs: Jobs, complete: Complete
+) -> None:
+    candidates.fill(shell, "jobs").join()
+    asked = jobs.asked
+    assert complete("%jobs show h|") == ["%jobs show helix1", "%jobs show helix2"]
+    assert complete("%jobs submit pep|") == ["%jobs submit peptide_build"]
+    assert complete("%jobs run-pipeline h|") == ["%jobs run-pipeline helix-to-modes"]
+    assert jobs.asked == asked
+
+
+def test_tab_waits_no_longer_for_a_service_that_does_not_answer_after_connecting(
+    shell: InteractiveShell, jobs: Jobs, complete: Complete
+) -> None:
+    jobs.let.clear()
+    candidates.fill(shell, "jobs")
+    began = time.monotonic()
+    complete("%jobs show h|")
+    assert time.monotonic() - began < 5  # the service answers after 10 s
+    assert live.PATIENCE < 0.3
+
+
+def test_tab_offers_result_files_that_were_fetched_before(
+    complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "helix1" / "out").mkdir(parents=True)
+    (tmp_path / "helix1" / "out" / "helix.pdb").write_text("")
+    line = "%jobs results helix1 --file "
+    assert complete(f"{line}o|") == [f"{line}out/helix.pdb"]

@@ -1,0 +1,87 @@
+"""A wrong word is answered with the command that was meant, and never with one that destroys."""
+
+from __future__ import annotations
+
+import pytest
+
+from labext.errors import InputError
+from labext_magics.dispatch import magic_named
+from labext_magics.grammar import parse
+from labext_magics.line import read
+from labext_magics.scope import Scope
+
+SERVICES = ("lab", "jobs", "nb")
+
+
+def _hint(line: str) -> str:
+    magic, _, rest = line.removeprefix("%").partition(" ")
+    with pytest.raises(InputError) as caught:
+        parse(magic_named(magic), read(rest), Scope({}, None))
+    return caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("%jobs cancel cut", "%jobs stop"),
+        ("%jobs log cut", "%jobs show"),
+        ("%jobs logs cut", "%jobs show"),
+        ("%jobs history", "%jobs list"),
+        ("%jobs search fold", "%jobs tools"),
+        ("%jobs ls", "%jobs list"),
+        ("%jobs list cut", "%jobs show cut"),
+        ("%jobs status cut", "%jobs show cut"),
+        ("%jobs remove cut", "%jobs delete"),
+        ("%jobs delte cut", "%jobs delete"),
+        ("%jobs sumbit", "%jobs submit"),
+        ("%lab list", "%lab sequences"),
+        ("%lab history", "%lab sequences"),
+        ("%lab search pBAD", "%lab sequences --name-includes"),
+        ("%lab sequences pBAD", "%lab sequences --name-includes pBAD"),
+        ("%lab logs", "%lab status"),
+        ("%nb list", "%nb sources"),
+        ("%nb history", "%nb sessions"),
+        ("%nb log", "%nb commands"),
+        ("%nb cancel", "%nb commands cancel"),
+        ("%nb sources remove S", "%nb sources delete"),
+        ("%nb notes add", "%nb notes new"),
+    ],
+)
+def test_word_that_people_type_is_answered_with_the_command(line: str, meant: str) -> None:
+    assert _hint(line) == f"Did you mean `{meant}`?"
+
+
+def test_listing_verb_is_answered_with_the_noun_alone() -> None:
+    assert _hint("%nb sources list") == "`%nb sources` alone lists them."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("%jobs form", "%jobs arm", "%jobs rn", "%jobs step2", "%jobs deltas", "%jobs restore"),
+        *("%lab delete", "%lab cancel", "%lab logos", "%nb dilute", "%nb sources select S"),
+    ],
+)
+def test_other_word_is_never_answered_with_a_destructive_command(line: str) -> None:
+    hint = _hint(line)
+    destructive = [
+        f"`%{magic} {each.name}`"
+        for magic in SERVICES
+        for each in magic_named(magic).commands
+        if each.destroys
+    ]
+    assert not any(each in hint for each in destructive)
+
+
+@pytest.mark.parametrize(
+    ("line", "topic"),
+    [("help", ""), ("help submit", "submit"), ("help submit digest", "submit")],
+)
+def test_help_is_a_command_too(line: str, topic: str) -> None:
+    wanted = parse(magic_named("jobs"), read(line), Scope({}, None))
+    assert (wanted.topic, wanted.command) == (topic, None)
+
+
+def test_commands_that_destroy_are_known_as_such() -> None:
+    known = {each.name for each in magic_named("jobs").commands if each.destroys}
+    assert known == {"stop", "delete", "rm"}
