@@ -118,7 +118,7 @@ class ProviderKeys(jwt.PyJWKClient):
         super().__init__(configuration_url, lifespan=CACHE_SECONDS, cooldown_duration=0)
         self._ca = ca
         self._refreshes: deque[float] = deque(maxlen=MAX_REFRESHES)
-        self._failure = VerificationError()
+        self._failure = ""
         self._retry_at = 0.0
 
     def get_signing_key(self, kid: str | None) -> jwt.PyJWK:
@@ -142,7 +142,7 @@ class ProviderKeys(jwt.PyJWKClient):
         """Fetch the configuration and the keys, unless that was tried too recently."""
         now = time.monotonic()
         if now < self._retry_at:
-            raise self._failure
+            raise VerificationError(self._failure)
         if self.jwk_set_cache and self.jwk_set_cache.get():
             # Requested for an unknown key id, which anybody can make up.
             if len(self._refreshes) == MAX_REFRESHES and (
@@ -153,7 +153,7 @@ class ProviderKeys(jwt.PyJWKClient):
         try:
             return self._fetch()
         except VerificationError as error:
-            self._failure, self._retry_at = error, time.monotonic() + RETRY_SECONDS
+            self._failure, self._retry_at = str(error), time.monotonic() + RETRY_SECONDS
             raise
 
     def _fetch(self) -> jwt.PyJWKSet:
