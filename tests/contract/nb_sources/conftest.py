@@ -32,6 +32,8 @@ service_kit = importlib.util.module_from_spec(_spec)
 sys.modules["nb_service_kit"] = service_kit
 _spec.loader.exec_module(service_kit)
 
+in_process = service_kit.in_process
+
 ENDED = ("completed", "failed")
 
 
