@@ -139,6 +139,27 @@ def test_listeners_are_told_once_and_after_the_commit(database: Database, queue:
     assert seen == [3]
 
 
+def test_listeners_are_told_of_a_cancel(database: Database, queue: Queue, ledger: Ledger) -> None:
+    _waiting, running = _put(database, queue, "waiting", "running")
+    ledger.claim(running)
+    told: list[int] = []
+    queue.listen(lambda: told.append(1))
+    for count, key in enumerate(("waiting", "running"), 1):
+        with database.write() as session:
+            assert queue.cancel(session, key, "no longer wanted")
+        assert len(told) == count
+    with database.write() as session:
+        assert not queue.cancel(session, "unheard", "no longer wanted")
+    assert len(told) == 2
+
+
+def test_task_is_found_by_its_key(database: Database, queue: Queue) -> None:
+    first, second = _put(database, queue, "a", "b")
+    with database.read() as session:
+        found = [queue.find(session, key) for key in ("a", "b", "c")]
+    assert [task and task.id for task in found] == [first, second, None]
+
+
 def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
     database: Database, queue: Queue, ledger: Ledger
 ) -> None:

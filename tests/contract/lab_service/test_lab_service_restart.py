@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import signal
+import threading
 import time
 from pathlib import Path
 
+import pytest
+import requests
+
 from labext.sandbox.folder import Lock
+
+KILLS = 20
 
 
 def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
@@ -38,6 +46,33 @@ def test_what_was_handed_out_is_good_after_the_host_was_killed(new_box, kit):
         assert first_page() == before
         assert first_page(nextToken=before["nextToken"]) == second
         assert runner.logged()[6:] == logged
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # urllib3, of a cut handshake
+def test_no_token_or_log_entry_is_lost_or_doubled_by_many_kills(new_box, kit):
+    box = new_box(services=["labext.sandbox.lab.app:service"])
+    chance = random.Random(20261122)
+    with kit.Runner.of(box) as runner:
+        runner.user("Vectors")
+        _, client_id, secret = runner.app("Vectors")
+        before, attempts, tokens = len(runner.logged(limit=None)), 0, []
+        for _ in range(KILLS):
+            killer = threading.Timer(chance.uniform(0.02, 0.4), _kill, [box])
+            killer.start()
+            api = kit.Api(box)
+            while killer.is_alive():
+                attempts += 1
+                with contextlib.suppress(requests.RequestException, OSError):
+                    tokens.append(api.token(client_id, secret).json()["access_token"])
+            killer.join()
+            box.start()
+        entries = len(runner.logged(limit=None)) - before
+        assert len(tokens) <= entries <= attempts
+        assert len(set(tokens)) == len(tokens)
+        api = kit.Api(box)
+        for token in tokens:
+            assert api.get("dna-sequences", f"Bearer {token}", pageSize=1).status_code == 200
+        print(f"{KILLS} kills: {len(tokens)} of {attempts} tokens answered, {entries} log entries")
 
 
 def _kill(box):
