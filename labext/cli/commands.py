@@ -68,20 +68,51 @@ class Group(click.Group):
         return super().get_command(ctx, name)
 
 
-class ServiceGroup(Group):
-    """The commands that administer a service: `labext sandbox SERVICE NOUN VERB`.
+class VerbGroup(Group):
+    """A group of commands that return a record and its text; they take `--json` and `--data-dir`.
 
     Args:
-        service: `lab`, `jobs` or `nb`.
         name: of the group.
         help: its first sentence.
-        options: what all its commands take.
+        options: what all its commands take beside these.
     """
 
-    def __init__(self, service: str, name: str, help: str, *options: Decorator) -> None:
+    json_help = "Print JSON."
+
+    def __init__(self, name: str, help: str, *options: Decorator) -> None:
         super().__init__(name, help)
-        self.service = service
         self.options = options
+
+    def verb(self, name: str, *aliases: str, help: str | None = None) -> Decorator:
+        """Add a command; the help is the function's docstring unless it is given."""
+
+        def add(function: Function) -> Function:
+            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
+                _check_encoding(arguments.values())
+                record, text = self.call(function, data_dir, arguments)
+                print(json.dumps(record, indent=2) if as_json else text)
+
+            command: Function = update_wrapper(run, function)
+            as_json = click.option("--json", "as_json", is_flag=True, help=self.json_help)
+            for declare in (as_json, data_dir, *self.options):
+                command = declare(command)
+            self.command(name, help=help)(command)
+            self.aliases |= dict.fromkeys(aliases, name)
+            return function
+
+        return add
+
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function on the sandbox in a folder."""
+        raise NotImplementedError
+
+
+class ServiceGroup(VerbGroup):
+    """The commands that administer a service: `labext sandbox SERVICE NOUN VERB`."""
+
+    def __init__(self, service: str, name: str, help: str, *options: Decorator) -> None:
+        super().__init__(name, help, *options)
+        self.service = service
 
     def noun(self, name: str, help: str, *options: Decorator) -> ServiceGroup:
         """Add a group of commands."""
@@ -89,22 +120,19 @@ class ServiceGroup(Group):
         self.add_command(group)
         return group
 
-    def verb(self, name: str, *aliases: str, help: str | None = None) -> Decorator:
-        """Add a command; the help is the function's docstring unless it is given."""
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function with the administration of the service."""
+        from labext import config
+        from labext.sandbox.control import check_system
 
-        def add(function: Function) -> Function:
-            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
-                _run(self.service, function, data_dir, as_json, arguments)
-
-            command: Function = update_wrapper(run, function)
-            json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-            for declare in (json_option, data_dir, *self.options):
-                command = declare(command)
-            self.command(name, help=help)(command)
-            self.aliases |= dict.fromkeys(aliases, name)
-            return function
-
-        return add
+        check_system()
+        arguments.pop("profile", None)  # which `labext.cli.credentials` reads
+        administration = import_module(f"labext.sandbox.{self.service}.administration")
+        with administration.opened(data_dir or config.sandbox_dir()) as admin:
+            if "tenant" in arguments:
+                admin = admin.of(arguments.pop("tenant"))
+            result: Result = function(admin, **arguments)
+        return result
 
     def add_limits(self) -> None:
         """Add the noun `limits`: the service's limits, which whoever runs it may change."""
@@ -142,29 +170,12 @@ class ServiceGroup(Group):
             return changed, f"{changed['name']} is {changed['value']:,} again."
 
 
-def _run(
-    service: str,
-    function: Function,
-    data_dir: Path | None,
-    as_json: bool,
-    arguments: Mapping[str, Any],
-) -> None:
-    from labext import config
-    from labext.sandbox.control import check_system
-
-    check_system()
-    _check_encoding(arguments.values())
-    opened = import_module(f"labext.sandbox.{service}.administration").opened
-    with opened(data_dir or config.sandbox_dir()) as admin:
-        record, text = function(admin, **arguments)
-    print(json.dumps(record, indent=2) if as_json else text)
-
-
 def _check_encoding(values: Iterable[Any]) -> None:
-    """Refuse arguments that are not UTF-8; a shell passes on any bytes."""
+    """Refuse texts that are not UTF-8; a shell passes on any bytes."""
     for value in values:
         try:
-            str(value).encode()
+            if isinstance(value, str):
+                value.encode()
         except UnicodeEncodeError:
             raise InputError(
                 f"{value!a} is no text in UTF-8.", "Type it again, or set the terminal to UTF-8."

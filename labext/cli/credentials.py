@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
 import click
 
 from labext import config, profiles, secret_store
 from labext.errors import ConflictError, InputError, SetupError
+from labext.sandbox import Sandbox
+from labext.sandbox.administration import Record
 
 
 def issue(
     service: config.Service,
     secrets: Mapping[str, str],
-    create: Callable[[], dict[str, Any]],
-    connection: Callable[[], tuple[str, Mapping[str, str]]],
-) -> dict[str, Any]:
+    create: Callable[[], Record],
+    connection: Callable[[Sandbox], tuple[str, Mapping[str, str]]],
+) -> tuple[Record, str]:
     """Create credentials and hand them over as `--json` and `--profile` of the command say.
 
     Args:
@@ -28,7 +28,8 @@ def issue(
         connection: returns the address and options of the profile; called only to store them.
 
     Returns:
-        The record with the profile, and with the secrets if they are to be printed.
+        The record with the profile, and with the secrets if they are to be printed; and how the
+        stored ones are used.
     """
     options = click.get_current_context().params
     profile, as_json = options["profile"], options["as_json"]
@@ -39,17 +40,12 @@ def issue(
         )
     shown = dict(secrets) if as_json else {}
     if profile is None:
-        return create() | shown
-    base_url, settings = connection()
+        return create() | shown, "printed once"
+    base_url, settings = connection(Sandbox(options["data_dir"]))
     with _stored(service, profile, secrets, base_url, settings):
         record = create()
-    return record | {"profile": profile, "base_url": base_url} | shown
-
-
-def data_folder() -> Path | None:
-    """Return the value of the command's `--data-dir`."""
-    folder: Path | None = click.get_current_context().params["data_dir"]
-    return folder
+    stored = f"stored in the keyring: `%{service} connect {profile}` uses it"
+    return record | {"profile": profile, "base_url": base_url} | shown, stored
 
 
 @contextmanager

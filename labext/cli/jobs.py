@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labext import sizes, wording
 from labext.cli.commands import (
     Result,
     ServiceGroup,
@@ -18,10 +19,10 @@ from labext.cli.commands import (
     removed_with,
 )
 from labext.errors import InputError
-from labext.sandbox.jobs import administration as service
 
 if TYPE_CHECKING:
-    from labext.sandbox.administration import Administration, Record
+    from labext.sandbox.administration import Record
+    from labext.sandbox.jobs.administration import JobsAdministration as Admin
 
 ORGANIZATION = "sandbox"
 """The organization that exists from the start."""
@@ -50,9 +51,9 @@ _organization = option(
 @_email
 @_organization
 @click.option("--owner", is_flag=True, help="Sees its organization's jobs and usage.")
-def add_account(admin: Administration, email: str, organization: str, owner: bool) -> Result:
+def add_account(admin: Admin, email: str, organization: str, owner: bool) -> Result:
     """Create an account; `keys add` creates a key for it."""
-    created = service.people.add_account(admin, email, organization, owner=owner)
+    created = admin.add_account(email, organization, owner=owner)
     return created, (
         f"{email} is {'an owner' if owner else 'an account'} of {organization}; it has no key yet: "
         f"`labext sandbox jobs keys add {email}` creates one."
@@ -62,18 +63,16 @@ def add_account(admin: Administration, email: str, organization: str, owner: boo
 @accounts.verb("set")
 @_email
 @click.option("--owner", type=click.Choice(["yes", "no"]), required=True, help="Whether it is one.")
-def set_owner(admin: Administration, email: str, owner: str) -> Result:
+def set_owner(admin: Admin, email: str, owner: str) -> Result:
     """Make an account an owner of its organization, or no longer."""
-    changed = service.people.set_owner(admin, email, owner == "yes")
+    changed = admin.set_owner(email, owner == "yes")
     return changed, f"{email} is {'' if changed['owner'] else 'not '}an owner."
 
 
 @accounts.verb("list")
-def list_accounts(admin: Administration) -> Result:
+def list_accounts(admin: Admin) -> Result:
     """List the accounts."""
-    from labext import sizes
-
-    found = service.people.accounts(admin)
+    found = admin.accounts()
     rows = [{**account, "storage": sizes.shown(account["storage_quota"])} for account in found]
     columns = ("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage")
     return listing(found, *columns, rows=rows)
@@ -82,32 +81,32 @@ def list_accounts(admin: Administration) -> Result:
 @accounts.verb("remove")
 @_email
 @confirmed
-def remove_account(admin: Administration, email: str, yes: bool) -> Result:
+def remove_account(admin: Admin, email: str, yes: bool) -> Result:
     """Remove an account with its keys, jobs and files."""
-    removed = service.removal.remove_account(admin, email, yes=yes)
+    removed = admin.remove_account(email, yes=yes)
     return removed, f"{email} is removed{removed_with(removed, 'keys', 'jobs', 'files')}."
 
 
 @organizations.verb("add")
 @click.argument("name")
-def add_organization(admin: Administration, name: str) -> Result:
+def add_organization(admin: Admin, name: str) -> Result:
     """Create an organization."""
-    created = service.people.add_organization(admin, name)
+    created = admin.add_organization(name)
     return created, f"The organization {name} is created; it has no accounts yet."
 
 
 @organizations.verb("list")
-def list_organizations(admin: Administration) -> Result:
+def list_organizations(admin: Admin) -> Result:
     """List the organizations."""
-    return listing(service.people.organizations(admin), "name", "accounts", "budget", "used")
+    return listing(admin.organizations(), "name", "accounts", "budget", "used")
 
 
 @organizations.verb("remove")
 @click.argument("name")
 @confirmed
-def remove_organization(admin: Administration, name: str, yes: bool) -> Result:
+def remove_organization(admin: Admin, name: str, yes: bool) -> Result:
     """Remove an organization with its accounts."""
-    removed = service.removal.remove_organization(admin, name, yes=yes)
+    removed = admin.remove_organization(name, yes=yes)
     lost = removed_with(removed, "accounts", "keys", "jobs", "files", "pipelines")
     return removed, f"The organization {name} is removed{lost}."
 
@@ -116,54 +115,50 @@ def remove_organization(admin: Administration, name: str, yes: bool) -> Result:
 @_email
 @option("--name", "NAME", "Name of the key (default: key1, key2, …).")
 @profile_option("jobs", "key")
-def add_key(admin: Administration, email: str, name: str | None, profile: str | None) -> Result:
+def add_key(admin: Admin, email: str, name: str | None) -> Result:
     """Create one more key for an account.
 
     The key is printed once with --json, or stored in your keyring with --profile, after which
     `%jobs connect NAME` uses it. This is also the way to act as the teacher, who owns the
     organization: `labext sandbox jobs keys add teacher@sandbox.local --profile teacher`.
     """
-    from labext.cli.credentials import data_folder, issue
-    from labext.sandbox import Sandbox
+    from labext.cli.credentials import issue
     from labext.sandbox.keys import new_key
 
     key = new_key()
-    created = issue(
+    created, stored = issue(
         "jobs",
         {"api_key": key},
-        lambda: service.keys.add_key(admin, email, key, name),
-        lambda: (Sandbox(data_folder()).jobs.base_url, {}),
+        lambda: admin.add_key(email, key, name),
+        lambda sandbox: (sandbox.jobs.base_url, {}),
     )
     if "api_key" in created:
         created["key"] = created.pop("api_key")
-    return created, (
-        f"{email} has the key {created['name']}, stored in the keyring: "
-        f"`%jobs connect {profile}` uses it."
-    )
+    return created, f"{email} has the key {created['name']}, {stored}."
 
 
 @keys.verb("list")
 @click.argument("email", required=False)
-def list_keys(admin: Administration, email: str | None) -> Result:
+def list_keys(admin: Admin, email: str | None) -> Result:
     """List the names of the keys of all accounts, or of one."""
-    return listing(service.keys.keys(admin, email), "account", "name", "created")
+    return listing(admin.keys(email), "account", "name", "created")
 
 
 @keys.verb("remove")
 @_email
 @click.argument("name")
 @confirmed
-def remove_key(admin: Administration, email: str, name: str, yes: bool) -> Result:
+def remove_key(admin: Admin, email: str, name: str, yes: bool) -> Result:
     """Remove a key: it is no longer valid."""
-    removed = service.keys.remove_key(admin, email, name, yes=yes)
+    removed = admin.remove_key(email, name, yes=yes)
     return removed, f"The key {name} of {email} is no longer valid."
 
 
 def _set_budget(
-    admin: Administration, hours: float | None, organization: str | None, account: str | None
+    admin: Admin, hours: float | None, organization: str | None, account: str | None
 ) -> Result:
     target = exactly_one(organization=organization, account=account)
-    changed = service.allowances.set_budget(admin, hours, *target)
+    changed = admin.set_budget(hours, *target)
     may = "has no budget" if hours is None else f"may use {hours:g} weighted hours"
     return changed, (f"The {changed['of']} {changed['name']} {may}; {changed['used']:g} are used.")
 
@@ -176,31 +171,27 @@ _budget_account = option("--account", "EMAIL", "One account.")
 @click.argument("hours", type=float)
 @_budget_organization
 @_budget_account
-def set_budget(
-    admin: Administration, hours: float, organization: str | None, account: str | None
-) -> Result:
+def set_budget(admin: Admin, hours: float, organization: str | None, account: str | None) -> Result:
     """Set how many weighted hours may be used; with 0 nothing can be submitted."""
     return _set_budget(admin, hours, organization, account)
 
 
 @budgets.verb("list")
-def list_budgets(admin: Administration) -> Result:
+def list_budgets(admin: Admin) -> Result:
     """List the budgets and their use."""
-    return listing(service.allowances.budgets(admin), "of", "name", "budget", "used")
+    return listing(admin.budgets(), "of", "name", "budget", "used")
 
 
 @budgets.verb("remove")
 @_budget_organization
 @_budget_account
-def remove_budget(admin: Administration, organization: str | None, account: str | None) -> Result:
+def remove_budget(admin: Admin, organization: str | None, account: str | None) -> Result:
     """Remove a budget: use is not limited."""
     return _set_budget(admin, None, organization, account)
 
 
-def _set_quota(admin: Administration, email: str, size: int | None) -> Result:
-    from labext import sizes
-
-    changed = service.allowances.set_quota(admin, email, size)
+def _set_quota(admin: Admin, email: str, size: int | None) -> Result:
+    changed = admin.set_quota(email, size)
     quota, used = sizes.shown(changed["quota"]), sizes.shown(changed["used"])
     return changed, f"{email} may store {quota}; {used} are used."
 
@@ -208,19 +199,15 @@ def _set_quota(admin: Administration, email: str, size: int | None) -> Result:
 @quotas.verb("set", "add")
 @_email
 @click.argument("size")
-def set_quota(admin: Administration, email: str, size: str) -> Result:
+def set_quota(admin: Admin, email: str, size: str) -> Result:
     """Set how much an account may store: 500MB, 10GB (of 1,000) or 2GiB (of 1,024)."""
-    from labext import sizes
-
     return _set_quota(admin, email, sizes.parsed(size))
 
 
 @quotas.verb("list")
-def list_quotas(admin: Administration) -> Result:
+def list_quotas(admin: Admin) -> Result:
     """List the quotas and what is stored."""
-    from labext import sizes
-
-    found = service.allowances.quotas(admin)
+    found = admin.quotas()
     rows = [
         {**quota, "quota": sizes.shown(quota["quota"]), "used": sizes.shown(quota["used"])}
         for quota in found
@@ -230,7 +217,7 @@ def list_quotas(admin: Administration) -> Result:
 
 @quotas.verb("remove")
 @_email
-def remove_quota(admin: Administration, email: str) -> Result:
+def remove_quota(admin: Admin, email: str) -> Result:
     """Reset the quota of an account to that of a new one."""
     return _set_quota(admin, email, None)
 
@@ -238,24 +225,26 @@ def remove_quota(admin: Administration, email: str) -> Result:
 @gates.verb("add")
 @_email
 @click.argument("gate")
-def add_gate(admin: Administration, email: str, gate: str) -> Result:
+def add_gate(admin: Admin, email: str, gate: str) -> Result:
     """Permit an account to set the parameters of a gate, such as `advanced`."""
-    changed = service.allowances.set_gate(admin, email, gate, True)
-    return changed, f"{email} may set {', '.join(service.allowances.known_gates()[gate])}."
+    from labext.sandbox.jobs.administration import known_gates
+
+    changed = admin.set_gate(email, gate, True)
+    return changed, f"{email} may set {', '.join(known_gates()[gate])}."
 
 
 @gates.verb("list")
-def list_gates(admin: Administration) -> Result:
+def list_gates(admin: Admin) -> Result:
     """List who may set gated parameters."""
-    return listing(service.allowances.gates(admin), "gate", "accounts", "parameters")
+    return listing(admin.gates(), "gate", "accounts", "parameters")
 
 
 @gates.verb("remove")
 @_email
 @click.argument("gate")
-def remove_gate(admin: Administration, email: str, gate: str) -> Result:
+def remove_gate(admin: Admin, email: str, gate: str) -> Result:
     """Withdraw the permission from an account."""
-    changed = service.allowances.set_gate(admin, email, gate, False)
+    changed = admin.set_gate(email, gate, False)
     return changed, f"{email} no longer has the gate {gate}."
 
 
@@ -263,23 +252,21 @@ def remove_gate(admin: Administration, email: str, gate: str) -> Result:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @_organization
-def add_pipeline(admin: Administration, name: str, file: Path, organization: str) -> Result:
+def add_pipeline(admin: Admin, name: str, file: Path, organization: str) -> Result:
     """Save a pipeline, which `%jobs run-pipeline` runs by its name.
 
     FILE has the stages as YAML or JSON, as for `%%jobs pipeline`.
     """
-    from labext import wording
-
-    created = service.pipelines.add_pipeline(admin, name, organization, _read_yaml(file))
+    created = admin.add_pipeline(name, organization, _read_yaml(file))
     stages = wording.count(len(created["stages"]), "stage")
     return created, f"The pipeline {name} of {organization} is saved: {stages}."
 
 
 @pipelines.verb("list")
 @option("--organization", "NAME", "Only those of this organization.")
-def list_pipelines(admin: Administration, organization: str | None) -> Result:
+def list_pipelines(admin: Admin, organization: str | None) -> Result:
     """List the saved pipelines."""
-    found = service.pipelines.pipelines(admin, organization)
+    found = admin.pipelines(organization)
 
     def stages(pipeline: Record) -> str:
         return " → ".join(" + ".join(stage["toolSettings"]) for stage in pipeline["stages"])
@@ -292,9 +279,9 @@ def list_pipelines(admin: Administration, organization: str | None) -> Result:
 @click.argument("name")
 @_organization
 @confirmed
-def remove_pipeline(admin: Administration, name: str, organization: str, yes: bool) -> Result:
+def remove_pipeline(admin: Admin, name: str, organization: str, yes: bool) -> Result:
     """Remove a saved pipeline."""
-    removed = service.pipelines.remove_pipeline(admin, name, organization, yes=yes)
+    removed = admin.remove_pipeline(name, organization, yes=yes)
     return removed, f"The pipeline {name} of {organization} is removed."
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from labext import wording
 from labext.cli.commands import (
     Function,
     Result,
@@ -20,12 +22,13 @@ from labext.cli.commands import (
     removed_with,
     table,
 )
-from labext.sandbox.lab import administration as service
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from labext.sandbox.administration import Administration, Record
+    from labext.sandbox import Sandbox
+    from labext.sandbox.administration import Record
+    from labext.sandbox.lab.administration import LabAdministration as Admin
 
 TENANTS = ("campus", "clinic")
 
@@ -73,57 +76,57 @@ _app = click.argument("app")
 @users.verb("add")
 @_email
 @option("--name", "NAME", "Name of the user (default: from the address).")
-def add_user(admin: Administration, tenant: str, email: str, name: str | None) -> Result:
+def add_user(admin: Admin, email: str, name: str | None) -> Result:
     """Create a user; `keys add` creates a key for it."""
-    created = service.people.add_user(admin, tenant, email, name)
+    created = admin.add_user(email, name)
     return created, (
-        f"{created['email']} is a user of {tenant}, without a key and without a grant: "
+        f"{created['email']} is a user of {admin.tenant}, without a key and without a grant: "
         f"`labext sandbox lab grants add --user {created['email']}` lets it see something."
     )
 
 
 @users.verb("list")
-def list_users(admin: Administration, tenant: str) -> Result:
+def list_users(admin: Admin) -> Result:
     """List the users."""
-    found = service.people.users(admin, tenant)
+    found = admin.users()
     return listing(found, "email", "name", "suspended", "keys", "grants", "id")
 
 
 @users.verb("suspend")
 @_email
-def suspend_user(admin: Administration, tenant: str, email: str) -> Result:
+def suspend_user(admin: Admin, email: str) -> Result:
     """Suspend a user's access to the API."""
-    changed = service.people.set_suspended(admin, tenant, email, True)
+    changed = admin.set_suspended(email, True)
     return changed, f"{changed['email']} is suspended: every call is refused with 403."
 
 
 @users.verb("unsuspend", "activate")
 @_email
-def unsuspend_user(admin: Administration, tenant: str, email: str) -> Result:
+def unsuspend_user(admin: Admin, email: str) -> Result:
     """Restore a suspended user's access."""
-    changed = service.people.set_suspended(admin, tenant, email, False)
+    changed = admin.set_suspended(email, False)
     return changed, f"{changed['email']} is active."
 
 
 @users.verb("secret")
 @_email
 @click.option("--renew", is_flag=True, help="Create a new one; the old one is no longer valid.")
-def user_secret(admin: Administration, tenant: str, email: str, renew: bool) -> Result:
+def user_secret(admin: Admin, email: str, renew: bool) -> Result:
     """Print a user's secret of the identity provider.
 
     A user of an enterprise account signs in with it at the sandbox's identity provider. It is kept
     in a file that only you can read.
     """
-    found = service.people.sign_in_secret(admin, tenant, email, renew=renew)
+    found = admin.sign_in_secret(email, renew=renew)
     return found, found["secret"]
 
 
 @users.verb("remove")
 @_email
 @confirmed
-def remove_user(admin: Administration, tenant: str, email: str, yes: bool) -> Result:
+def remove_user(admin: Admin, email: str, yes: bool) -> Result:
     """Remove a user with its keys and grants."""
-    removed = service.people.remove_user(admin, tenant, email, yes=yes)
+    removed = admin.remove_user(email, yes=yes)
     return removed, f"{removed['removed']} is removed{removed_with(removed, 'keys', 'grants')}."
 
 
@@ -131,9 +134,7 @@ def remove_user(admin: Administration, tenant: str, email: str, yes: bool) -> Re
 @_email
 @option("--name", "NAME", "Name of the key (default: key1, key2, …).")
 @profile_option("lab", "key")
-def add_key(
-    admin: Administration, tenant: str, email: str, name: str | None, profile: str | None
-) -> Result:
+def add_key(admin: Admin, email: str, name: str | None) -> Result:
     """Create one more key for a user.
 
     The key is printed once with --json, or stored in your keyring with --profile, after which
@@ -141,19 +142,17 @@ def add_key(
     """
     from labext.sandbox.keys import new_key
 
-    key, kind = new_key("sk_"), service.credentials.KEYS
-    created = _issue(
-        tenant,
-        {"api_key": key},
-        lambda: service.credentials.add(admin, kind, tenant, email, key, name),
+    key = new_key("sk_")
+    created, stored = _issue(
+        admin, {"api_key": key}, lambda: admin.add_credential("key", email, key, name)
     )
-    return created, f"{created['user']} has the key {created['name']}, {_stored(profile)}."
+    return created, f"{created['user']} has the key {created['name']}, {stored}."
 
 
 @apps.verb("add")
 @_name
 @profile_option("lab", "client id and secret")
-def add_app(admin: Administration, tenant: str, name: str, profile: str | None) -> Result:
+def add_app(admin: Admin, name: str) -> Result:
     """Create an app with a client id and a client secret.
 
     The secret is printed once with --json, or stored in your keyring with --profile, after which
@@ -163,43 +162,43 @@ def add_app(admin: Administration, tenant: str, name: str, profile: str | None) 
     from labext.sandbox.lab import identifiers
 
     client_id, secret = identifiers.new("client"), new_key("cs_")
-    created = _issue(
-        tenant,
+    created, stored = _issue(
+        admin,
         {"client_id": client_id, "client_secret": secret},
-        lambda: service.apps.add_app(admin, tenant, name, client_id, secret),
+        lambda: admin.add_app(name, client_id, secret),
     )
-    return created, f"The app {name} of {tenant} is created, {_stored(profile)}."
+    return created, f"The app {name} of {admin.tenant} is created, {stored}."
 
 
 @apps.verb("list")
-def list_apps(admin: Administration, tenant: str) -> Result:
+def list_apps(admin: Admin) -> Result:
     """List the apps."""
     columns = ("name", "client_id", "archived", "permissions", "secrets", "grants", "id")
-    return listing(service.apps.apps(admin, tenant), *columns)
+    return listing(admin.apps(), *columns)
 
 
 @apps.verb("archive")
 @_app
-def archive_app(admin: Administration, tenant: str, app: str) -> Result:
+def archive_app(admin: Admin, app: str) -> Result:
     """Suspend an app's access to the API."""
-    changed = service.apps.set_archived(admin, tenant, app, True)
+    changed = admin.set_archived(app, True)
     return changed, f"The app {changed['name']} is archived: every call is refused with 403."
 
 
 @apps.verb("unarchive")
 @_app
-def unarchive_app(admin: Administration, tenant: str, app: str) -> Result:
+def unarchive_app(admin: Admin, app: str) -> Result:
     """Restore an archived app's access."""
-    changed = service.apps.set_archived(admin, tenant, app, False)
+    changed = admin.set_archived(app, False)
     return changed, f"The app {changed['name']} is active."
 
 
 @apps.verb("remove")
 @_app
 @confirmed
-def remove_app(admin: Administration, tenant: str, app: str, yes: bool) -> Result:
+def remove_app(admin: Admin, app: str, yes: bool) -> Result:
     """Remove an app with its secrets and grants."""
-    removed = service.apps.remove_app(admin, tenant, app, yes=yes)
+    removed = admin.remove_app(app, yes=yes)
     lost = removed_with(removed, "secrets", "grants")
     return removed, f"The app {removed['removed']} is removed{lost}."
 
@@ -208,99 +207,78 @@ def remove_app(admin: Administration, tenant: str, app: str, yes: bool) -> Resul
 @_app
 @option("--name", "NAME", "Name of the secret (default: secret1, secret2, …).")
 @profile_option("lab", "client id and secret")
-def add_secret(
-    admin: Administration, tenant: str, app: str, name: str | None, profile: str | None
-) -> Result:
+def add_secret(admin: Admin, app: str, name: str | None) -> Result:
     """Create one more client secret for an app.
 
     It is valid beside the others: change the program, then remove the old one.
     """
     from labext.sandbox.keys import new_key
 
-    secret, kind = new_key("cs_"), service.credentials.SECRETS
-    created = _issue(
-        tenant,
-        {
-            "client_id": service.apps.app(admin, tenant, app)["client_id"],
-            "client_secret": secret,
-        },
-        lambda: service.credentials.add(admin, kind, tenant, app, secret, name),
+    client_id, secret = admin.app(app)["client_id"], new_key("cs_")
+    created, stored = _issue(
+        admin,
+        {"client_id": client_id, "client_secret": secret},
+        lambda: admin.add_credential("secret", app, secret, name),
     )
-    return (
-        created,
-        f"The app {created['app']} has the secret {created['name']}, {_stored(profile)}.",
-    )
+    return created, f"The app {created['app']} has the secret {created['name']}, {stored}."
 
 
-def _issue(tenant: str, new: Mapping[str, str], create: Function) -> dict[str, Any]:
-    """Create credentials that reach a tenant; see `labext.cli.credentials.issue`."""
-    from labext.cli.credentials import data_folder, issue
-    from labext.sandbox import Sandbox
+def _issue(
+    admin: Admin, secrets: Mapping[str, str], create: Callable[[], Record]
+) -> tuple[Record, str]:
+    from labext.cli.credentials import issue
 
-    def connection() -> tuple[str, dict[str, str]]:
-        reached = Sandbox(data_folder()).lab
-        method = "key" if "api_key" in new else "oauth"
-        return reached.tenants[tenant], {"ca_bundle": reached.ca_bundle, "method": method}
+    def connection(sandbox: Sandbox) -> tuple[str, dict[str, str]]:
+        method = "key" if "api_key" in secrets else "oauth"
+        options = {"ca_bundle": sandbox.lab.ca_bundle, "method": method}
+        return sandbox.lab.tenants[admin.tenant], options
 
-    return issue("lab", new, create, connection)
-
-
-def _stored(profile: str | None) -> str:
-    return f"stored in the keyring: `%lab connect {profile}` uses it"
+    return issue("lab", secrets, create, connection)
 
 
-def _add_credential_verbs(group: ServiceGroup, kind: str, owner: str) -> None:
-    def credentials() -> Any:
-        return {"key": service.credentials.KEYS, "secret": service.credentials.SECRETS}[kind]
+def _add_credential_verbs(group: ServiceGroup, kind: str, holder: str, argument: str) -> None:
+    """Add `list` and `remove` of a kind of credentials, which users or apps hold."""
 
-    @group.verb("list", help=f"List the names of the {kind}s of all {owner}s, or of one.")
-    @click.argument("owner", metavar=owner.upper(), required=False)
-    def list_credentials(admin: Administration, tenant: str, owner: str | None) -> Result:
-        found = service.credentials.listed(admin, credentials(), tenant, owner)
-        return listing(found, credentials().owner, "name", "created", "deleted")
+    @group.verb("list", help=f"List the names of the {kind}s of all {holder}s, or of one.")
+    @click.argument("owner", metavar=argument, required=False)
+    def list_credentials(admin: Admin, owner: str | None) -> Result:
+        found = admin.credentials(kind, owner)
+        return listing(found, holder, "name", "created", "deleted")
 
     @group.verb("remove", help=f"Remove a {kind}: it is no longer valid.")
-    @click.argument("owner", metavar=owner.upper())
+    @click.argument("owner", metavar=argument)
     @_name
     @confirmed
-    def remove(admin: Administration, tenant: str, owner: str, name: str, yes: bool) -> Result:
-        removed = service.credentials.remove(admin, credentials(), tenant, owner, name, yes=yes)
-        whose = removed[credentials().owner]
-        return removed, f"The {kind} {name} of {whose} is no longer valid."
+    def remove(admin: Admin, owner: str, name: str, yes: bool) -> Result:
+        removed = admin.remove_credential(kind, owner, name, yes=yes)
+        return removed, f"The {kind} {name} of {removed[holder]} is no longer valid."
 
 
 def _add_item_verbs(group: ServiceGroup, noun: str, column: str, example: str) -> None:
     """Add the verbs of a list that an app has; `column` is its name in a record."""
 
-    def set_item(admin: Administration, tenant: str, app: str, value: str, has: bool) -> Result:
-        from labext import wording
-
-        changed = service.apps.set_item(admin, tenant, app, noun, value, has)
+    def change(admin: Admin, app: str, value: str, present: bool) -> Result:
+        changed = admin.set_item(app, noun, value, present)
         items = changed[column]
         text = f"{wording.count(len(items), noun)}: {', '.join(items)}" if items else f"no {noun}"
         return changed, f"The app {changed['name']} has {text}."
 
-    for verb, action, has in (
-        ("add", "Give an app a", True),
-        ("remove", "Take from an app a", False),
+    value = click.argument("value", metavar=noun.split()[0].upper())
+    for verb, action, present in (
+        ("add", "Give an app", True),
+        ("remove", "Take from an app", False),
     ):
-
-        @group.verb(verb, help=f"{action} {noun}, such as {example}.")
-        @_app
-        @click.argument("value", metavar=noun.split()[0].upper())
-        def change(
-            admin: Administration, tenant: str, app: str, value: str, has: bool = has
-        ) -> Result:
-            return set_item(admin, tenant, app, value, has)
+        declare = group.verb(verb, help=f"{action} a {noun}, such as {example}.")
+        declare(_app(value(partial(change, present=present))))
 
     @group.verb("list", help=f"List the {noun}s of apps.")
-    def list_items(admin: Administration, tenant: str) -> Result:
-        found = service.apps.apps(admin, tenant)
+    def list_items(admin: Admin) -> Result:
+        found = admin.apps()
         return listing([{"app": app["name"], column: app[column]} for app in found], "app", column)
 
 
-_add_credential_verbs(keys, "key", "email")
-_add_credential_verbs(secrets, "secret", "app")
+_add_credential_verbs(keys, "key", "user", "EMAIL")
+_add_credential_verbs(secrets, "secret", "app", "APP")
 _add_item_verbs(permissions, "permission", "permissions", "sequences:read")
 _add_item_verbs(redirects, "redirect URI", "redirect_uris", "https://app.example/callback")
 
@@ -319,37 +297,31 @@ def _place_options(function: Function) -> Function:
 
 @grants.verb("list")
 @_holder_options
-def list_grants(admin: Administration, tenant: str, user: str | None, app: str | None) -> Result:
+def list_grants(admin: Admin, user: str | None, app: str | None) -> Result:
     """List the grants of all users and apps, or of one."""
-    at_most_one(user=user, app=app)
-    found = service.grants.grants(admin, tenant, service.grants.Holder(user, app))
+    found = admin.grants(at_most_one(user=user, app=app))
     return listing(found, "user", "app", "kind", "name", "id")
 
 
 @grants.verb("add")
 @_place_options
-def add_grant(
-    admin: Administration, tenant: str, user: str | None, app: str | None, **place: str | None
-) -> Result:
+def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Let a user or an app see a place with all that is in it."""
-    exactly_one(user=user, app=app)
-    kind, name = exactly_one(**place)
-    holder = service.grants.Holder(user, app)
-    created = service.grants.add_grant(admin, tenant, holder, kind, name)
-    return created, f"{_holder(created)} may see the {kind} {created['name']}."
+    holder = exactly_one(user=user, app=app)
+    created = admin.add_grant(holder, *exactly_one(**place))
+    return created, f"{_holder(created)} may see the {created['kind']} {created['name']}."
 
 
 @grants.verb("remove")
 @_place_options
-def remove_grant(
-    admin: Administration, tenant: str, user: str | None, app: str | None, **place: str | None
-) -> Result:
+def remove_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Withdraw a grant."""
-    exactly_one(user=user, app=app)
-    kind, name = exactly_one(**place)
-    holder = service.grants.Holder(user, app)
-    removed = service.grants.remove_grant(admin, tenant, holder, kind, name)
-    return removed, f"{_holder(removed)} no longer has a grant of the {kind} {removed['name']}."
+    holder = exactly_one(user=user, app=app)
+    removed = admin.remove_grant(holder, *exactly_one(**place))
+    return (
+        removed,
+        f"{_holder(removed)} no longer has a grant of the {removed['kind']} {removed['name']}.",
+    )
 
 
 def _holder(record: Record) -> str:
@@ -360,14 +332,14 @@ def _add_place_verbs(group: ServiceGroup, kind: str, columns: tuple[str, ...]) -
     contents = "; its projects stay" if kind == "team" else " with all that is in it"
 
     @group.verb("list", help=f"List the {kind}s.")
-    def list_places(admin: Administration, tenant: str) -> Result:
-        return listing(service.places.listed(admin, tenant, kind), "name", *columns, "grants", "id")
+    def list_places(admin: Admin) -> Result:
+        return listing(admin.places(kind), "name", *columns, "grants", "id")
 
     @group.verb("remove", help=f"Remove a {kind}{contents}.")
     @_name
     @confirmed
-    def remove_place(admin: Administration, tenant: str, name: str, yes: bool) -> Result:
-        removed = service.places.remove(admin, tenant, kind, name, yes=yes)
+    def remove_place(admin: Admin, name: str, yes: bool) -> Result:
+        removed = admin.remove_place(kind, name, yes=yes)
         lost = [key for key in removed if isinstance(removed[key], int)]
         return removed, f"The {kind} {removed['removed']} is removed{removed_with(removed, *lost)}."
 
@@ -384,18 +356,18 @@ _organization = option("--organization", "NAME", "Its organization (default: the
 
 @places["organization"].verb("add")
 @_name
-def add_organization(admin: Administration, tenant: str, name: str) -> Result:
+def add_organization(admin: Admin, name: str) -> Result:
     """Create an organization."""
-    created = service.places.add_organization(admin, tenant, name)
+    created = admin.add_organization(name)
     return created, f"The organization {name} ({created['id']}) is created."
 
 
 @places["team"].verb("add")
 @_name
 @_organization
-def add_team(admin: Administration, tenant: str, name: str, organization: str | None) -> Result:
+def add_team(admin: Admin, name: str, organization: str | None) -> Result:
     """Create a team of an organization."""
-    created = service.places.add_team(admin, tenant, name, organization)
+    created = admin.add_team(name, organization)
     return created, f"The team {name} ({created['id']}) of {created['organization']} is created."
 
 
@@ -403,11 +375,9 @@ def add_team(admin: Administration, tenant: str, name: str, organization: str | 
 @_name
 @_organization
 @option("--team", "NAME", "Its team within the organization.")
-def add_project(
-    admin: Administration, tenant: str, name: str, organization: str | None, team: str | None
-) -> Result:
+def add_project(admin: Admin, name: str, organization: str | None, team: str | None) -> Result:
     """Create a project of an organization."""
-    created = service.places.add_project(admin, tenant, name, organization, team)
+    created = admin.add_project(name, organization, team)
     owner = created["team"] or created["organization"]
     return created, f"The project {name} ({created['id']}) of {owner} is created."
 
@@ -415,9 +385,9 @@ def add_project(
 @places["folder"].verb("add")
 @_name
 @option("--project", "NAME", "Name or identifier of its project.", required=True)
-def add_folder(admin: Administration, tenant: str, name: str, project: str) -> Result:
+def add_folder(admin: Admin, name: str, project: str) -> Result:
     """Create a folder of a project."""
-    created = service.places.add_folder(admin, tenant, name, project)
+    created = admin.add_folder(name, project)
     return created, f"The folder {name} ({created['id']}) of {created['project']} is created."
 
 
@@ -431,105 +401,98 @@ def add_folder(admin: Administration, tenant: str, name: str, project: str) -> R
     default="student@sandbox.local",
     show_default=True,
 )
-def import_sequences(
-    admin: Administration, tenant: str, file: Path, folder: str, creator: str
-) -> Result:
+def import_sequences(admin: Admin, file: Path, folder: str, creator: str) -> Result:
     """Import the sequences of a FASTA or GenBank file, gzipped or not."""
-    from labext import wording
-
-    created = service.sequences.import_file(admin, tenant, file, folder, creator)
+    created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)
     number = wording.count(len(created), "sequence")
     return created, f"{number} of {file.name} imported into {folder}: {bases:,} bases."
 
 
 @sequences.verb("list")
-def list_sequences(admin: Administration, tenant: str) -> Result:
+def list_sequences(admin: Admin) -> Result:
     """Count the sequences of each folder."""
     columns = ("folder", "id", "project", "organization", "sequences")
     found = [
         {column: folder["name" if column == "folder" else column] for column in columns}
-        for folder in service.places.listed(admin, tenant, "folder")
+        for folder in admin.places("folder")
     ]
     return listing(found, *columns)
 
 
 @ip.verb("add")
 @click.argument("network")
-def add_range(admin: Administration, tenant: str, network: str) -> Result:
+def add_range(admin: Admin, network: str) -> Result:
     """Allow a range: 192.0.2.0/24, 2001:db8::/32 or one address; all others are refused."""
-    created = service.network.add_range(admin, tenant, network)
-    return created, f"{tenant} allows requests from {created['network']}, and from no other range."
+    created = admin.add_range(network)
+    return (
+        created,
+        f"{admin.tenant} allows requests from {created['network']}, and from no other range.",
+    )
 
 
 @ip.verb("list")
-def list_ranges(admin: Administration, tenant: str) -> Result:
+def list_ranges(admin: Admin) -> Result:
     """List the ranges; without any, requests are allowed from everywhere."""
-    found = service.network.ranges(admin, tenant)
+    found = admin.ranges()
     return found, table(found, "network") if found else "There are none: all may ask."
 
 
 @ip.verb("remove")
 @click.argument("network")
-def remove_range(admin: Administration, tenant: str, network: str) -> Result:
+def remove_range(admin: Admin, network: str) -> Result:
     """Remove a range."""
-    from labext import wording
-
-    removed = service.network.remove_range(admin, tenant, network)
+    removed = admin.remove_range(network)
     left = wording.count(removed["left"], "range") if removed["left"] else "no range: all may ask"
-    return removed, f"The range {removed['removed']} is removed; {tenant} has {left}."
+    return removed, f"The range {removed['removed']} is removed; {admin.tenant} has {left}."
 
 
 @provider.verb("set", "add")
 @click.argument("url", required=False)
 @option("--audience", "NAME", "Audience of its tokens.")
-def set_provider(
-    admin: Administration, tenant: str, url: str | None, audience: str | None
-) -> Result:
+def set_provider(admin: Admin, url: str | None, audience: str | None) -> Result:
     """Accept the ID tokens of a provider.
 
     URL is its OpenID configuration, by default that of the sandbox's own provider.
     """
-    url = url or service.providers.own(admin)
-    changed = service.providers.set_provider(admin, tenant, url, audience)
+    url = url or admin.own_provider()
+    changed = admin.set_provider(url, audience)
     return changed, _provider(changed)
 
 
 @provider.verb("list")
-def list_providers(admin: Administration, tenant: str) -> Result:
+def list_providers(admin: Admin) -> Result:
     """Show the provider, and the keys that the sandbox's own publishes."""
-    found = service.providers.provider(admin, tenant)
-    published = service.providers.published_keys(admin)
+    found = admin.provider()
+    published = admin.published_keys()
     text = f"{_provider(found)} {_user_secrets(found)}" if found["enterprise"] else _provider(found)
     keys_table = table(published, "kid", "algorithm", "in_use")
     return found | {"sandbox_keys": published}, f"{text}\n\n{keys_table}"
 
 
 @provider.verb("remove")
-def remove_provider(admin: Administration, tenant: str) -> Result:
+def remove_provider(admin: Admin) -> Result:
     """Accept no ID tokens any more."""
-    changed = service.providers.set_provider(admin, tenant, None, None)
+    changed = admin.set_provider(None, None)
     return changed, f"{_provider(changed)} `provider set` gives it the sandbox's again."
 
 
 @provider.verb("secrets")
 @click.argument("state", type=click.Choice(["required", "off"]))
-def set_user_secrets(admin: Administration, tenant: str, state: str) -> Result:  # noqa: ARG001
+def set_user_secrets(admin: Admin, state: str) -> Result:
     """Require users' secrets at the sandbox's provider, or not; for the tenant campus.
 
     Without them every account of this machine can sign in as any user: switch them off only for a
     demonstration.
     """
-    changed = service.providers.set_user_secrets(admin, state == "required")
+    changed = admin.set_user_secrets(state == "required")
     return changed, _user_secrets(changed)
 
 
 @provider.verb("rotate")
-def rotate_keys(admin: Administration, tenant: str) -> Result:  # noqa: ARG001
+def rotate_keys(admin: Admin) -> Result:
     """Sign with a new key at the sandbox's provider."""
-    from labext import wording
-
-    published = service.providers.rotate_keys(admin)
+    published = admin.rotate_keys()
     number = wording.count(len(published), "key")
     return published, f"The provider signs with {published[0]['kid']}; it publishes {number}."
 
@@ -557,9 +520,9 @@ def _provider(record: Record) -> str:
 @option("--user", "EMAIL", "Only calls of this user.")
 @option("--app", "NAME", "Only calls of this app.")
 @click.option("--status", type=int, metavar="N", help="Only calls with this status.")
-def list_audit(admin: Administration, tenant: str, **filters: Any) -> Result:
+def list_audit(admin: Admin, **filters: Any) -> Result:
     """List the calls, the newest first."""
-    found = service.log.entries(admin, tenant, **filters)
+    found = admin.audit_log(**filters)
     columns = ("time", "status", "method", "path", "user", "app", "credential", "reason")
     return listing(found, *columns)
 
@@ -570,12 +533,10 @@ def list_audit(admin: Administration, tenant: str, **filters: Any) -> Result:
     "--seconds", type=int, metavar="N", help="How long it is valid; below 0: it has expired."
 )
 @option("--audience", "NAME", "Audience of the token (default: campus).")
-def id_token(
-    admin: Administration, email: str, seconds: int | None, audience: str | None
-) -> Result:
+def id_token(admin: Admin, email: str, seconds: int | None, audience: str | None) -> Result:
     """Print an ID token of the sandbox's identity provider, for the tenant campus.
 
     EMAIL is the address that it claims; it need not be that of a user.
     """
-    created = service.providers.id_token(admin, email, seconds=seconds, audience=audience)
+    created = admin.id_token(email, seconds=seconds, audience=audience)
     return created, created["id_token"]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labext import wording
 from labext.cli.commands import Result, ServiceGroup, confirmed, listing, option
 from labext.errors import InputError
-from labext.sandbox.nb import administration as service
 
 if TYPE_CHECKING:
-    from labext.sandbox.administration import Administration
+    from labext.sandbox.nb.administration import NotebookAdministration as Admin
 
 MODEL_TYPES = ("llm", "embedding", "stt", "tts")
 MODEL_KEY = "LABEXT_NB_MODEL_KEY"
@@ -31,11 +31,9 @@ _no_key = click.option("--no-key", is_flag=True, help="The server needs no key."
 
 
 @nb.verb("status")
-def status(admin: Administration) -> Result:
+def status(admin: Admin) -> Result:
     """Show how the service is set up, and how much it holds."""
-    from labext import wording
-
-    found = service.overview.status(admin)
+    found = admin.status()
     states = found["sources"]
     by_state = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
     lines = [
@@ -54,44 +52,44 @@ def status(admin: Administration) -> Result:
 
 @password.verb("set", "add")
 @click.option("--stdin", is_flag=True, help="Read it from the first line of the standard input.")
-def set_password(admin: Administration, stdin: bool) -> Result:
+def set_password(admin: Admin, stdin: bool) -> Result:
     """Set the password, which is asked for without echo.
 
     Never type it on the command line. What the sandbox hands out follows; whoever uses another
     password is refused from then on.
     """
     value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
-    changed = service.passwords.set_password(admin, value)
+    changed = admin.set_password(value)
     return changed, "The password is set, and `labext sandbox start --json` hands it out."
 
 
 @password.verb("remove")
 @confirmed
-def remove_password(admin: Administration, yes: bool) -> Result:
+def remove_password(admin: Admin, yes: bool) -> Result:
     """Remove the password: none is asked for."""
-    changed = service.passwords.remove_password(admin, yes=yes)
+    changed = admin.remove_password(yes=yes)
     return changed, "The notebook service asks for no password any more."
 
 
 @fetch.verb("allow-private")
-def allow_private(admin: Administration) -> Result:
+def allow_private(admin: Admin) -> Result:
     """Let pages of this machine and its network be sources."""
-    changed = service.rules.set_private_fetches(admin, True)
+    changed = admin.set_private_fetches(True)
     return changed, "Pages of this machine and its network may be fetched."
 
 
 @fetch.verb("deny-private")
-def deny_private(admin: Administration) -> Result:
+def deny_private(admin: Admin) -> Result:
     """Refuse pages of this machine and its network, as by default."""
-    changed = service.rules.set_private_fetches(admin, False)
+    changed = admin.set_private_fetches(False)
     return changed, "Pages of this machine and its network are not fetched."
 
 
 @models.verb("list")
-def list_models(admin: Administration) -> Result:
+def list_models(admin: Admin) -> Result:
     """List the models, and the slots that they are the default of."""
     columns = ("name", "type", "provider", "base_url", "key", "default_for", "id")
-    return listing(service.models.models(admin), *columns)
+    return listing(admin.models(), *columns)
 
 
 @models.verb("add")
@@ -99,13 +97,13 @@ def list_models(admin: Administration) -> Result:
 @click.option("--type", "kind", type=click.Choice(MODEL_TYPES), default="llm", show_default=True)
 @option("--base-url", "URL", "Such as http://localhost:11434/v1.", required=True)
 @_no_key
-def add_model(admin: Administration, name: str, kind: str, base_url: str, no_key: bool) -> Result:
+def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -> Result:
     """Add a model of an OpenAI-compatible server, by the name that the server has for it.
 
     The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
     command line. It is stored encrypted.
     """
-    created = service.models.add_model(admin, name, kind, base_url, _read_key(no_key))
+    created = admin.add_model(name, kind, base_url, _read_key(no_key))
     return created, (
         f"{created['name']} of {created['base_url']} is added as {created['id']}; "
         f"`labext sandbox nb models default SLOT {created['name']}` has it used."
@@ -115,31 +113,31 @@ def add_model(admin: Administration, name: str, kind: str, base_url: str, no_key
 @models.verb("key")
 @_model
 @_no_key
-def set_model_key(admin: Administration, name: str, no_key: bool) -> Result:
+def set_model_key(admin: Admin, name: str, no_key: bool) -> Result:
     """Set another key for the server of a model.
 
     The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
     command line. It is stored encrypted.
     """
-    changed = service.models.set_key(admin, name, _read_key(no_key))
+    changed = admin.set_model_key(name, _read_key(no_key))
     return changed, f"{changed['base_url']} has {'another' if changed['key'] else 'no'} key."
 
 
 @models.verb("default", "set")
 @click.argument("slot")
 @_model
-def set_default(admin: Administration, slot: str, name: str) -> Result:
+def set_default(admin: Admin, slot: str, name: str) -> Result:
     """Set the model of a slot, such as chat, embedding or summary; `none` for no model."""
-    changed = service.models.set_default(admin, slot, None if name == "none" else name)
+    changed = admin.set_default(slot, None if name == "none" else name)
     return changed, f"The model for {changed['slot']} is {changed['model'] or 'none'}."
 
 
 @models.verb("remove")
 @_model
 @confirmed
-def remove_model(admin: Administration, name: str, yes: bool) -> Result:
+def remove_model(admin: Admin, name: str, yes: bool) -> Result:
     """Remove a model."""
-    removed = service.models.remove_model(admin, name, yes=yes)
+    removed = admin.remove_model(name, yes=yes)
     return removed, f"{removed['removed']} is removed."
 
 

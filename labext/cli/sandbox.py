@@ -5,33 +5,46 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from labext.cli.commands import Function, Group, data_dir
+from labext import wording
+from labext.cli.commands import Function, Result, VerbGroup
 from labext.errors import InputError
 
-sandbox = Group("sandbox", "Run and administer the local services.")
+if TYPE_CHECKING:
+    from labext.sandbox import Sandbox
+
+
+SETTINGS = ("rate", "sequences", "adopt_empty")
+"""Options of `start` that are settings of a sandbox."""
+
+
+class SandboxGroup(VerbGroup):
+    """The commands on a sandbox as a whole."""
+
+    json_help = "Print JSON, keys included."
+
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function with the sandbox in a folder."""
+        from labext.sandbox import Sandbox
+
+        settings = {name: arguments.pop(name) for name in SETTINGS if name in arguments}
+        result: Result = function(Sandbox(data_dir, **settings), **arguments)
+        return result
+
+
+sandbox = SandboxGroup("sandbox", "Run and administer the local services.")
 sandbox.modules = {name: f"labext.cli.{name}" for name in ("lab", "jobs", "nb")}
 
-_backup_file = click.argument("file", type=click.Path(path_type=Path))
+_file = click.argument("file", type=click.Path(path_type=Path))
 
 
-def _shared_options(function: Function) -> Function:
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, keys included.")
-    return data_dir(as_json(function))
-
-
-def _show(record: dict[str, Any], text: str, as_json: bool) -> None:
-    print(json.dumps(record, indent=2) if as_json else text)
-
-
-@sandbox.command()
+@sandbox.verb("start")
 @click.option("--rate", type=click.Choice(["named", "off"]), help="Rate limits of the services.")
 @click.option(
     "--sequences",
@@ -44,87 +57,65 @@ def _show(record: dict[str, Any], text: str, as_json: bool) -> None:
     is_flag=True,
     help="Start although the database is empty or damaged; its files are moved to quarantine.",
 )
-@_shared_options
-def start(
-    rate: Literal["named", "off"] | None,
-    sequences: int | None,
-    adopt_empty: bool,
-    data_dir: Path | None,
-    as_json: bool,
-) -> None:
+def start(sandbox: Sandbox) -> Result:
     """Start the services, unless they run."""
-    from labext.sandbox import Sandbox
-
-    sandbox = Sandbox(data_dir, rate=rate, sequences=sequences, adopt_empty=adopt_empty)
     status = sandbox.start()
     for notice in status.notices:
         print(f"labext: {notice}", file=sys.stderr)
     lines = [*_addresses(status.addresses), f"The data are in {status.data_dir}."]
-    _show(sandbox.connection() if as_json else {}, "\n".join(lines), as_json)
+    return _connection(sandbox), "\n".join(lines)
 
 
-@sandbox.command()
-@_shared_options
-def stop(data_dir: Path | None, as_json: bool) -> None:
+@sandbox.verb("stop")
+def stop(sandbox: Sandbox) -> Result:
     """Stop the services; their data are kept."""
-    from labext.sandbox import Sandbox
-
-    sandbox = Sandbox(data_dir)
-    stopped = sandbox.stop()
+    stopped, folder = sandbox.stop(), sandbox.data_dir
     text = (
-        f"The sandbox is stopped; its data are kept in {sandbox.data_dir}."
+        f"The sandbox is stopped; its data are kept in {folder}."
         if stopped
-        else f"The sandbox in {sandbox.data_dir} was not running."
+        else f"The sandbox in {folder} was not running."
     )
-    _show({"stopped": stopped, "data_dir": str(sandbox.data_dir)}, text, as_json)
+    return {"stopped": stopped, "data_dir": str(folder)}, text
 
 
-@sandbox.command()
-@_shared_options
-def status(data_dir: Path | None, as_json: bool) -> None:
+@sandbox.verb("status")
+def status(sandbox: Sandbox) -> Result:
     """Show whether the services run, and where."""
-    from labext.sandbox import Sandbox
-
-    sandbox = Sandbox(data_dir)
     status = sandbox.status()
-    connection = sandbox.connection() if as_json and status.running else {}
-    record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
+    connection = _connection(sandbox) if status.running else {}
     state = f"The sandbox in {status.data_dir} is {status.state}."
-    _show(record, "\n".join([state, *_addresses(status.addresses), *status.notices]), as_json)
+    lines = [state, *_addresses(status.addresses), *status.notices]
+    record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
+    return record, "\n".join(lines)
 
 
-@sandbox.command()
+@sandbox.verb("reset")
 @click.option("--yes", is_flag=True, help="Confirm the deletion.")
-@_shared_options
-def reset(yes: bool, data_dir: Path | None, as_json: bool) -> None:
+def reset(sandbox: Sandbox, yes: bool) -> Result:
     """Stop the services and delete their data."""
-    from labext.sandbox import Sandbox
-
-    sandbox = Sandbox(data_dir)
+    folder = sandbox.data_dir
     if not yes:
         raise InputError(
-            f"This would stop the sandbox and delete {sandbox.data_dir} with every job, result, "
-            "sequence, notebook, uploaded file and key in it.",
+            f"This would stop the sandbox and delete {folder} with every job, result, sequence, "
+            "notebook, uploaded file and key in it.",
             "Add `--yes` to do it.",
         )
     erased = sandbox.reset()
     text = (
-        f"The sandbox is reset; {sandbox.data_dir} is gone."
+        f"The sandbox is reset; {folder} is gone."
         if erased
-        else f"There was no sandbox in {sandbox.data_dir}."
+        else f"There was no sandbox in {folder}."
     )
-    _show({"erased": erased, "data_dir": str(sandbox.data_dir)}, text, as_json)
+    return {"erased": erased, "data_dir": str(folder)}, text
 
 
-@sandbox.command()
-@_backup_file
-@_shared_options
-def backup(file: Path, data_dir: Path | None, as_json: bool) -> None:
+@sandbox.verb("backup")
+@_file
+def backup(sandbox: Sandbox, file: Path) -> Result:
     """Back up all data into a new file, also while the services run."""
-    from labext import sizes, wording
-    from labext.sandbox import Sandbox
+    from labext import sizes
 
-    made = Sandbox(data_dir).backup(file)
+    made = sandbox.backup(file)
     size = sizes.shown(made.bytes)
     lines = [
         f"Backed up {wording.count(made.files, 'file')} ({size}) to {made.file}.",
@@ -133,23 +124,18 @@ def backup(file: Path, data_dir: Path | None, as_json: bool) -> None:
     if made.skipped:
         skipped = wording.listed(made.skipped)
         lines.append(f"Not backed up, because they cannot be read: {skipped}.")
-    _show({**asdict(made), "file": str(made.file)}, "\n".join(lines), as_json)
+    return {**asdict(made), "file": str(made.file)}, "\n".join(lines)
 
 
-@sandbox.command()
-@_backup_file
+@sandbox.verb("restore")
+@_file
 @click.option(
     "--yes",
     is_flag=True,
     help="Stop the services and replace their data, which are moved to quarantine.",
 )
-@_shared_options
-def restore(file: Path, yes: bool, data_dir: Path | None, as_json: bool) -> None:
+def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
     """Restore a backup."""
-    from labext import wording
-    from labext.sandbox import Sandbox
-
-    sandbox = Sandbox(data_dir)
     done = sandbox.restore(file, replace=yes)
     previous = None if done.previous is None else str(done.previous)
     lines = [
@@ -162,7 +148,12 @@ def restore(file: Path, yes: bool, data_dir: Path | None, as_json: bool) -> None
         )
     lines.append(f"Start the sandbox with `{sandbox.command('start')}`.")
     record = {**asdict(done), "previous": previous, "data_dir": str(sandbox.data_dir)}
-    _show(record, "\n".join(lines), as_json)
+    return record, "\n".join(lines)
+
+
+def _connection(sandbox: Sandbox) -> dict[str, Any]:
+    """Return addresses and keys, if they are to be printed."""
+    return sandbox.connection() if click.get_current_context().params["as_json"] else {}
 
 
 def _addresses(addresses: dict[str, str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""A sandbox's services as the one who runs it has them before him, whether they run or not.
+"""Administer a service of a sandbox through the sandbox's own database, whether it runs or not.
 
-It works on the sandbox's own database. While the sandbox runs, its host sees every change with its
-next look: at the next request, and within a second for what is to be stopped.
+The host of a running sandbox sees every change at the next request, and within a second if a task
+is to be stopped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -25,16 +25,20 @@ from labext.sandbox.signing import Signer
 from labext.sandbox.startup import check_database, explain
 
 Record = dict[str, Any]
-"""What the functions of administration return: plain, of what JSON knows."""
+"""The result of an administrative call; JSON can hold it."""
 
 
 @dataclass(frozen=True)
 class Administration:
-    """A service of a sandbox.
+    """A service of a sandbox; each service has a subclass with its calls.
+
+    The calls raise NotFoundError for a name that does not exist, ConflictError for one that exists
+    already or is ambiguous, and InputError for an invalid value. A call that removes data raises
+    InputError with what would be lost, unless `yes` is given.
 
     Attributes:
-        site: its folders, its database, and a queue that changes tasks and runs none. Its addresses
-            are those of the last start, and empty where a door was never open.
+        site: its folders, its database, and a queue that changes tasks and runs none. Its origins
+            are those of the last start, and empty for an endpoint that was never open.
         running: whether a host runs it now.
     """
 
@@ -47,9 +51,12 @@ class Administration:
         return self.site.database
 
 
+A = TypeVar("A", bound=Administration)
+
+
 @contextmanager
-def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
-    """A service of the sandbox in a folder.
+def opened(data_dir: Path, service: Service, administration: type[A]) -> Iterator[A]:
+    """Open a service of the sandbox in a folder.
 
     Raises:
         SetupError: no sandbox was ever started there, or by another version of labext.
@@ -65,7 +72,7 @@ def opened(data_dir: Path, service: Service) -> Iterator[Administration]:
         else:
             check_database(database, folder, [service])
             database.create(QueueBase.metadata, service.metadata)
-        yield Administration(_site(folder, database, service), running)
+        yield administration(_site(folder, database, service), running)
     except DBAPIError as error:
         raise explain(error, folder) from error
     finally:

@@ -86,6 +86,16 @@ def test_what_does_not_go_is_one_line_with_the_next_step(
     assert says in run.refused(*words)
 
 
+@pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
+def test_a_budget_has_one_holder(
+    run: Any, holder: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("budgets", "set", "1", *holder)
+    assert ended.value.code == 2
+    assert "one of --organization, --account" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["{", "", "- 1", "stages: []", "a: &a [*a]", "\x00"])
 def test_a_file_that_is_no_pipeline_is_refused(run: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "p.yaml"

@@ -179,6 +179,27 @@ def test_what_does_not_go_is_one_line_with_the_next_step(
     assert says in lab.refused(*words)
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["add", "--folder", "Vectors"], "one of --user, --app"),
+        (["add", "--user", STUDENT, "--app", "notebook", "--folder", "Vectors"], "only one of"),
+        (["add", "--user", STUDENT], "one of --organization, --team, --project, --folder"),
+        (["remove", "--user", STUDENT, "--folder", "a", "--team", "b"], "only one of"),
+        (["list", "--user", STUDENT, "--app", "notebook"], "only one of --user, --app"),
+    ],
+)
+def test_grants_take_one_holder_and_one_place(
+    lab: Any, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = lab.json("grants", "list")
+    with pytest.raises(SystemExit) as ended:
+        lab("grants", *words)
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+    assert lab.json("grants", "list") == before
+
+
 def test_a_kept_key_is_never_shown_and_signs_in(lab: Any, ring: Any, person: str) -> None:
     said = lab.said("keys", "add", person, "--profile", "ada", "--name", "kept")
     [key] = ring.held.values()

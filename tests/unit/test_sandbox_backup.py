@@ -25,7 +25,7 @@ from labext.errors import (
     StorageError,
 )
 from labext.sandbox import backup
-from labext.sandbox.administration import opened
+from labext.sandbox.administration import Administration, opened
 from labext.sandbox.backup import Backup, back_up, restore
 from labext.sandbox.database import SCHEMA_VERSION
 from labext.sandbox.folder import Folder, Lock
@@ -484,7 +484,10 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_data_or_the_new(
         interrupted = (folder.path / ".restored").exists()
         if interrupted:
             service = type("Service", (), {"metadata": None})
-            with pytest.raises(SetupError, match="interrupted"), opened(folder.path, service()):
+            with (
+                pytest.raises(SetupError, match="interrupted"),
+                opened(folder.path, service(), Administration),
+            ):
                 pass
         folder.prepare()  # as every start does
         backup.clean_up(folder)

@@ -69,7 +69,7 @@ def organization(admin, kit, service):
 @contextmanager
 def used_up(service, email, hours):
     """Let an account have used so many hours, as if a long job had."""
-    from labext.sandbox.jobs.administration.finding import account_of
+    from labext.sandbox.jobs.administration import account_of
 
     database = Database.at(service.data_dir / "sandbox.sqlite")
     try:

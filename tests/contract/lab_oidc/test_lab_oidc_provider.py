@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.administration import opened, people
+from labext.sandbox.lab.administration import opened
 
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
@@ -57,7 +57,7 @@ class Provider:
     def secret(self, email: str) -> str:
         """Return the secret of a user."""
         with opened(self._box.data_dir) as admin:
-            return str(people.sign_in_secret(admin, "campus", email)["secret"])
+            return str(admin.sign_in_secret(email)["secret"])
 
     def chosen(
         self, page: requests.Response, email: str, secret: str | None = None

@@ -14,16 +14,7 @@ from sqlalchemy import select
 
 from labext.sandbox import Sandbox
 from labext.sandbox.keys import new_key
-from labext.sandbox.lab.administration import (
-    Administration,
-    apps,
-    credentials,
-    log,
-    network,
-    opened,
-    people,
-    providers,
-)
+from labext.sandbox.lab.administration import LabAdministration, opened
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.store import Folder, Grant, Organization, Project, Tenant
 
@@ -87,7 +78,7 @@ class Api:
 class Runner:
     """Whoever runs a sandbox, and what she may do at `campus`."""
 
-    def __init__(self, box: Sandbox, admin: Administration) -> None:
+    def __init__(self, box: Sandbox, admin: LabAdministration) -> None:
         self.box, self._admin = box, admin
 
     @classmethod
@@ -99,8 +90,8 @@ class Runner:
     def user(self, *folders: str) -> tuple[str, str]:
         """A new user with a key: the e-mail address and the key."""
         email, key = f"{uuid.uuid4().hex[:10]}@x.example", new_key("sk_")
-        made = people.add_user(self._admin, "campus", email)
-        credentials.add(self._admin, credentials.KEYS, "campus", email, key, "first")
+        made = self._admin.add_user(email)
+        self._admin.add_credential("key", email, key, "first")
         self._grant(folders, user_id=made["id"])
         return email, key
 
@@ -119,49 +110,49 @@ class Runner:
 
     def key(self, email: str, name: str) -> str:
         key = new_key("sk_")
-        credentials.add(self._admin, credentials.KEYS, "campus", email, key, name)
+        self._admin.add_credential("key", email, key, name)
         return key
 
     def app(self, *folders: str) -> tuple[str, str, str]:
         """A new app: its name, client id and secret."""
         name, secret = f"app-{uuid.uuid4().hex[:10]}", new_key("cs_")
-        made = apps.add_app(self._admin, "campus", name, f"id-{name}", secret)
+        made = self._admin.add_app(name, f"id-{name}", secret)
         self._grant(folders, app_id=made["id"])
         return name, f"id-{name}", secret
 
     def secret(self, app: str, name: str) -> str:
         secret = new_key("cs_")
-        credentials.add(self._admin, credentials.SECRETS, "campus", app, secret, name)
+        self._admin.add_credential("secret", app, secret, name)
         return secret
 
     def end(self, kind: str, owner: str, name: str) -> None:
         """Delete a key or a secret."""
-        found = {"key": credentials.KEYS, "secret": credentials.SECRETS}[kind]
-        credentials.remove(self._admin, found, "campus", owner, name, yes=True)
+        found = {"key": "key", "secret": "secret"}[kind]
+        self._admin.remove_credential(found, owner, name, yes=True)
 
     def suspend(self, email: str, suspended: bool = True) -> None:
-        people.set_suspended(self._admin, "campus", email, suspended)
+        self._admin.set_suspended(email, suspended)
 
     def archive(self, app: str, archived: bool = True) -> None:
-        apps.set_archived(self._admin, "campus", app, archived)
+        self._admin.set_archived(app, archived)
 
     def id_token(self, email: str, **more: Any) -> str:
-        return providers.id_token(self._admin, email, **more)["id_token"]
+        return self._admin.id_token(email, **more)["id_token"]
 
     def logged(self, **which: Any) -> list[dict[str, Any]]:
         """The log, the newest call first."""
-        return log.entries(self._admin, which.pop("tenant", "campus"), **which)
+        return self._admin.of(which.pop("tenant", "campus")).audit_log(**which)
 
     @contextmanager
     def open_to(self, networks: Sequence[str]) -> Iterator[None]:
         """`campus` is open to these addresses alone."""
         for each in networks:
-            network.add_range(self._admin, "campus", each)
+            self._admin.add_range(each)
         try:
             yield
         finally:
             for each in networks:
-                network.remove_range(self._admin, "campus", each)
+                self._admin.remove_range(each)
 
     @contextmanager
     def limits(self, **values: int) -> Iterator[None]:

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.administration import opened, sequences
+from labext.sandbox.lab.administration import opened
 
 
 class Api:
@@ -124,9 +124,7 @@ def test_a_long_list_is_whole_while_others_are_imported(new_box: Any, tmp_path: 
         nonlocal added
         with opened(Path(box.data_dir)) as admin:
             for _ in range(12):
-                told = sequences.import_file(
-                    admin, "campus", file, "Digests", "teacher@sandbox.local"
-                )
+                told = admin.import_sequences(file, "Digests", "teacher@sandbox.local")
                 added += len(told)
 
     for sort in ("modifiedAt", "createdAt:asc", "name"):

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import Administration, models, opened
+from labext.sandbox.nb.administration import NotebookAdministration, opened
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.search.passages import pieces
 from labext.sandbox.nb.store import COMPLETED, Insight, Link, Note, Notebook, Source
@@ -117,31 +117,29 @@ def events(response: requests.Response) -> Iterator[Any]:
 class Models:
     """Models of the provider, and the slots; all as at first when the test ends."""
 
-    admin: Administration
+    admin: NotebookAdministration
     provider: openai_server.OpenAI
     added: list[str] = field(default_factory=list)
     slots: dict[str, str | None] = field(default_factory=dict)
 
     def add(self, name: str = "talker", kind: str = "llm", key: str | None = KEY) -> str:
         """A model of the provider; its identifier."""
-        made = models.add_model(self.admin, name, kind, self.provider.base_url, key)
+        made = self.admin.add_model(name, kind, self.provider.base_url, key)
         self.added.append(made["id"])
         return made["id"]
 
     def default(self, slot: str, model: str | None) -> None:
         """The model of a slot."""
-        known = {
-            slot: each["id"] for each in models.models(self.admin) for slot in each["default_for"]
-        }
+        known = {slot: each["id"] for each in self.admin.models() for slot in each["default_for"]}
         self.slots.setdefault(slot, known.get(slot))
-        models.set_default(self.admin, slot, model)
+        self.admin.set_default(slot, model)
 
     def undo(self) -> None:
         for slot, model in self.slots.items():
-            models.set_default(self.admin, slot, model)
+            self.admin.set_default(slot, model)
         for model in self.added:
-            if model in {each["id"] for each in models.models(self.admin)}:
-                models.remove_model(self.admin, model, yes=True)
+            if model in {each["id"] for each in self.admin.models()}:
+                self.admin.remove_model(model, yes=True)
 
 
 class Kit:
@@ -174,7 +172,7 @@ def api(box: Sandbox) -> Api:
 
 
 @pytest.fixture(scope="session")
-def admin(box: Sandbox) -> Iterator[Administration]:
+def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
     with opened(box.data_dir) as found:
         yield found
 
@@ -186,13 +184,13 @@ def provider() -> Iterator[openai_server.OpenAI]:
 
 
 @pytest.fixture
-def served(admin: Administration, provider: openai_server.OpenAI) -> Iterator[Models]:
+def served(admin: NotebookAdministration, provider: openai_server.OpenAI) -> Iterator[Models]:
     found = Models(admin, provider)
     yield found
     found.undo()
 
 
-def _fill(admin: Administration) -> None:
+def _fill(admin: NotebookAdministration) -> None:
     """Two notebooks: one with two sources and a note, the other with a note."""
     with admin.database.write() as session:
         session.add_all([Notebook(id=NOTEBOOK, name="Induction"), Notebook(id=OTHER, name="Other")])

@@ -22,7 +22,6 @@ from labext.nb import NotebookClient
 from labext.nb.chat import Chat
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import administration
-from labext.sandbox.nb.administration import models
 
 Run = Callable[[str], Any]
 Refused = Callable[[str], LabextError]
@@ -152,12 +151,12 @@ def test_what_fails_is_named_after_the_others_were_awaited(
 def test_a_search_by_meaning_needs_a_model(run: Run, refused: Refused, nb_box: Sandbox) -> None:
     run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
     with administration.opened(nb_box.data_dir) as admin:
-        before = next(m for m in models.models(admin) if "embedding" in m["default_for"])
-        models.set_default(admin, "embedding", None)
+        before = next(m for m in admin.models() if "embedding" in m["default_for"])
+        admin.set_default("embedding", None)
         try:
             error = refused("%nb search sweet --type vector")
         finally:
-            models.set_default(admin, "embedding", before["id"])
+            admin.set_default("embedding", before["id"])
     assert isinstance(error, SetupError)
     assert error.status == 422
     assert "models" in error.next_step

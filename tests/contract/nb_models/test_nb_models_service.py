@@ -351,17 +351,17 @@ def test_any_defaults_are_taken_or_refused_in_one_sentence(nb: Any, body: Any) -
 def test_the_command_line_sets_the_embedding_model_as_the_route_does(
     nb: Any, provider: Any
 ) -> None:
-    from labext.sandbox.nb.administration import models, opened
+    from labext.sandbox.nb.administration import opened
     from labext.sandbox.nb.search import renewal
 
     nb.api.note("Galactose is a sugar.")
     with opened(nb.box.data_dir) as admin:
-        made = models.add_model(admin, "by-hand", "embedding", provider.base_url, nb.KEY)
+        made = admin.add_model("by-hand", "embedding", provider.base_url, nb.KEY)
         assert nb.tested(made)["success"] is True
         asked: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(renewal, "renew", lambda session, _site: asked.append(session.is_active))
-            models.set_default(admin, "embedding", "by-hand")
+            admin.set_default("embedding", "by-hand")
         assert asked == [True]  # in its transaction
     assert nb.told("GET", "models/defaults")["embedding"] == made["id"]
     (credential,) = nb.told("GET", "credentials")

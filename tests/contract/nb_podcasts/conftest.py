@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import Administration, models, opened
+from labext.sandbox.nb.administration import NotebookAdministration, opened
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -126,7 +126,7 @@ def podcasts(box: Sandbox) -> Iterator[Podcasts]:
 
 
 @pytest.fixture(scope="session")
-def admin(box: Sandbox) -> Iterator[Administration]:
+def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
     with opened(box.data_dir) as found:
         yield found
 
@@ -138,30 +138,30 @@ def provider() -> Iterator[openai_server.OpenAI]:
 
 
 @pytest.fixture
-def model_of(admin: Administration, provider: openai_server.OpenAI) -> Iterator[Any]:
+def model_of(admin: NotebookAdministration, provider: openai_server.OpenAI) -> Iterator[Any]:
     """Add a model of the provider, which has its key; its identifier."""
     added: list[str] = []
 
     def add(name: str, kind: str) -> str:
-        added.append(models.add_model(admin, name, kind, provider.base_url, KEY)["id"])
+        added.append(admin.add_model(name, kind, provider.base_url, KEY)["id"])
         return added[-1]
 
     yield add
     for each in added:
-        models.remove_model(admin, each, yes=True)
+        admin.remove_model(each, yes=True)
 
 
 @pytest.fixture
-def empty_slot(admin: Administration) -> Any:
+def empty_slot(admin: NotebookAdministration) -> Any:
     """Take the model of a slot away for a while."""
 
     @contextmanager
     def without(slot: str) -> Iterator[None]:
-        (before,) = (m["id"] for m in models.models(admin) if slot in m["default_for"])
-        models.set_default(admin, slot, None)
+        (before,) = (m["id"] for m in admin.models() if slot in m["default_for"])
+        admin.set_default(slot, None)
         try:
             yield
         finally:
-            models.set_default(admin, slot, before)
+            admin.set_default(slot, before)
 
     return without

@@ -103,9 +103,7 @@ def test_a_speaker_profile_in_use_stays(podcasts):
 
 
 def test_a_deleted_voice_model_leaves_the_slots(podcasts, admin, provider):
-    from labext.sandbox.nb.administration import models
-
-    model = models.add_model(admin, "gone", "tts", provider.base_url, None)["id"]
+    model = admin.add_model("gone", "tts", provider.base_url, None)["id"]
     speakers = podcasts.speakers("Ada", model=model)
-    models.remove_model(admin, model, yes=True)
+    admin.remove_model(model, yes=True)
     assert podcasts.told("GET", f"speaker-profiles/{speakers}")["voice_model"] is None

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.administration import Administration
 from labext.sandbox.database import Database
 from labext.sandbox.lab import seed
+from labext.sandbox.lab.administration import LabAdministration
 from labext.sandbox.lab.doors import DOORS
 from labext.sandbox.lab.store import Base
 from labext.sandbox.queue import Queue
@@ -41,7 +41,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def admin(seeded: Path, tmp_path: Path) -> Iterator[Administration]:
+def admin(seeded: Path, tmp_path: Path) -> Iterator[LabAdministration]:
     found = site(shutil.copytree(seeded, tmp_path / "site"))
-    yield Administration(found, running=False)
+    yield LabAdministration(found, running=False)
     found.database.close()

@@ -1,0 +1,454 @@
+"""Administer the job service: accounts, keys, budgets, quotas, gates and saved pipelines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from labext import wording
+from labext.errors import InputError
+from labext.sandbox import administration
+from labext.sandbox.administration import Administration, Record
+from labext.sandbox.database import counted
+from labext.sandbox.jobs import usage
+from labext.sandbox.jobs.app import service
+from labext.sandbox.jobs.catalogue import every_tool
+from labext.sandbox.jobs.files import folders
+from labext.sandbox.jobs.limits import LIMITS
+from labext.sandbox.jobs.pipelines.forms import fault
+from labext.sandbox.jobs.seed import STUDENT
+from labext.sandbox.jobs.store import (
+    BATCH,
+    LIVING,
+    PIPELINE,
+    Account,
+    Job,
+    Key,
+    Organization,
+    SavedPipeline,
+    UploadedFile,
+    now,
+    storage_used,
+)
+from labext.sandbox.keys import key_hash
+from labext.sandbox.naming import (
+    absent,
+    check_yes,
+    checked_email,
+    checked_name,
+    free_name,
+    taken,
+)
+from labext.sandbox.queue import QUEUED, Task
+
+STOP_SECONDS = 10.0
+"""How long to wait for the processes of removed jobs; the host looks for them once a second."""
+
+PIPELINE_NAME_LENGTH = 100
+
+Found = tuple[Sequence[Account], Organization | None]
+"""The accounts to remove, and their organization if it is removed too."""
+
+_CONTENTS = {
+    "keys": "key",
+    "jobs": "job",
+    "files": "uploaded file",
+    "pipelines": "saved pipeline",
+}
+
+
+class JobsAdministration(Administration):
+    """The job service of a sandbox, with the calls of its operator."""
+
+    def organizations(self) -> list[Record]:
+        """List the organizations with their number of accounts, budget and used hours."""
+        with self.database.read() as session:
+            return [
+                {
+                    "name": organization.name,
+                    "accounts": counted(session, Account, _in(organization)),
+                    "budget": organization.budget,
+                    "used": usage.hours(session, _in(organization)),
+                }
+                for organization in _organizations(session)
+            ]
+
+    def add_organization(self, name: str) -> Record:
+        """Create an organization without accounts."""
+        checked_name("an organization", name)
+        with self.database.write() as session:
+            if session.scalars(select(Organization.id).where(Organization.name == name)).first():
+                raise taken("an organization", name)
+            session.add(Organization(name=name))
+        return {"name": name}
+
+    def remove_organization(self, name: str, *, yes: bool) -> Record:
+        """Remove an organization with its saved pipelines and accounts; see `remove_account`."""
+
+        def find(session: Session) -> Found:
+            organization = organization_of(session, name)
+            return session.scalars(select(Account).where(_in(organization))).all(), organization
+
+        return {"removed": name} | self._remove(find, yes)
+
+    def accounts(self) -> list[Record]:
+        """List the accounts with their permissions, budget and number of keys and jobs."""
+        with self.database.read() as session:
+            rows = session.execute(
+                select(Account, Organization.name)
+                .join(Organization)
+                .order_by(Organization.name, Account.email)
+            )
+            return [
+                {
+                    "email": account.email,
+                    "organization": organization,
+                    "owner": account.owner,
+                    "keys": counted(session, Key, Key.account_id == account.id),
+                    "jobs": counted(session, Job, Job.account_id == account.id),
+                    "gates": account.gates,
+                    "budget": account.budget,
+                    "storage_quota": account.storage_quota,
+                }
+                for account, organization in rows.all()
+            ]
+
+    def add_account(self, email: str, organization: str, *, owner: bool = False) -> Record:
+        """Create an account without a key; an owner sees its organization's jobs and usage."""
+        checked_email(email)
+        with self.database.write() as session:
+            if session.scalars(select(Account.id).where(Account.email == email)).first():
+                raise taken("an account", email)
+            account = Account(
+                organization_id=organization_of(session, organization).id,
+                email=email,
+                owner=owner,
+                gates=[],
+                storage_quota=LIMITS.value(session, "storage_quota"),
+            )
+            session.add(account)
+        return {"email": email, "organization": organization, "owner": owner}
+
+    def set_owner(self, email: str, owner: bool) -> Record:
+        """Make an account an owner of its organization, or no longer."""
+        with self.database.write() as session:
+            account_of(session, email).owner = owner
+        return {"email": email, "owner": owner}
+
+    def remove_account(self, email: str, *, yes: bool) -> Record:
+        """Remove an account with its keys, jobs, results and files; running jobs are stopped.
+
+        Returns:
+            How many `accounts`, `keys`, `jobs`, `files` and `pipelines` were removed.
+        """
+        return {"removed": email} | self._remove(lambda s: ([account_of(s, email)], None), yes)
+
+    def _remove(self, find: Callable[[Session], Found], yes: bool) -> dict[str, int]:
+        """Remove rows, then processes, then files.
+
+        A running host sees that tasks are cancelled; one that a killed host has left behind ends
+        when the next host starts.
+        """
+        with self.database.write() as session:
+            accounts, organization = find(session)
+            ids = [account.id for account in accounts]
+            counts = _contents(session, ids, organization)
+            if any(counts.values()) or (organization is not None and ids):
+                check_yes(yes, _loss(session, accounts, organization, counts))
+            jobs = session.scalars(select(Job.id).where(Job.account_id.in_(ids))).all()
+            files = session.scalars(
+                select(UploadedFile.id).where(UploadedFile.account_id.in_(ids))
+            ).all()
+            for table in (Job, UploadedFile, Key):
+                session.execute(delete(table).where(table.account_id.in_(ids)))
+            running = self._cancel_tasks(session, set(jobs))
+            session.execute(delete(Account).where(Account.id.in_(ids)))
+            if organization is not None:
+                session.execute(delete(Organization).where(Organization.id == organization.id))
+        if self.running:
+            self.site.queue.wait_all(self.database, running, STOP_SECONDS)
+        folders.remove_jobs(self.site, jobs)
+        for file in files:
+            folders.upload_path(self.site, file).unlink(missing_ok=True)
+        return {"accounts": len(ids)} | counts
+
+    def _cancel_tasks(self, session: Session, jobs: set[int]) -> list[str]:
+        """Cancel the tasks of removed jobs; return the keys of those that were started."""
+        session.flush()
+        queue = self.site.queue
+        tasks = session.scalars(select(Task).where(Task.kind.in_(queue.kinds))).all()
+        cancelled = [task for task in tasks if task.payload.get("job") in jobs]
+        for task in cancelled:  # one by one: a statement takes only so many keys
+            queue.cancel(session, task.key, "Its account was removed.")
+        return [task.key for task in cancelled if task.state != QUEUED]
+
+    def keys(self, email: str | None = None) -> list[Record]:
+        """List the names of the keys of an account, or of all; never a key itself."""
+        with self.database.read() as session:
+            selected = select(Key, Account.email).join(Account, Account.id == Key.account_id)
+            if email is not None:
+                selected = selected.where(Account.id == account_of(session, email).id)
+            rows = session.execute(selected.order_by(Account.email, Key.id))
+            return [
+                {"account": account, "name": key.name, "created": key.created}
+                for key, account in rows
+            ]
+
+    def add_key(self, email: str, key: str, name: str | None = None) -> Record:
+        """Give an account one more key; its default name is the next free `key<n>`."""
+        with self.database.write() as session:
+            account = account_of(session, email)
+            name = free_name(name, "key", _key_names(session, account))
+            session.add(Key(account_id=account.id, name=name, hash=key_hash(key), created=now()))
+        return {"account": email, "name": name}
+
+    def remove_key(self, email: str, name: str, *, yes: bool) -> Record:
+        """Remove a key: requests with it get 401."""
+        with self.database.write() as session:
+            account = account_of(session, email)
+            key = session.scalars(
+                select(Key).where(Key.account_id == account.id, Key.name == name)
+            ).one_or_none()
+            if key is None:
+                raise absent(f"key of {email} called", name, _key_names(session, account))
+            student = " It may be the key that the sandbox hands out." if email == STUDENT else ""
+            check_yes(
+                yes,
+                f"This would remove the key {wording.shown(name)} of {email}: whoever uses it is "
+                f"refused from then on, and it can't be restored.{student}",
+            )
+            session.delete(key)
+        return {"removed": name, "account": email}
+
+    def budgets(self) -> list[Record]:
+        """List the budgets of organizations and accounts in weighted hours, with their use."""
+        with self.database.read() as session:
+            accounts = session.scalars(select(Account).order_by(Account.email))
+            return [_budget(session, each) for each in (*_organizations(session), *accounts)]
+
+    def set_budget(self, hours: float | None, kind: str, name: str) -> Record:
+        """Set the weighted hours that may be used; None removes the budget.
+
+        Args:
+            hours: a number from 0.
+            kind: `organization` or `account`.
+            name: the organization's name, or the account's address.
+        """
+        if hours is not None and not (math.isfinite(hours) and hours >= 0):
+            raise InputError(f"A budget of {hours:g} hours can't be.", "Give a number from 0.")
+        find = organization_of if kind == "organization" else account_of
+        with self.database.write() as session:
+            holder: Organization | Account = find(session, name)
+            holder.budget = hours
+            return _budget(session, holder)
+
+    def quotas(self) -> list[Record]:
+        """List the storage of all accounts in bytes: quota and use."""
+        with self.database.read() as session:
+            accounts = session.scalars(select(Account).order_by(Account.email)).all()
+            return [_quota(session, account) for account in accounts]
+
+    def set_quota(self, email: str, size: int | None) -> Record:
+        """Set the bytes that an account may store; None for the quota of a new account.
+
+        A quota below what is stored deletes nothing, but refuses further files.
+        """
+        with self.database.write() as session:
+            account = account_of(session, email)
+            default = LIMITS.value(session, "storage_quota")
+            account.storage_quota = default if size is None else size
+            return _quota(session, account)
+
+    def gates(self) -> list[Record]:
+        """List the permissions of gated parameters: which parameters, and who has them."""
+        known = known_gates()
+        holders: dict[str, list[str]] = {gate: [] for gate in known}
+        with self.database.read() as session:
+            for account in session.scalars(select(Account).order_by(Account.email)):
+                for gate in account.gates:
+                    holders.setdefault(gate, []).append(account.email)
+        return [
+            {"gate": gate, "parameters": known.get(gate, []), "accounts": accounts}
+            for gate, accounts in sorted(holders.items())
+        ]
+
+    def set_gate(self, email: str, gate: str, permitted: bool) -> Record:
+        """Permit an account to set the parameters of a gate, or withdraw the permission."""
+        known = known_gates()
+        with self.database.write() as session:
+            account = account_of(session, email)
+            if permitted and gate not in known:
+                raise absent("gate", gate, known)
+            if not permitted and gate not in account.gates:
+                raise absent(f"gate of {email}", gate, account.gates)
+            others = [other for other in account.gates if other != gate]
+            account.gates = [*others, gate] if permitted else others
+        return {"account": email, "gates": account.gates}
+
+    def pipelines(self, organization: str | None = None) -> list[Record]:
+        """List the saved pipelines of an organization, or of all."""
+        with self.database.read() as session:
+            selected = select(SavedPipeline, Organization.name).join(
+                Organization, Organization.id == SavedPipeline.organization_id
+            )
+            if organization is not None:
+                owner = organization_of(session, organization)
+                selected = selected.where(Organization.id == owner.id)
+            rows = session.execute(selected.order_by(Organization.name, SavedPipeline.name))
+            return [
+                {
+                    "organization": owner_name,
+                    "name": pipeline.name,
+                    "created": pipeline.created,
+                    "stages": pipeline.stages,
+                }
+                for pipeline, owner_name in rows
+            ]
+
+    def add_pipeline(self, name: str, organization: str, content: Any) -> Record:
+        """Save a pipeline, checked as `/submit-pipeline` checks it.
+
+        Args:
+            name: which `/run-pipeline` runs it by.
+            organization: whose accounts may run it.
+            content: its stages, or the body of a submission; other fields are not saved.
+        """
+        checked_name("a pipeline", name, PIPELINE_NAME_LENGTH)
+        stages = content.get("stages") if isinstance(content, dict) else content
+        message = fault(stages, known_gates())
+        if message is not None:
+            raise InputError(f"The pipeline {name} is invalid: {message}", "Correct its file.")
+        with self.database.write() as session:
+            owner = organization_of(session, organization)
+            if name in _pipelines(session, owner):
+                raise taken("a pipeline", f"{name} of {organization}")
+            saved = SavedPipeline(organization_id=owner.id, name=name, stages=stages, created=now())
+            session.add(saved)
+        return {"organization": organization, "name": name, "stages": stages}
+
+    def remove_pipeline(self, name: str, organization: str, *, yes: bool) -> Record:
+        """Remove a saved pipeline; its jobs stay."""
+        with self.database.write() as session:
+            saved = _pipelines(session, organization_of(session, organization))
+            if name not in saved:
+                raise absent(f"pipeline of {organization} called", name, saved)
+            check_yes(
+                yes,
+                f"This would remove the pipeline {name} of {organization} with its "
+                f"{wording.count(len(saved[name].stages), 'stage')}.",
+            )
+            session.delete(saved[name])
+        return {"removed": name, "organization": organization}
+
+
+opened = partial(administration.opened, service=service, administration=JobsAdministration)
+"""Open the job service of the sandbox in a folder; see `labext.sandbox.administration.opened`."""
+
+
+def organization_of(session: Session, name: str) -> Organization:
+    """Return the organization of a name."""
+    found = session.scalars(select(Organization).where(Organization.name == name)).one_or_none()
+    if found is None:
+        raise absent("organization", name, session.scalars(select(Organization.name)))
+    return found
+
+
+def account_of(session: Session, email: str) -> Account:
+    """Return the account of an address."""
+    found = session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    if found is None:
+        raise absent("account", email, session.scalars(select(Account.email)))
+    return found
+
+
+def known_gates() -> dict[str, list[str]]:
+    """Return the gates of the catalogue, each with its parameters as `tool.parameter`."""
+    found: dict[str, list[str]] = {}
+    for tool in every_tool():
+        for parameter in tool.parameters:
+            if parameter.gate is not None:
+                found.setdefault(parameter.gate, []).append(f"{tool.name}.{parameter.name}")
+    return found
+
+
+def _contents(
+    session: Session, accounts: Sequence[int], organization: Organization | None
+) -> dict[str, int]:
+    owner = SavedPipeline.organization_id == (organization.id if organization else None)
+    return {
+        "keys": counted(session, Key, Key.account_id.in_(accounts)),
+        "jobs": counted(session, Job, Job.account_id.in_(accounts)),
+        "files": counted(session, UploadedFile, UploadedFile.account_id.in_(accounts)),
+        "pipelines": counted(session, SavedPipeline, owner),
+    }
+
+
+def _loss(
+    session: Session,
+    accounts: Sequence[Account],
+    organization: Organization | None,
+    counts: dict[str, int],
+) -> str:
+    subject = (
+        f"the account {accounts[0].email}"
+        if organization is None
+        else f"the organization {organization.name} with {wording.count(len(accounts), 'account')}"
+    )
+    contents = [
+        wording.count(counts[name], noun) for name, noun in _CONTENTS.items() if counts[name]
+    ]
+    text = f"This would remove {subject}"
+    if contents:
+        text += f", and with it {', '.join(contents)}"
+    if counts["jobs"]:
+        text += ", the jobs' results too"
+    unfinished = counted(
+        session,
+        Job,
+        Job.account_id.in_([account.id for account in accounts]),
+        Job.status.in_(LIVING),
+        Job.type.not_in((BATCH, PIPELINE)),
+    )
+    if unfinished:
+        text += f"; {wording.count(unfinished, 'job')} not ended yet"
+    if any(account.email == STUDENT for account in accounts):
+        return f"{text}; the key that the sandbox hands out would be no longer valid."
+    return f"{text}."
+
+
+def _in(organization: Organization) -> Any:
+    return Account.organization_id == organization.id
+
+
+def _organizations(session: Session) -> Sequence[Organization]:
+    return session.scalars(select(Organization).order_by(Organization.name)).all()
+
+
+def _key_names(session: Session, account: Account) -> Sequence[str]:
+    return session.scalars(select(Key.name).where(Key.account_id == account.id)).all()
+
+
+def _pipelines(session: Session, organization: Organization) -> dict[str, SavedPipeline]:
+    saved = select(SavedPipeline).where(SavedPipeline.organization_id == organization.id)
+    return {pipeline.name: pipeline for pipeline in session.scalars(saved)}
+
+
+def _budget(session: Session, holder: Organization | Account) -> Record:
+    organization = isinstance(holder, Organization)
+    accounts = _in(holder) if isinstance(holder, Organization) else Account.id == holder.id
+    return {
+        "of": "organization" if organization else "account",
+        "name": holder.name if isinstance(holder, Organization) else holder.email,
+        "budget": holder.budget,
+        "used": usage.hours(session, accounts),
+    }
+
+
+def _quota(session: Session, account: Account) -> Record:
+    used = storage_used(session, account.id)
+    return {"account": account.email, "quota": account.storage_quota, "used": used}
