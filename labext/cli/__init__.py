@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LabextError as error:
         print(f"labext: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"labext: {error}.", file=sys.stderr)
+        return 1
     except click.Abort:
         print("labext: interrupted.", file=sys.stderr)
         return 130

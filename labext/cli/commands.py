@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labext import wording
 from labext.errors import InputError
 
 if TYPE_CHECKING:
@@ -183,7 +184,11 @@ def _check_encoding(values: Iterable[Any]) -> None:
 
 
 def at_most_one(**options: str | None) -> tuple[str, str] | None:
-    """Return the name and value of the option that is given; None without any."""
+    """Return the name and value of the option that is set; None if none is.
+
+    Raises:
+        click.UsageError: several are set.
+    """
     given = [(name, value) for name, value in options.items() if value is not None]
     if len(given) > 1:
         raise click.UsageError(f"Give only one of {_flags(options)}.")
@@ -191,7 +196,7 @@ def at_most_one(**options: str | None) -> tuple[str, str] | None:
 
 
 def exactly_one(**options: str | None) -> tuple[str, str]:
-    """Return the name and value of the one option that is given."""
+    """Return the name and value of the one option that is set; else click.UsageError."""
     given = at_most_one(**options)
     if given is None:
         raise click.UsageError(f"Give one of {_flags(options)}.")
@@ -216,17 +221,13 @@ def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
         return "There are none."
     cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    adjust = [str.rjust if isinstance(value, int | float) else str.ljust for value in rows[0]]
-    return "\n".join(
-        "  ".join(map(lambda f, cell, width: f(cell, width), adjust, line, widths)).rstrip()
-        for line in cells
-    )
+    signs = [">" if isinstance(value, int | float) else "<" for value in rows[0]]
+    line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
+    return "\n".join(line.format(*row).rstrip() for row in cells)
 
 
 def removed_with(record: Record, *names: str) -> str:
     """Return ` with 2 keys, 1 job`: what was removed along; nothing without any."""
-    from labext import wording
-
     lost = [wording.count(record[name], name.removesuffix("s")) for name in names if record[name]]
     return f" with {', '.join(lost)}" if lost else ""
 

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 TENANTS = ("campus", "clinic")
 
-lab = ServiceGroup(
-    "lab", "lab", "Administer the local laboratory platform, whether it runs or not."
-)
+lab = ServiceGroup("lab", "lab", "Administer the local lab platform, whether it runs or not.")
 
 _tenant = click.option(
     "--tenant",
@@ -264,12 +262,10 @@ def _add_item_verbs(group: ServiceGroup, noun: str, column: str, example: str) -
         return changed, f"The app {changed['name']} has {text}."
 
     value = click.argument("value", metavar=noun.split()[0].upper())
-    for verb, action, present in (
-        ("add", "Give an app", True),
-        ("remove", "Take from an app", False),
-    ):
-        declare = group.verb(verb, help=f"{action} a {noun}, such as {example}.")
-        declare(_app(value(partial(change, present=present))))
+    add = group.verb("add", help=f"Add a {noun} to an app, such as {example}.")
+    add(_app(value(partial(change, present=True))))
+    remove = group.verb("remove", help=f"Remove a {noun} from an app.")
+    remove(_app(value(partial(change, present=False))))
 
     @group.verb("list", help=f"List the {noun}s of apps.")
     def list_items(admin: Admin) -> Result:
@@ -284,9 +280,9 @@ _add_item_verbs(redirects, "redirect URI", "redirect_uris", "https://app.example
 
 
 def _holder_options(function: Function) -> Function:
-    for declare in (option("--app", "NAME", "An app."), option("--user", "EMAIL", "A user.")):
-        function = declare(function)
-    return function
+    user, app = option("--user", "EMAIL", "A user."), option("--app", "NAME", "An app.")
+    holder: Function = user(app(function))
+    return holder
 
 
 def _place_options(function: Function) -> Function:
@@ -318,10 +314,8 @@ def remove_grant(admin: Admin, user: str | None, app: str | None, **place: str |
     """Withdraw a grant."""
     holder = exactly_one(user=user, app=app)
     removed = admin.remove_grant(holder, *exactly_one(**place))
-    return (
-        removed,
-        f"{_holder(removed)} no longer has a grant of the {removed['kind']} {removed['name']}.",
-    )
+    place_name = f"{removed['kind']} {removed['name']}"
+    return removed, f"{_holder(removed)} no longer has a grant of the {place_name}."
 
 
 def _holder(record: Record) -> str:

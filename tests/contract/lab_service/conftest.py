@@ -127,8 +127,7 @@ class Runner:
 
     def end(self, kind: str, owner: str, name: str) -> None:
         """Delete a key or a secret."""
-        found = {"key": "key", "secret": "secret"}[kind]
-        self._admin.remove_credential(found, owner, name, yes=True)
+        self._admin.remove_credential(kind, owner, name, yes=True)
 
     def suspend(self, email: str, suspended: bool = True) -> None:
         self._admin.set_suspended(email, suspended)

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from labext import cli
+from labext.cli.commands import table
 from labext.sandbox import Sandbox
 from labext.sandbox.control import SandboxStatus
 
@@ -88,6 +89,27 @@ def test_interrupt_ends_with_exit_code_130(
     monkeypatch.setattr("labext.doctor.report", interrupted)
     assert cli.main(["doctor"]) == 130
     assert capsys.readouterr().err.strip() == "labext: interrupted."
+
+
+def test_operating_system_error_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied() -> list[str]:
+        raise PermissionError(13, "Permission denied", "/data")
+
+    monkeypatch.setattr("labext.doctor.report", denied)
+    assert cli.main(["doctor"]) == 1
+    assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
+
+
+def test_table_aligns_numbers_right_and_text_left() -> None:
+    records = [{"name": "a", "n": 1234, "of": ["x", "y"]}, {"name": "abcdef", "n": 5, "of": None}]
+    assert table(records, "name", "n", "of").splitlines() == [
+        "name        n  of",
+        "a       1,234  x, y",
+        "abcdef      5  none",
+    ]
+    assert table([], "name") == "There are none."
 
 
 def test_help_imports_nothing_heavy() -> None:
