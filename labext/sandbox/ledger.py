@@ -162,6 +162,8 @@ class Ledger:
             work = kind.work(task) if kind.work else None
             memory = kind.memory(session) if kind.memory else None
             warm = kind.warm(task)
+        except OperationalError:
+            raise
         except Exception as error:  # a service's fault ends the task alone
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))

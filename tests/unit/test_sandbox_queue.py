@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.database import Database
@@ -286,6 +286,34 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(
     assert ledger.turn([], {}, Counter(), 1).claims == []
     assert noted.endings["a"] == Ending("failed", "It could not be started: no such row")
     assert ledger.claim(task) is None
+
+
+def test_taken_task_is_not_claimed_again(database: Database, queue: Queue, ledger: Ledger) -> None:
+    [task] = _put(database, queue, "a")
+    assert ledger.claim(task) is not None
+    assert ledger.claim(task) is None
+    assert ledger.claim(task + 1) is None
+
+
+def test_task_that_could_not_be_claimed_for_a_full_disk_is_claimed_later(
+    database: Database, queue: Queue
+) -> None:
+    full = [OperationalError("UPDATE tasks", None, Exception("database or disk is full"))]
+
+    def memory(_session: Session) -> int:
+        if full:
+            raise full.pop()
+        return 1
+
+    queue.add(Kind("full", "x:y", memory=memory))
+    [task] = _put(database, queue, "a", kind="full")
+    ledger = Ledger(database, queue)
+    with pytest.raises(OperationalError):
+        ledger.claim(task)
+    assert ledger.next(Counter()) == task
+    claim = ledger.claim(task)
+    assert claim is not None
+    assert claim.max_memory == 1
 
 
 def test_task_is_running_only_once_its_process_exists(
