@@ -343,6 +343,16 @@ def test_task_that_ends_before_its_start_is_recorded_starts_first(
     assert noted.endings["a"] == Ending("done")
 
 
+def test_end_is_recorded_though_nothing_starts_or_waits(
+    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+) -> None:
+    [task] = _put(database, queue, "a")
+    _begin(ledger, task)
+    ledger.turn([], {task: Ending("done")}, Counter(), 0)
+    assert noted.endings["a"] == Ending("done")
+    assert ledger.taken() == []
+
+
 def test_refusal_of_on_start_wins_over_the_end_of_its_process(
     database: Database, noted: Noted
 ) -> None:
