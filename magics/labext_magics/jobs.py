@@ -46,7 +46,7 @@ SUBMIT = Command(
     "job: it is taken as it is. The same name with other settings or content is refused.",
     examples=[
         "%jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI",
-        "%jobs submit align_pair --set first={seqs[0]} --set second={seqs[1]} --wait",
+        "%jobs submit align_pair --set sequence1=GATTACA --set sequence2=GCATGCA --wait",
     ],
 )
 

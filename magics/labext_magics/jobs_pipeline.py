@@ -148,7 +148,7 @@ PIPELINE = Command(
         "  - {task: Structure, toolSettings: {peptide_build: {sequence: pipe}}}",
         "  - {task: Motion, toolSettings: {normal_modes: {pdbFile: pipe}}}",
         "",
-        '%%jobs pipeline p2 --inputs {frame["sequence"]}',
+        '%%jobs pipeline p2 --inputs {["MKTAYIAKQRQ", "ACDEFGHIKLM"]}',
         "stages: [{task: Structure, toolSettings: {peptide_build: {sequence: pipe}}}]",
     ],
 )
@@ -172,7 +172,7 @@ RUN_PIPELINE = Command(
     ],
     details="The same name, pipeline and inputs again are the same run: it is taken as it is.",
     examples=[
-        '%jobs run-pipeline helix-to-modes --name p2 --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}',
-        '%jobs run-pipeline helix-to-modes --inputs {frame["sequence"]} --wait --to out/modes',
+        '%jobs run-pipeline helix-to-modes --name modes --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}',
+        "%jobs run-pipeline helix-to-modes --inputs ACDEFGHIKLMNPQRSTVWY --wait --to out/modes",
     ],
 )

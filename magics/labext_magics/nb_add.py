@@ -232,7 +232,10 @@ SHORTCUTS = (
         [_WHAT],
         _OPTIONS,
         body=_BODY,
-        examples=['%%nb source --title "Bench notes"'],
+        examples=[
+            '%%nb source --title "Bench notes"',
+            "The strain is DH10B. Glucose represses the arabinose promoter.",
+        ],
     ),
 )
 

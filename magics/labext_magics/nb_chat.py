@@ -128,6 +128,6 @@ SHORTCUTS = (
         ],
         body="the message.",
         details="Sources that are still being processed are waited for first.",
-        examples=["%%nb chat"],
+        examples=["%%nb chat", "What should I vary first?"],
     ),
 )
