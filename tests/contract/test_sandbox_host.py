@@ -49,9 +49,13 @@ def work(box: Sandbox, name: str) -> Path:
 
 
 def pids(box: Sandbox, name: str) -> list[int]:
-    """The task's processes, once all live: itself, child, one that left the group, grandchild."""
+    """Return the pids of the task, its child, the one that left the group and its grandchild.
+
+    Waits until all live and the task is recorded as running.
+    """
     path = work(box, name) / "pids"
     poll(path.exists)
+    poll(lambda: rows(box)[name]["state"] == "running")
     return [int(pid) for pid in path.read_text().split()]
 
 
@@ -185,6 +189,7 @@ def test_after_a_clean_stop_its_task_starts_again_and_nothing_is_lost(small_box:
     put(box, "wait", "first", seconds=1.0)
     put(box, "answer", "second", x=2)
     poll((work(box, "first") / "started").exists)
+    poll(lambda: rows(box)["first"]["starts"] == 1)
     address = box.jobs.base_url
     box.stop()
     box.start()
@@ -233,7 +238,7 @@ def test_a_killed_host_takes_its_tasks_along_and_they_run_again(small_box: NewBo
     (work(box, "deep") / "pids").unlink()
     box.start()
     assert pids(box, "deep") != processes
-    assert rows(box)["deep"]["starts"] == 2
+    poll(lambda: rows(box)["deep"]["starts"] == 2)
     requests.delete(f"{box.jobs.base_url}tasks/deep", timeout=60)
     assert rows(box)["deep"]["state"] == "stopped"
 

@@ -1,7 +1,7 @@
 """The notebook service is killed at random moments while sources are added and processed.
 
-Every source whose upload was answered must be there once, and completed. One whose upload was cut
-off is there once or not at all.
+Every source whose upload was answered must be there once, and completed unless three kills hit it
+while it was processed. One whose upload was cut off is there once or not at all.
 """
 
 from __future__ import annotations
@@ -71,5 +71,12 @@ def test_no_source_is_lost_or_doubled_by_many_kills(new_box: Callable[..., Sandb
     assert len(rows) < 1000
     assert [n for n in answered if times[f"T{n}"] != 1] == []
     assert [title for title, count in times.items() if count > 1] == []
-    assert [row["title"] for row in rows if row["status"] != "completed"] == []
+    # Awaited sources start first at every start, and may be killed three times while they run.
+    failed = [row for row in rows if row["status"] == "failed"]
+    reasons = [
+        session.get(f"{box.nb.base_url}/sources/{row['id']}/status", timeout=60).json()["error"]
+        for row in failed
+    ]
+    assert [reason for reason in reasons if "killed 3 times" not in reason] == []
+    assert len(failed) * 3 <= KILLS
     print(f"{KILLS} kills: {len(answered)} of {number} uploads answered, {len(rows)} sources")

