@@ -78,5 +78,5 @@ def test_no_source_is_lost_or_doubled_by_many_kills(new_box: Callable[..., Sandb
         for row in failed
     ]
     assert [reason for reason in reasons if "killed 3 times" not in reason] == []
-    assert len(failed) * 3 <= KILLS
+    assert len(failed) * 3 <= KILLS * 2  # each kill hits at most two workers
     print(f"{KILLS} kills: {len(answered)} of {number} uploads answered, {len(rows)} sources")
