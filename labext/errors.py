@@ -53,24 +53,24 @@ class LabextError(Exception):
 
     def about(self, what: str) -> Self:
         """Return this error with what it is about before it, all else as it is."""
-        told = copy(self)
-        told.what = _one_line(f"{what}: {self.what}")
-        told.args = (f"{told.what} {told.next_step}".rstrip(),)
-        return told
+        error = copy(self)
+        error.what = _one_line(f"{what}: {self.what}")
+        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        return error
 
     def with_hint(self, sentence: str) -> Self:
         """Return this error with a further sentence behind its next step."""
-        told = copy(self)
-        told.next_step = _one_line(f"{self.next_step} {sentence}")
-        told.args = (f"{told.what} {told.next_step}".rstrip(),)
-        return told
+        error = copy(self)
+        error.next_step = _one_line(f"{self.next_step} {sentence}")
+        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        return error
 
     def with_next_step(self, sentence: str) -> Self:
         """Return this error with another next step."""
-        told = copy(self)
-        told.next_step = _one_line(sentence)
-        told.args = (f"{told.what} {told.next_step}".rstrip(),)
-        return told
+        error = copy(self)
+        error.next_step = _one_line(sentence)
+        error.args = (f"{error.what} {error.next_step}".rstrip(),)
+        return error
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let an error cross to another process with all it knows."""
