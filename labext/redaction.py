@@ -49,14 +49,21 @@ def mask_only(text: str, secret: str) -> str:
     return _masked(text, _known_spans(text, (secret,)))
 
 
-def mask_start(text: str, length: int) -> str:
+def mask_start(text: str, length: int, *, is_cut: bool = False) -> str:
     """Return the start of `text`, at most `length` characters, masked.
 
-    A secret that the cut divides is not shown in part.
+    A secret that a cut divides is not shown in part.
+
+    Args:
+        text: the text.
+        length: the most characters to return.
+        is_cut: `text` itself is cut, so that it may end with the first half of a secret.
     """
-    if len(text) <= length:
-        return mask(text)
-    return mask(text[: length + MARGIN])[:-MARGIN][:length]
+    start = text[: length + MARGIN]
+    masked = mask(start)
+    if is_cut or len(start) < len(text):
+        masked = masked[:-MARGIN]
+    return masked[:length]
 
 
 class MaskingFilter(logging.Filter):

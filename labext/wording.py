@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from labext.redaction import mask
+
 QUOTES = "\"'"
 """What groups a text with blanks on a magic's line."""
 
@@ -28,8 +30,8 @@ def did_you_mean(word: str, among: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value in quotes, cut where it is long."""
-    text = value if isinstance(value, str) else repr(value)
+    """Return a value in quotes, masked, and cut where it is long."""
+    text = mask(value if isinstance(value, str) else repr(value))
     return f'"{text[:57]}…"' if len(text) > 60 else f'"{text}"'
 
 

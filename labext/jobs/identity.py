@@ -12,6 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from labext.redaction import mask
+
 INTERNAL = frozenset({"submit_method", "monomer_msa", "msa"})
 """Fields that the platform sets itself (job service contract, Settings rules 2)."""
 
@@ -88,8 +90,8 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
 
 
 def shortened(value: Any) -> str:
-    """Return a value as JSON, cut where it is long."""
-    text = canonical(value)
+    """Return a value as JSON, masked, and cut where it is long."""
+    text = mask(canonical(value))
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 

@@ -7,6 +7,7 @@ blank line of a stream is no event: it may be half of one.
 from __future__ import annotations
 
 import codecs
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,15 @@ from typing import Any
 import requests
 
 from labext.errors import ResponseLimitError, ServiceError
-from labext.transport.failure import first_words
+from labext.transport.failure import READ_FOR_WORDS, first_words
 from labext.transport.limits import MIB, ResponseLimits, ResponseTooLarge
 from labext.transport.reply import parse
 
 LONGEST = 16 * 1024 * 1024
 """Characters of one event, at most: a stream without end would fill the memory."""
+
+PATIENCE = 5.0
+"""Seconds for which a body that is not an event stream is read, for the words of the error."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +127,10 @@ def events(response: requests.Response, *, plain: bool = False) -> Iterator[Even
     """
     kind = response.headers.get("Content-Type", "").lower()
     if "text/event-stream" not in kind and not (plain and "text/plain" in kind):
-        start = first_words(
-            response.raw.read1(4096, decode_content=True).decode("utf-8", "replace")
-        )
+        start = _first_words(response)
+        instead = f"“{start}”" if start else "no readable text"
         raise ServiceError(
-            f"The service answered “{start}” in place of an event stream.",
+            f"The service answered {instead} in place of an event stream.",
             "Check the service's address, then try again.",
             status=response.status_code,
         )
@@ -140,3 +143,14 @@ def events(response: requests.Response, *, plain: bool = False) -> Iterator[Even
                 "Ask for less, or tell whoever runs the service.",
             )
         yield from reader.feed(chunk)
+
+
+def _first_words(response: requests.Response) -> str:
+    """Return the first words of a body that is not an event stream, and that may never end."""
+    content, end = b"", time.monotonic() + PATIENCE
+    while len(content) < READ_FOR_WORDS and time.monotonic() < end:
+        chunk = response.raw.read1(READ_FOR_WORDS, decode_content=True)
+        if not chunk:
+            return first_words(content.decode("utf-8", "replace"))
+        content += chunk
+    return first_words(content.decode("utf-8", "replace"), is_cut=True)

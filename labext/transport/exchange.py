@@ -6,11 +6,10 @@ import requests
 
 from labext.errors import ServiceError
 from labext.transport import redirects
+from labext.transport.failure import READ_FOR_WORDS
 from labext.transport.limits import Deadline, enforced
 from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
 from labext.transport.session import Timeout, proxies_for
-
-_BEGINNING = 64 * 1024
 
 
 def exchange(
@@ -72,6 +71,6 @@ def _interim(service: str, status: int) -> Lost:
 def beginning(response: requests.Response) -> bytes:
     """Return the start of a body, for an error's words; nothing if it can't be read."""
     try:
-        return bytes(response.raw.read(_BEGINNING, decode_content=True) or b"")
+        return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
     except NETWORK_ERRORS:
         return b""

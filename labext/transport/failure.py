@@ -23,6 +23,10 @@ from labext.redaction import mask_start
 from labext.steering import tame
 from labext.transport.operation import Operation
 
+READ_FOR_WORDS = 64 * 1024
+"""Bytes of a body that are read to quote the start of it. Enough that its end can be dropped after
+masking (`labext.redaction.MARGIN`) without shortening the quote."""
+
 WORDS_LIMIT = 500
 """Characters of a service's own words that are kept."""
 
@@ -74,10 +78,13 @@ def server_words(body: bytes, content_type: str = "") -> str:
     return first_words(said, WORDS_LIMIT)
 
 
-def first_words(text: str, limit: int = 80) -> str:
-    """Return the start of a text as one masked line that steers no terminal."""
+def first_words(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
+    """Return the start of a text as one masked line that steers no terminal.
+
+    `is_cut`: the text is itself the start of a longer one.
+    """
     # Many blanks may become one, so that more is read than is shown.
-    line = " ".join(tame(mask_start(text, limit * 20)).split())
+    line = " ".join(tame(mask_start(text, limit * 20, is_cut=is_cut)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

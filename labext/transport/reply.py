@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from labext.errors import ResponseLimitError, ServiceError
-from labext.transport.failure import first_words, looks_like_html
+from labext.transport.failure import READ_FOR_WORDS, first_words, looks_like_html
 from labext.transport.limits import ResponseLimits, ResponseTooLarge
 from labext.transport.operation import Operation
 
@@ -105,7 +105,10 @@ class Reply:
         return None
 
     def _senseless(self, expected: str) -> ServiceError:
-        start = first_words(self.content[:4000].decode("utf-8", "replace"))
+        start = first_words(
+            self.content[:READ_FOR_WORDS].decode("utf-8", "replace"),
+            is_cut=len(self.content) > READ_FOR_WORDS,
+        )
         instead = f"“{start}”" if start else "nothing at all"
         return ServiceError(
             f"The {self._service} answered {instead} to '{self._op.name}', not {expected}.",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from labext import wording
 from labext.errors import InputError
+from labext.redaction import mask
 
 QUOTES = wording.QUOTES
 quote = wording.quoted
@@ -216,5 +217,5 @@ def _ends(line: str, at: int) -> bool:
 
 
 def _excerpt(line: str, at: int, width: int = 24) -> str:
-    rest = line[at:].strip()
+    rest = mask(line[at:].strip())
     return rest if len(rest) <= width else rest[:width] + "…"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from labext.redaction import mask
+
 LONGEST = 100
 LONGEST_FILE = 255
 
@@ -13,8 +15,8 @@ _PROJECT = re.compile(r"proj_[a-zA-Z0-9_-]{1,100}")
 
 
 def shown(value: object, longest: int = 60) -> str:
-    """The value as it is quoted in a sentence."""
-    text = repr(value)
+    """Return the value as it is quoted in a sentence: masked, and cut where it is long."""
+    text = mask(repr(value))
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
