@@ -152,7 +152,7 @@ def test_none_outlives_the_fork_server_that_is_killed(loose_box, loose, living, 
     while not (again := processes() - pids) or not all(map(psutil.pid_exists, again)):
         assert time.monotonic() < until, loose.row(name)
         time.sleep(0.02)
-    # A row is `Running` once the start of its process is recorded, which is after the process began.
+    # A row becomes `Running` when the start of its process is recorded, after the process began.
     loose.until(name, lambda row: row["JobStatus"] == "Running")
     [other] = psutil.Process(loose_box.status().pid).children()
     assert other != server
