@@ -4,7 +4,9 @@ Two kinds are masked: the secrets that this process has used (`keep_secret`), in
 which a server or a library repeats them, and strings that look like a key of somebody else.
 
 Both are linear in the length of the text. Each expression begins with a literal, which `re` finds
-at the speed of `str.find`; what comes before the literal is checked by a lookbehind after it.
+at the speed of `str.find`; what comes before the literal is checked by a lookbehind after it. Still
+a text of nothing but the beginnings of keys takes up to ten times as long as prose, so a text that
+is longer than any message is cut.
 """
 
 from __future__ import annotations
@@ -25,6 +27,13 @@ MARGIN = 4_000
 """Characters that are dropped from the end of a cut text after masking: they may hold the first
 half of a secret, which is not recognised."""
 
+LONGEST = 500_000
+"""Characters of a text that are masked; the rest is dropped. Only messages, tracebacks and log
+records are masked, and 500,000 characters of the worst kind take about 50 ms."""
+
+CUT = "…"
+"""Ends a text that was longer than `LONGEST`."""
+
 _known: set[str] = set()
 
 Span: TypeAlias = tuple[int, int]
@@ -40,8 +49,13 @@ def keep_secret(value: str | None) -> None:
 
 
 def mask(text: str) -> str:
-    """Return `text` with every known secret and every key-like string masked."""
-    return _masked(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
+    """Return `text` with every known secret and every key-like string masked.
+
+    Of a text of more than `LONGEST` characters only the start is returned, which ends in `CUT`.
+    """
+    if len(text) > LONGEST:
+        return mask_start(text, LONGEST - len(CUT)) + CUT
+    return _mask_all(text)
 
 
 def mask_only(text: str, secret: str) -> str:
@@ -59,8 +73,9 @@ def mask_start(text: str, length: int, *, is_cut: bool = False) -> str:
         length: the most characters to return.
         is_cut: `text` itself is cut, so that it may end with the first half of a secret.
     """
+    length = min(length, LONGEST)
     start = text[: length + MARGIN]
-    masked = mask(start)
+    masked = _mask_all(start)
     if is_cut or len(start) < len(text):
         masked = masked[:-MARGIN]
     return masked[:length]
@@ -86,6 +101,10 @@ def logger(name: str) -> logging.Logger:
     if not any(isinstance(each, MaskingFilter) for each in named.filters):
         named.addFilter(MaskingFilter())
     return named
+
+
+def _mask_all(text: str) -> str:
+    return _masked(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
 
 
 def _masked(text: str, spans: Iterable[Span]) -> str:
@@ -213,7 +232,7 @@ class _KeyFormat(NamedTuple):
     """
 
     pattern: re.Pattern[str]
-    accepts: re.Pattern[str] = re.compile("")
+    accepts: re.Pattern[str] | None = None
     folded: bool = False
 
 
@@ -273,7 +292,7 @@ def _named_keys() -> Iterator[_KeyFormat]:
     yield _KeyFormat(re.compile(r"://([^\s/@:]*:[^\s/@]*)@"))
     # the whole query of a presigned address: one of its values is as good as a key
     separator = r"&(?:amp;)?|\\u0026"
-    query = rf"\?((?:[^\s\"'<>#?]*(?:{separator}))?(?:{_QUERY_NAMES})=[^\s\"'<>]*)"
+    query = rf"\?(?!\?)((?:[^\s\"'<>#?]*(?:{separator}))?(?:{_QUERY_NAMES})=[^\s\"'<>]*)"
     yield _KeyFormat(re.compile(query), folded=True)
     # Authorization values
     for scheme in ("Bearer", "Basic", "Token"):
@@ -308,5 +327,5 @@ def _key_like_spans(text: str) -> Iterator[Span]:
     for pattern, accepts, folded in _key_formats():
         for found in pattern.finditer(lower if folded else text):
             start, end = found.span(found.lastindex or 0)
-            if start < end and accepts.match(text, start, end):
+            if start < end and (accepts is None or accepts.match(text, start, end)):
                 yield start, end

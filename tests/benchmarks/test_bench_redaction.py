@@ -1,6 +1,6 @@
-"""Masking 2 MB of text: at most 100 ms of CPU time for what services answer.
+"""Masking 2 MB of text: at most 100 ms of CPU time, also where it is cut after `LONGEST`.
 
-Hostile texts, which consist of nothing but the beginnings of keys, show that the time is linear.
+Hostile texts consist of nothing but the beginnings of keys.
 """
 
 from __future__ import annotations

@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.redaction import MASK, SHORTEST, keep_secret, logger, mask, mask_only, mask_start
+from labext.redaction import (
+    CUT,
+    LONGEST,
+    MASK,
+    SHORTEST,
+    keep_secret,
+    logger,
+    mask,
+    mask_only,
+    mask_start,
+)
 
 # What a header can carry: printable ASCII.
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST)
@@ -210,6 +220,26 @@ def test_cut_text_never_ends_in_half_a_secret(length: int, secret: str) -> None:
     shown = mask_start(text, length)
     assert len(shown) <= length
     assert not any(secret[:end] in shown for end in range(4, len(secret) + 1))
+
+
+def test_longest_text_is_masked_to_its_end() -> None:
+    keep_secret("swordfish")
+    start = "word " * (LONGEST // 5)
+    assert mask(start) == start
+    assert mask(f"{start[:-9]}swordfish") == f"{start[:-9]}{MASK}"
+
+
+@pytest.mark.parametrize("before", range(LONGEST - 10, LONGEST + 2))
+def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
+    keep_secret("swordfish")
+    start = ("word " * (before // 5 + 1))[:before]
+    masked = mask(f"{start}swordfish{' word' * 2_000}")
+    assert LONGEST - 10 < len(masked) <= LONGEST
+    assert masked.startswith(start[: LONGEST - 10])
+    assert masked.endswith(CUT)
+    assert "sword" not in masked
+    assert mask(masked) == masked
+    assert len(mask_start(" " * 2 * LONGEST, 2 * LONGEST)) == LONGEST
 
 
 def test_a_log_shows_neither_a_secret_nor_a_presigned_query(
