@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from labext.redaction import (
     CUT,
     LONGEST,
+    MARGIN,
     MASK,
     SHORTEST,
     keep_secret,
@@ -220,6 +221,19 @@ def test_cut_text_never_ends_in_half_a_secret(length: int, secret: str) -> None:
     shown = mask_start(text, length)
     assert len(shown) <= length
     assert not any(secret[:end] in shown for end in range(4, len(secret) + 1))
+
+
+@pytest.mark.parametrize("total", [1, 99, 100, 101, 2_000, 4_000, 4_099, 4_100, 4_101, 50_000])
+def test_start_of_a_text_of_any_length_is_shown(total: int) -> None:
+    text = ("word " * 10_000)[:total]
+    assert mask_start(text, 100) == text[:100]
+
+
+def test_half_of_a_secret_at_the_cut_is_not_shown_though_masking_shortens_the_text() -> None:
+    keys = "".join(f"password={'a' * 1_000} " for _ in range(4))
+    secret = "swordfish" * 50
+    keep_secret(secret)
+    assert "sword" not in mask_start(f"{keys}{secret}{'.' * 9_000}", len(keys) + 200 - MARGIN)
 
 
 def test_longest_text_is_masked_to_its_end() -> None:

@@ -27,7 +27,7 @@ from labext.redaction import keep_secret, mask
 from labext.transport import Failure, Operation, Repeat, Reply, Transport
 from labext.transport.auth import ApiKeyHeader, BasicKey, Bearer
 from labext.transport.call import new_call
-from labext.transport.failure import error_of, server_words
+from labext.transport.failure import error_of, first_words, server_words
 
 OP = Operation("upload a file", "PUT", "upload/{filename}", Repeat.ALWAYS)
 
@@ -143,6 +143,12 @@ def test_secret_across_the_cut_is_not_shown_in_part(secret: str, before: int) ->
     keep_secret("swordfish-of-the-deep")
     words = server_words(f"{'.' * before}{secret} {'and more ' * 2_000}".encode())
     assert not any(secret[:end] in words for end in range(4, len(secret)))
+
+
+@pytest.mark.parametrize("length", [79, 80, 81, 1_600, 1_601, 3_000, 6_000, 20_000])
+def test_first_words_of_a_text_of_any_length_are_shown(length: int) -> None:
+    text = "x" * length
+    assert first_words(text) == (text if length <= 80 else f"{'x' * 79}…")
 
 
 def test_words_after_many_blanks_are_shown() -> None:
