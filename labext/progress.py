@@ -14,12 +14,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from labext import wording
+from labext.errors import ServiceError
+
 TICK = 0.25
 """Seconds between two snapshots while nothing is asked."""
 
 
 ENDED = frozenset({"Complete", "Failed", "Stopped", "Deleted"})
 """The states of a part that nothing more happens to."""
+
+IN_PROGRESS = frozenset(
+    {"new", "queued", "submitted", "pending", "in queue", "running", "processing", "aggregating"}
+)
+"""The statuses, in lower case, of something that has not ended."""
+
+UNKNOWN_STATUS_PATIENCE = 600.0
+"""Seconds without a change after which a watch of something with an unknown status ends.
+
+A service may have a new status for work that goes on, so it is not an error at once.
+"""
 
 _LOOKS = 40
 """Looks at most from which the rate is estimated: the last minute, later the last ten."""
@@ -118,6 +132,21 @@ def interval(waited: float) -> float:
     return min(max(waited / 60, 1.0), 15.0)
 
 
+def check_status(subject: str, status: str, unchanged: float) -> None:
+    """Refuse to wait any longer for something whose status is unknown and does not change.
+
+    Raises:
+        ServiceError: after `UNKNOWN_STATUS_PATIENCE`.
+    """
+    if status.casefold() in IN_PROGRESS or unchanged < UNKNOWN_STATUS_PATIENCE:
+        return
+    raise ServiceError(
+        f"The service gives {wording.shown(subject)} the status {wording.shown(status)}, which "
+        f"labext does not know, and nothing has changed for {unchanged / 60:.0f} minutes.",
+        "Look at it on the service; run the line again to go on waiting.",
+    )
+
+
 def watch(
     look: Callable[[], Progress],
     *,
@@ -129,7 +158,10 @@ def watch(
     """Look until there is an outcome, or `stop` is set; yield what is seen, and ticks between.
 
     `look` asks the service once and gives the snapshot without its times. An unknown phase is
-    passed on as it is: it neither ends the watch nor makes it ask more often.
+    passed on as it is; it ends the watch once nothing has changed for `UNKNOWN_STATUS_PATIENCE`.
+
+    Raises:
+        ServiceError: the phase is unknown and does not change.
     """
     began = changed = clock()
     seen: Progress | None = None
@@ -156,6 +188,7 @@ def watch(
         yield at(now)
         if seen.outcome is not None:
             return
+        check_status(seen.subject, seen.phase, now - changed)
         due = now + interval(now - began)
         while (now := clock()) < due:
             if stop is not None and stop.is_set():

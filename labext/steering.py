@@ -1,7 +1,8 @@
-"""Characters that do something where they are shown, taken out of a service's words.
+"""Remove control characters and marks of the reading direction from a service's text.
 
-An escape sequence colours, clears or renames a terminal, and an override of the direction of
-reading shows a name as another one. No text of science holds either. Line ends and tabs stay.
+An escape sequence colours, clears or renames a terminal. A mark, an embedding or an override of
+the reading direction shows a name as another one, or makes two names look alike. Line ends and
+tabs stay.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from typing import Any
 SHOWN = "\N{REPLACEMENT CHARACTER}"
 """Stands where such a character was."""
 
-_STEERING = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+DIRECTION_CONTROLS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""The characters with Unicode's property Bidi_Control, for a regular expression's `[…]`."""
+
+_STEERING = re.compile(f"[\0-\x08\x0e-\x1f\x7f-\x9f{DIRECTION_CONTROLS}]")
 _ASCII = bytes({*range(32), 127} - {*b"\t\n\v\f\r"})
 _ESCAPED = re.compile(
-    r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]|202[a-eA-E]|206[6-9]))"
+    r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]"
+    r"|061[cC]|200[eEfF]|202[a-eA-E]|206[6-9]))"
 )
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 

@@ -186,7 +186,7 @@ def phase(row: Mapping[str, Any]) -> str:
 
 
 def outcome(row: Mapping[str, Any]) -> Outcome | None:
-    """Return how a job or a batch ended; None while it goes on, or is in a state unheard of."""
+    """Return how a job or a batch ended; None while it goes on, or its status is unknown."""
     return (_BATCH_ENDS if is_batch(row) else _ENDS).get(phase(row))
 
 

@@ -1,10 +1,10 @@
 """Looking at a job, a batch or a pipeline as it runs, one snapshot a look.
 
-A batch is judged by its `batchStatus` alone, the others by `JobStatus`; a state unheard of is shown
-as it is and ends nothing. The tally comes with the row that is asked by name, so a look costs one
-request, also of a split batch: its parts are asked by turns, those that have ended not again. A
-service that does not answer for a while, because it is started again or the network is away, ends
-no watch.
+A batch is judged by its `batchStatus` alone, the others by `JobStatus`. An unknown status is shown
+as it is; it ends the watch when nothing has changed for long (`labext.progress.watch`). The tally
+comes with the row that is asked by name, so a look costs one request, also of a split batch: its
+parts are asked by turns, those that have ended not again. A service that does not answer for a
+while, because it is started again or the network is away, ends no watch.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Podcasts(Group):
     def watch(self, what: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Look at an episode until it is there or has failed; yield what is seen, and ticks.
 
-        A state unheard of is shown as it is and ends nothing; `unchanged` tells for how long
+        An unknown status is shown as it is; `unchanged` tells for how long
         nothing has changed, also where the service tells of no progress at all. One that is said
         to be completed and has no sound has failed.
 

@@ -1,7 +1,7 @@
 """What is seen of an episode while it is made.
 
-A service may tell how far it is, or nothing but a word: what it tells is shown. A word unheard of
-is shown as it is and ends nothing, and `completed` ends it only where there is a sound.
+A service may tell how far it is, or nothing but a status: what it tells is shown. An unknown status
+is shown as it is and is no outcome, and `completed` ends it only where there is a sound.
 """
 
 from __future__ import annotations

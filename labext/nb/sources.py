@@ -258,7 +258,7 @@ class Sources(Group):
         else:
             found = self._titles.several("source", sources, within)
             records = waiting.looked_up(self._wire, self._dialect, found)
-        return [each for each in records if watching.is_in_progress(each)]
+        return [each for each in records if watching.is_in_progress(each["status"])]
 
     def watch(
         self, sources: Iterable[str] | str, stop: threading.Event | None = None

@@ -1,6 +1,7 @@
 """Looking at sources while they are processed, one snapshot a look.
 
-A state unheard of is shown as it is and ends nothing. A service that does not answer for a while
+An unknown status is shown as it is; it ends the watch when nothing has changed for long
+(`labext.progress.UNKNOWN_STATUS_PATIENCE`). A service that does not answer for a while
 ends no watch (`labext.nb.silence`).
 """
 
@@ -18,7 +19,7 @@ from labext.nb.listing import all_sources
 from labext.nb.records import Record
 from labext.nb.silence import FAILURES, Silence
 from labext.nb.wire import Wire
-from labext.progress import TICK, Outcome, interval
+from labext.progress import IN_PROGRESS, TICK, Outcome, check_status, interval
 
 SINGLY = 10
 """Sources that are asked for one by one; of more the list is read, in which they all stand."""
@@ -34,12 +35,9 @@ ENDS = {
 }
 
 
-_IN_PROGRESS = stillness.QUEUED | {"running", "processing"}
-
-
-def is_in_progress(source: Record) -> bool:
-    """Tell whether a source is still to be processed, or is being processed."""
-    return str(source["status"] or "").casefold() in _IN_PROGRESS
+def is_in_progress(status: object) -> bool:
+    """Return True if a source with this status is still to be processed, or is being processed."""
+    return str(status or "").casefold() in IN_PROGRESS
 
 
 @dataclass(frozen=True)
@@ -149,6 +147,17 @@ class Watched:
             outcome = Outcome.COMPLETE if ends <= {Outcome.COMPLETE} else Outcome.FAILED
         return Ingestion(rows, now - began, outcome)
 
+    def check_statuses(self) -> None:
+        """Refuse to wait for sources all of whose statuses are unknown and do not change.
+
+        Raises:
+            ServiceError: after `labext.progress.UNKNOWN_STATUS_PATIENCE`.
+        """
+        going = [row for row in self._rows.values() if row.outcome is None]
+        if going and not any(is_in_progress(row.status) for row in going):
+            unchanged = self._clock() - max(self._changed.values())
+            check_status(going[0].title, going[0].status, unchanged)
+
     def _remark(self, source: str, still: float) -> str:
         """Return what there is to say of a source that goes on while nothing of any changes."""
         if self._is_over(source):
@@ -194,13 +203,18 @@ def watch(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Ingestion]:
-    """Look at the pace of `labext.progress.interval` until every source has ended, or `stop`."""
+    """Look at the pace of `labext.progress.interval` until every source has ended, or `stop`.
+
+    Raises:
+        ServiceError: the statuses of those that have not ended are unknown, and do not change.
+    """
     watched, began = Watched(wire, dialect, sources, clock), clock()
     while True:
         watched.look()
         yield watched.seen(began)
         if watched.has_ended:
             return
+        watched.check_statuses()
         due = clock() + interval(clock() - began)
         while (now := clock()) < due:
             if stop is not None and stop.is_set():

@@ -1,4 +1,4 @@
-"""A watch asks at its pace, ends with an outcome, and is never caught in a word it doesn't know."""
+"""A watch asks at its pace, ends with an outcome, and is never caught in a status it does not know."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.progress import TICK, Outcome, Progress, interval, watch
+from labext.errors import ServiceError
+from labext.progress import (
+    IN_PROGRESS,
+    TICK,
+    UNKNOWN_STATUS_PATIENCE,
+    Outcome,
+    Progress,
+    interval,
+    watch,
+)
 
 
 class Clock:
@@ -104,6 +113,34 @@ def test_a_word_nobody_foresaw_neither_ends_nor_hurries_a_watch(word: str) -> No
     assert snapshots[0].phase == word
     assert snapshots[-1].outcome is Outcome.COMPLETE
     assert service.asked <= 205
+
+
+@dataclass
+class Stuck:
+    """Something in which nothing changes."""
+
+    phase: str
+
+    def look(self) -> Progress:
+        return Progress("fold1", "job", self.phase)
+
+
+@pytest.mark.parametrize("phase", ["", "Warming Up", "unknown", "Running\x1b[2J"])
+def test_a_watch_of_an_unknown_status_ends_when_nothing_changes_for_long(phase: str) -> None:
+    clock, snapshots = Clock(), []
+    with pytest.raises(ServiceError, match="which labext does not know") as caught:
+        snapshots += watch(Stuck(phase).look, clock=clock, sleep=clock.sleep)
+    assert '"fold1"' in caught.value.what
+    assert UNKNOWN_STATUS_PATIENCE <= clock.now - 1000 <= UNKNOWN_STATUS_PATIENCE + 15
+
+
+@pytest.mark.parametrize("phase", sorted({*IN_PROGRESS, "In Queue", "Running"}))
+def test_a_known_status_is_waited_for_without_end(phase: str) -> None:
+    clock = Clock()
+    for seen in watch(Stuck(phase).look, clock=clock, sleep=clock.sleep):
+        if seen.unchanged > 2 * UNKNOWN_STATUS_PATIENCE:
+            return
+    pytest.fail("the watch ended")
 
 
 def test_what_is_over_already_is_asked_for_once() -> None:

@@ -13,6 +13,7 @@ import re
 import unicodedata
 
 from labext.redaction import mask
+from labext.steering import DIRECTION_CONTROLS
 
 UNTYPESET = "tex2jax_ignore mathjax_ignore"
 """Classes that keep MathJax away: a `$` in a name or a reason is a dollar, not a formula."""
@@ -21,7 +22,7 @@ MUTED = "opacity:0.7"
 FAINT = "background-color:rgba(128,128,128,0.25)"
 
 _BREAKS = {"Cc", "Zl", "Zp"}
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_TURNS = re.compile(f"[{DIRECTION_CONTROLS}]")
 
 
 def plain(text: object, limit: int = 600) -> str:

@@ -149,7 +149,7 @@ class Looking(Base):
     ) -> Iterator[Progress]:
         """Look at something until it has ended; yield what is seen, and ticks between.
 
-        A batch is judged by `batchStatus` alone; an unknown state ends nothing.
+        A batch is judged by `batchStatus` alone.
 
         Args:
             name: of a job, a pipeline or a batch, also of a split one.
@@ -158,6 +158,7 @@ class Looking(Base):
 
         Raises:
             NotFoundError: there is none of that name.
+            ServiceError: its status is unknown and has not changed for ten minutes.
         """
         watched = Watched(self._service, self._parts, names.check(name), email)
         return progress.watch(watched.look, stop=stop)

@@ -46,6 +46,7 @@ _NOT_ON_WINDOWS = re.compile(
     r'[<>:"|?*]|[. ]$|^(?:con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³])(?:\..*)?$', re.IGNORECASE
 )
 _HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
+# Not the marks U+200E, U+200F and U+061C: they are replaced where they are shown.
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LOCAL_HEADER = 30
 """Bytes that stand before each file in an archive, at least."""

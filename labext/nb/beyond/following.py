@@ -1,6 +1,7 @@
 """Looking at a background command until it is over, one snapshot a look.
 
-A state unheard of is shown as it is and ends nothing. A service that does not answer for a while
+An unknown status is shown as it is; it ends the watch when nothing has changed for long
+(`labext.progress.watch`). A service that does not answer for a while
 ends no watch (`labext.nb.silence`).
 """
 

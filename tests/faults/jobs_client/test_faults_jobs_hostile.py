@@ -7,6 +7,8 @@ browser and as a terminal would.
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from labext.errors import LabextError
 from labext.frames import Column, frame
 from labext.jobs import JobsClient
 from labext.steering import json_steers, steers, tame
+from labext_widgets.markup import plain, tidy
 
 HTML = (
     "<script>hacked()</script><img src=x onerror='hacked()'><a href=\"javascript:hacked()\">x</a>"
@@ -177,9 +180,28 @@ def test_what_a_frame_keeps_of_a_text() -> None:
         [{"t": "é\t\n\u200f" + STEER, "j": json.dumps({STEER: [STEER]}), "x": STEER, STEER: 1}],
         [Column("t", "text"), Column("j", "json")],
     )
-    assert made["t"][0].startswith("é\t\n\u200f\N{REPLACEMENT CHARACTER}]0;hacked")
+    assert made["t"][0].startswith(
+        "é\t\n\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}]0;hacked"
+    )
     shown = made.to_string() + str(made.to_dict("records"))
     assert not [each for each in STEERING if each in shown]
+
+
+DIRECTION_CONTROLS = {
+    character
+    for character in map(chr, range(0x110000))
+    if re.match(
+        "LEFT-TO-RIGHT|RIGHT-TO-LEFT|ARABIC LETTER MARK|POP DIRECTIONAL|FIRST STRONG ISOLATE",
+        unicodedata.name(character, ""),
+    )
+}
+
+
+def test_widgets_and_frames_remove_the_same_direction_controls() -> None:
+    assert len(DIRECTION_CONTROLS) == 12
+    for character in DIRECTION_CONTROLS:
+        assert tame(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
+        assert plain(f"a{character}b") == tidy(f"a{character}b") == "ab"
 
 
 def controls(text: str) -> bool:
@@ -187,8 +209,7 @@ def controls(text: str) -> bool:
     return any(
         (character < " " and character not in "\t\n\v\f\r")
         or "\x7f" <= character <= "\x9f"
-        or "\u202a" <= character <= "\u202e"
-        or "\u2066" <= character <= "\u2069"
+        or character in DIRECTION_CONTROLS
         for character in text
     )  # fmt: skip
 
@@ -205,7 +226,7 @@ def test_control_characters_are_found_and_removed(text: str) -> None:
     assert controls(text) or tame(text) == text
 
 
-@given(st.text(st.sampled_from('\\bBu08"\b\x9f')) | TEXTS, st.booleans())
+@given(st.text(st.sampled_from('\\bBu08"\b\x9f\u061c\u200f')) | TEXTS, st.booleans())
 def test_in_json_only_an_escape_of_a_control_character_counts_as_one(
     text: str, ensure_ascii: bool
 ) -> None:

@@ -20,7 +20,7 @@ from labext.nb.dialects.contract import Contract
 from labext.nb.listing import all_sources
 from labext.nb.watching import Ingestion, SourceRow
 from labext.nb.wire import Wire
-from labext.progress import Outcome
+from labext.progress import UNKNOWN_STATUS_PATIENCE, Outcome
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
 
@@ -139,6 +139,16 @@ def test_an_unknown_state_is_shown_and_ends_nothing(watch: Any, shelf: Any, cloc
     clock.at(5, told(shelf, paper, status="completed"))
     statuses = [each.rows[0].status for each in watch(paper)]
     assert (statuses[0], statuses[-1]) == ("levitating", "completed")
+
+
+def test_an_unknown_status_that_does_not_change_ends_the_watch(
+    watch: Any, shelf: Any, clock: Clock
+) -> None:
+    paper, other = shelf.source("paper.pdf", status="levitating"), shelf.source("a", status="new")
+    clock.at(900, told(shelf, other, status="completed"))
+    with pytest.raises(ServiceError, match='gives "paper.pdf" the status "levitating"'):
+        [*watch(paper, other)]
+    assert clock.now >= 900 + UNKNOWN_STATUS_PATIENCE  # the others are waited for
 
 
 def test_what_has_ended_is_not_asked_again(watch: Any, shelf: Any, clock: Clock) -> None:
