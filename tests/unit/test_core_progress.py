@@ -1,4 +1,4 @@
-"""A watch asks at its pace, ends with an outcome, and is never caught in a status it does not know."""
+"""A watch asks at its pace and ends with an outcome; an unknown status does not hold it up."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_an_unknown_status_that_does_not_change_ends_the_watch(
 ) -> None:
     paper, other = shelf.source("paper.pdf", status="levitating"), shelf.source("a", status="new")
     clock.at(900, told(shelf, other, status="completed"))
-    with pytest.raises(ServiceError, match='gives "paper.pdf" the status "levitating"'):
+    with pytest.raises(ServiceError, match=r'gives "paper\.pdf" the status "levitating"'):
         [*watch(paper, other)]
     assert clock.now >= 900 + UNKNOWN_STATUS_PATIENCE  # the others are waited for
 
