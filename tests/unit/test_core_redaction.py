@@ -10,7 +10,7 @@ from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labext.redaction import (
@@ -34,6 +34,10 @@ SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=S
 WIDE_SECRETS = st.text(st.characters(exclude_categories=["C"]), min_size=SHORTEST).filter(
     lambda secret: not secret.isspace() and "•" not in secret
 )
+
+
+# One of each character that some encoding escapes.
+EVERY_ESCAPE = "a\"b'c&d<e>f/g+h i\\j%k=l~m?n"
 
 
 def _unpadded(encode: Callable[[bytes], bytes], before: str, secret: str) -> str:
@@ -74,6 +78,8 @@ for offset in range(3):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @settings(max_examples=30)
 @given(SECRETS, st.text(), st.text())
+@example(EVERY_ESCAPE.replace(" ", ""), "", "")
+@example("!!!!", "", "")
 def test_known_secret_is_masked_in_every_encoding(
     encoding: str, secret: str, before: str, after: str
 ) -> None:
@@ -87,11 +93,20 @@ def test_known_secret_is_masked_in_every_encoding(
 @pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name not in BINARY])
 @settings(max_examples=30)
 @given(secret=WIDE_SECRETS)
+@example(secret=EVERY_ESCAPE)
+@example(secret=f"{EVERY_ESCAPE}é€\N{GRINNING FACE}")
+@example(secret="!!!!")
 def test_known_secret_of_any_letters_is_masked_in_every_encoding(
     encoding: str, secret: str
 ) -> None:
     encoded = ENCODINGS[encoding](secret)
     assert mask_only(f"<{encoded}>", secret).replace("\\", "") == f"<{MASK}>"
+
+
+def test_control_characters_of_a_secret_are_found_in_json_and_repr() -> None:
+    secret = "sword\b\t\n\f\r\x1bfish"
+    assert mask_only(json.dumps([secret]), secret) == f'["{MASK}"]'
+    assert mask_only(repr([secret]), secret) == f"['{MASK}']"
 
 
 @given(SECRETS, st.binary(), st.binary())
@@ -181,6 +196,59 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 def test_what_looks_like_a_secret_is_masked(text: str, secret: str) -> None:
     assert secret not in mask(text)
     assert MASK in mask(text)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "Basic", "Token"])
+@pytest.mark.parametrize("case", [str, str.lower, str.upper])
+def test_authorization_value_is_masked_in_any_case(scheme: str, case: Callable[[str], str]) -> None:
+    assert mask(f"sent {case(scheme)} abcDEF123456 to it") == f"sent {case(scheme)} {MASK} to it"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("api_key", "apikey", "API-KEY", "secret_key", "access-key", "private_key"),
+        *("access_token", "id_token", "refreshToken", "auth-token", "session_token"),
+        *("secret", "client_secret", "password", "PASSWD", "passphrase"),
+    ],
+)
+@pytest.mark.parametrize("form", ["{}=swordfish", "{}: swordfish", '"{}": "swordfish"'])
+def test_value_of_a_secret_s_name_is_masked(name: str, form: str) -> None:
+    text = form.format(name)
+    assert mask(f"{text}, model=x") == f"{text.replace('swordfish', MASK)}, model=x"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("X-Amz-Signature", "X-Amz-Credential", "x-goog-date", "signature", "sig", "token"),
+        *("access_token", "id_token", "credential", "expires", "policy", "secret", "key"),
+        *("api_key", "api-key", "apikey", "password", "code"),
+    ],
+)
+def test_query_with_a_secret_is_masked(name: str) -> None:
+    assert (
+        mask(f"GET https://h.example/a?b=1&{name}=c0 now") == f"GET https://h.example/a?{MASK} now"
+    )
+    assert mask(f"'https://h.example/a?{name}=c0'") == f"'https://h.example/a?{MASK}'"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "shortest"),
+    [
+        ("sk-", 8),
+        *((prefix, 10) for prefix in ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_")),
+        *((prefix, 10) for prefix in ("glpat-", "AIza", "hf_", "gsk_", "nvapi-", "pplx-", "xai-")),
+        *((prefix, 10) for prefix in ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-")),
+        *((prefix, 16) for prefix in ("sk_", "pk_", "rk_", "pk-", "rk-", "AKIA", "ASIA")),
+    ],
+)
+def test_key_with_a_known_prefix_is_masked_from_its_shortest_length(
+    prefix: str, shortest: int
+) -> None:
+    rest = ("A1b2" * 4)[:shortest]
+    assert mask(f"a {prefix}{rest} b") == f"a {MASK} b"
+    assert mask(f"a {prefix}{rest[:-1]} b") == f"a {prefix}{rest[:-1]} b"
 
 
 @pytest.mark.parametrize(
