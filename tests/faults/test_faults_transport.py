@@ -24,6 +24,7 @@ from labext.errors import (
 )
 from labext.transport import Operation, Rate, Repeat, Transport
 from labext.transport.auth import ApiKeyHeader
+from labext.transport.multipart import Multipart
 
 READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
 ASK = Operation("ask for results", "POST", "result", Repeat.ALWAYS)
@@ -261,6 +262,8 @@ def test_a_read_outlasts_a_failing_service(status: int, faulty: Any, transport_t
         (503, {}, ServiceError, 1),
         (503, {"Retry_After": "1"}, ServiceError, 5),
         (504, {}, OutcomeUnknownError, 1),
+        (500, {"Retry_After": "1"}, ServiceError, 1),
+        (502, {"Retry_After": "1"}, OutcomeUnknownError, 1),
         (408, {}, LabextError, 5),
         (425, {}, LabextError, 5),
     ],
@@ -354,6 +357,18 @@ def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to:
     server = faulty(faulty.answer("ok"))
     transport_to(server).send(UPLOAD, path={"filename": "a"}, content=Pipe)
     assert server.received[0].body == b"abcdef"
+
+
+def test_form_that_cannot_be_rewound_is_not_sent_on_by_a_redirect(
+    faulty: Any, transport_to: Any
+) -> None:
+    form = Multipart([("title", "a")])
+    server = faulty(faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"))
+    with pytest.raises(ServiceError, match="without what was sent"):
+        transport_to(server).send(
+            UPLOAD, path={"filename": "a"}, content=form.open, headers=form.headers
+        )
+    assert server.count == 1
 
 
 # --- what comes as a stream --------------------------------------------------------------------
@@ -466,6 +481,38 @@ def test_a_kept_connection_that_idled_is_not_trusted_with_a_change(
     transport.send(READ)
     transport.send(READ)
     assert server.accepted == 1
+    clock.now += 0.9
+    transport.send(SUBMIT)
+    assert server.accepted == 1
     clock.now += 5
     transport.send(SUBMIT)
     assert server.accepted == 2
+
+
+def test_closed_transport_closes_its_connections(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport = transport_to(server)
+    transport.send(READ)
+    transport.close()
+    transport.send(READ)
+    assert server.accepted == 2
+
+
+def test_requests_name_the_program(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport_to(server).send(READ)
+    assert server.received[0].headers["user-agent"] == "labext"
+    assert server.received[0].headers["accept-encoding"] == "gzip, deflate"
+
+
+def test_timeout_of_a_call_replaces_the_one_of_the_transport(
+    faulty: Any, transport_to: Any
+) -> None:
+    transport = transport_to(faulty(faulty.stall), timeout=(1, 60), attempts=1)
+    with pytest.raises(UnreachableError, match="no answer in time"):
+        transport.send(READ, timeout=(1, 0.05))
+    with (
+        pytest.raises(UnreachableError, match="no answer in time"),
+        transport.stream(READ, timeout=(1, 0.05)),
+    ):
+        pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import random
 import socket
@@ -178,6 +179,70 @@ def test_an_expired_address_is_an_error_where_there_is_no_other(
         into(server)
     assert server.count == 1
     assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_new_address_is_used_without_a_wait(
+    status: int, faulty: Any, into: Any, clock: Any
+) -> None:
+    expired, good = faulty(faulty.answer(b"", status)), faulty(Store())
+    assert into(expired, fresh=lambda: f"{good.url}a.zip").read_bytes() == CONTENT
+    assert sum(clock.slept) < 0.1
+
+
+def test_failing_store_is_not_asked_for_a_new_address(faulty: Any, into: Any) -> None:
+    server = faulty(faulty.answer(b"", 503), Store())
+    assert into(server, fresh=lambda: pytest.fail("not expired")).read_bytes() == CONTENT
+
+
+def part_left(path: Path, size: int, total: int | None) -> None:
+    """Leave the start of the content, as an interrupted download does."""
+    (path / "out").mkdir()
+    (path / "out" / ".a.zip.part").write_bytes(CONTENT[:size])
+    note = json.dumps({"validator": ETAG, "total": total})
+    (path / "out" / ".a.zip.part.json").write_text(note)
+
+
+def test_part_that_is_the_whole_file_is_taken(faulty: Any, into: Any, tmp_path: Path) -> None:
+    part_left(tmp_path, len(CONTENT), len(CONTENT))
+    server = faulty(faulty.answer(b"", 416))
+    assert into(server).read_bytes() == CONTENT
+    assert server.count == 1
+
+
+@pytest.mark.parametrize("total", [None, len(CONTENT)])
+def test_part_beyond_the_end_of_the_file_begins_anew(
+    total: int | None, faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    part_left(tmp_path, 1000, total)
+    server = faulty(faulty.answer(b"", 416), Store())
+    assert into(server).read_bytes() == CONTENT
+    assert [request.headers.get("range") for request in server.received] == ["bytes=1000-", None]
+
+
+def test_part_of_a_file_of_unknown_length_is_taken_up(
+    faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    part_left(tmp_path, 1000, len(CONTENT))
+    rest = faulty.answer(CONTENT[1000:], 206, Content_Range=f"bytes 1000-{len(CONTENT) - 1}/*")
+    server = faulty(rest)
+    assert into(server).read_bytes() == CONTENT
+    assert server.count == 1
+
+
+def test_part_is_taken_up_behind_a_redirect(faulty: Any, into: Any, tmp_path: Path) -> None:
+    part_left(tmp_path, 1000, len(CONTENT))
+    other = faulty(Store())
+    server = faulty(faulty.answer(b"", 302, Location=f"{other.url}a.zip"))
+    assert into(server).read_bytes() == CONTENT
+    headers = other.received[0].headers
+    assert (headers["range"], headers["if-range"]) == ("bytes=1000-", ETAG)
+    assert (headers["accept-encoding"], headers["user-agent"]) == ("identity", "labext")
+
+
+def test_web_page_in_place_of_a_file_is_refused_in_any_case(faulty: Any, into: Any) -> None:
+    with pytest.raises(ServiceError, match=r"answered a web page, “Sign in” in place of a\.zip"):
+        into(faulty(faulty.answer("<title>Sign in</title>", kind="Text/HTML; charset=utf-8")))
 
 
 def test_nothing_at_the_address_is_told(faulty: Any, into: Any) -> None:

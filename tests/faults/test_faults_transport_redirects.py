@@ -13,13 +13,14 @@ import pytest
 import trustme
 import urllib3.util.connection
 
-from labext.errors import LabextError, OutcomeUnknownError, ServiceError
+from labext.errors import LabextError, OutcomeUnknownError, ResponseLimitError, ServiceError
 from labext.jobs import JobsClient
 from labext.lab import ApiKey, ClientCredentials, LabClient
 from labext.lab.auth.provider import ProviderSignIn
 from labext.nb import NotebookClient
 from labext.transport import Operation, Repeat, Transport
 from labext.transport.auth import ApiKeyHeader, Bearer
+from labext.transport.limits import ResponseLimits
 from labext.transport.multipart import Multipart
 
 SECRET = "swordfish-0123456789"
@@ -329,3 +330,28 @@ def test_invalid_presigned_address_is_a_service_error(address: str, tmp_path: Pa
     ):
         with pytest.raises(ServiceError, match="gave an invalid address for a file"):
             act()
+
+
+def test_redirect_from_https_to_https_is_followed(
+    faulty: Any, authority: tuple[ssl.SSLContext, str]
+) -> None:
+    context, bundle = authority
+    server = faulty(
+        faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"), tls=context
+    )
+    auth = ApiKeyHeader(SECRET)
+    with Transport(server.url, auth=auth, rate=None, verify=bundle, attempts=1) as client:
+        assert client.send(GET).content
+    assert [request.headers["x-api-key"] for request in server.received] == [SECRET, SECRET]
+
+
+def test_limits_hold_over_https_too(faulty: Any, authority: tuple[ssl.SSLContext, str]) -> None:
+    context, bundle = authority
+    server = faulty(faulty.stall_within, tls=context)
+    limits = ResponseLimits(seconds=0.05)
+    options: dict[str, Any] = {"verify": bundle, "timeout": (1, 5), "limits": limits}
+    with (
+        Transport(server.url, auth=None, rate=None, attempts=1, **options) as client,
+        pytest.raises(ResponseLimitError, match=r"more than 0\.05 s"),
+    ):
+        client.send(GET)

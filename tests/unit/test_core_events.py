@@ -98,3 +98,19 @@ def test_a_streamed_answer_gives_its_events() -> None:
 def test_another_answer_is_no_event_stream() -> None:
     with pytest.raises(ServiceError, match="Sign in"):
         list(events(response(b"<html>Sign in</html>", "text/html")))
+
+
+def test_plain_text_is_an_event_stream_where_that_is_asked_for() -> None:
+    stream = b"data: 1\n\n"
+    assert len(list(events(response(stream, "Text/Plain"), plain=True))) == 1
+    for kind, plain in [("text/plain", False), ("application/json", True)]:
+        with pytest.raises(ServiceError, match="in place of an event stream"):
+            list(events(response(stream, kind), plain=plain))
+
+
+def test_stream_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = b"data: 1\n\n" * 10
+    monkeypatch.setattr("labext.transport.events.ResponseLimits.size", len(stream))
+    assert len(list(events(response(stream, "text/event-stream")))) == 10
+    with pytest.raises(ServiceError, match="stream of over"):
+        list(events(response(stream + b"\n", "text/event-stream")))

@@ -6,7 +6,13 @@ import pytest
 
 from labext.errors import ResponseLimitError, SetupError
 from labext.transport import Operation, Repeat
-from labext.transport.limits import MIB, Deadline, ResponseLimits, ResponseTooLarge, ResponseTooSlow
+from labext.transport.limits import (
+    MIB,
+    Deadline,
+    ResponseLimits,
+    ResponseTooLarge,
+    ResponseTooSlow,
+)
 from labext.transport.paging import MAX_EMPTY, MAX_REPEATED, PageGuard
 from labext.transport.reply import Reply, parse
 
@@ -38,8 +44,9 @@ def test_deadline_counts_from_the_first_byte(monkeypatch: pytest.MonkeyPatch) ->
     deadline.start()
     assert deadline.remaining() == 1
     now += 1
-    with pytest.raises(ResponseTooSlow):
+    with pytest.raises(ResponseTooSlow) as caught:
         deadline.remaining()
+    assert caught.value.seconds == 5
     deadline.lift()
     deadline.start()
     assert deadline.remaining() is None

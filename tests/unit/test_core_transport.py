@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import pickle
 from typing import Any
@@ -215,6 +217,10 @@ def reply(content: bytes, kind: str = "application/json", op: Operation = OP, **
         (b"plain words", "application/json", READ, True),
         (b"<html>", "text/html", OP, True),
         (b"\n<!DOCTYPE HTML>", "application/json", OP, True),
+        (b" " * 250 + b"<html>", "application/json", OP, False),
+        (b"Sign in", "Text/HTML", OP, True),
+        (b"\n [1, ", "application/JSON", OP, True),
+        (b"", "application/json", Operation("look", "HEAD", "a", Repeat.ALWAYS, "json"), False),
     ],
 )
 def test_an_answer_is_judged_by_what_was_asked(
@@ -223,8 +229,36 @@ def test_an_answer_is_judged_by_what_was_asked(
     assert (reply(content, kind, op).broken() is not None) is broken
 
 
-def test_no_content_is_no_broken_answer() -> None:
-    assert reply(b"", op=READ, status=204).broken() is None
+@pytest.mark.parametrize("status", [204, 304, 404])
+def test_no_content_is_no_broken_answer(status: int) -> None:
+    assert reply(b"", op=READ, status=status).broken() is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "broken"),
+    [
+        ({}, True),
+        ({"Content-Length": ""}, True),
+        ({"Content-Length": "0"}, False),
+        ({"Transfer-Encoding": "chunked"}, False),
+    ],
+)
+def test_empty_answer_is_broken_unless_its_length_is_named(
+    headers: dict[str, str], broken: bool
+) -> None:
+    assert (Reply(OP, 200, headers, b"").broken() is not None) is broken
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"[1", b"[" * 100_000])
+def test_garbage_collection_goes_on_after_json_was_read(content: bytes) -> None:
+    with contextlib.suppress(ServiceError):
+        reply(content).json()
+    assert gc.isenabled()
+
+
+def test_json_that_is_nested_too_deeply_is_no_json() -> None:
+    with pytest.raises(ServiceError, match="not JSON"):
+        reply(b"[" * 100_000 + b"]" * 100_000).json()
 
 
 @pytest.mark.parametrize("content", [b"", b"<html><body>Sign in", b'{"jobs": [', b"\xff\xfe"])
