@@ -72,6 +72,8 @@ class Reply:
                     f"The {self._service} answered '{self._op.name}' with too many values.",
                     "Ask for less, or allow more with `max_response_mib` in the profile.",
                     status=self.status,
+                    method=self._op.method,
+                    path=f"/{self._op.path.lstrip('/')}",
                 ) from None
             except ValueError:
                 raise self._senseless("JSON") from None

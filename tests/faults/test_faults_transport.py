@@ -18,12 +18,14 @@ from labext.errors import (
     LabextError,
     NotFoundError,
     OutcomeUnknownError,
+    ResponseLimitError,
     ServiceError,
     SignInError,
     UnreachableError,
 )
-from labext.transport import Operation, Rate, Repeat, Transport
+from labext.transport import Failure, Operation, Rate, Repeat, Transport
 from labext.transport.auth import ApiKeyHeader
+from labext.transport.limits import ResponseLimits
 from labext.transport.multipart import Multipart
 
 READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
@@ -303,6 +305,55 @@ def test_a_cut_within_an_error_still_tells_its_status(faulty: Any, transport_to:
     with pytest.raises(SignInError):
         transport_to(server).send(READ)
     assert server.count == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "count"),
+    [(503, "Application/JSON", 1), (503, "text/plain", 2), (500, "application/json", 2)],
+)
+def test_last_word_of_the_service_itself_is_not_asked_for_again(
+    status: int, kind: str, count: int, faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(faulty.answer("no", status, kind=kind))
+    with pytest.raises(ServiceError):
+        transport_to(server, last_words={503}, attempts=2).send(READ)
+    assert server.count == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "headers", "expected"),
+    [
+        ("Application/JSON", {"WWW_Authenticate": "Bearer"}, (True, True)),
+        ("application/json", {}, (True, False)),
+        ("text/plain", {}, (False, False)),
+    ],
+)
+def test_reading_of_a_refusal_knows_who_refused(
+    kind: str, headers: dict[str, str], expected: tuple[bool, bool], faulty: Any, transport_to: Any
+) -> None:
+    failures: list[Failure] = []
+    server = faulty(faulty.answer("no", 401, kind=kind, **headers))
+    with pytest.raises(SignInError):
+        transport_to(server, explain=failures.append).send(READ)
+    assert [(each.spoken, each.challenged) for each in failures] == [expected]
+
+
+@pytest.mark.parametrize("limit", ["size", "time", "values"])
+@pytest.mark.parametrize("op", [READ, SUBMIT])
+def test_response_beyond_a_limit_is_not_asked_for_again(
+    limit: str, op: Operation, faulty: Any, transport_to: Any
+) -> None:
+    act, limits = {
+        "size": (faulty.answer("x" * 1001), ResponseLimits(size=1000)),
+        "time": (faulty.stall_within, ResponseLimits(seconds=0.05)),
+        "values": (faulty.answer(f"[{'0,' * 400}0]"), ResponseLimits(size=1000)),
+    }[limit]
+    server = faulty(act)
+    error = ResponseLimitError if op is READ else OutcomeUnknownError
+    with pytest.raises(error) as caught:
+        transport_to(server, limits=limits).send(op)
+    assert server.count == 1
+    assert (caught.value.method, caught.value.path) == (op.method, f"/{op.path}")
 
 
 # --- what is sent as a stream ------------------------------------------------------------------

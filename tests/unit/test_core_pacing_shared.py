@@ -297,3 +297,22 @@ def test_a_service_that_falls_silent_is_asked_by_the_named_rate_again(clock: Clo
     assert clock.now == 1005
     ask(paced)
     assert clock.now > 1010
+
+
+def test_a_later_word_prolongs_the_wait(clock: Clock) -> None:
+    paced = pacer(clock, Rate(None))
+    ask(paced, x_rate_limit_remaining="5", x_rate_limit_reset="5")
+    clock.now = 1004
+    ask(paced, x_rate_limit_remaining="0", x_rate_limit_reset="10")
+    ask(paced)
+    assert clock.now == 1014
+
+
+def test_a_larger_limit_than_the_named_one_is_used_up_and_not_exceeded(clock: Clock) -> None:
+    paced = pacer(clock, Rate(2, 10))
+    ask(paced, x_rate_limit_limit="9", x_rate_limit_remaining="8", x_rate_limit_reset="10")
+    for _ in range(8):
+        ask(paced)
+    assert clock.now == 1000
+    ask(paced)
+    assert clock.now == 1010

@@ -193,6 +193,24 @@ def test_a_service_s_own_reading_comes_first() -> None:
     assert (found.what, found.status, found.server) == ("no such job", 400, "no such job")
 
 
+def test_status_of_a_service_s_own_reading_stays() -> None:
+    failure = Failure(400, "PUT", "/upload/a", "no such job", OP)
+    found = error_of(failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404))
+    assert found.status == 404
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "words"),
+    [
+        (b"<html><TITLE id=1> Sign\n in </TITLE>", "text/plain", "a web page, \u201cSign in\u201d"),
+        (b"<body>Sign in", "Text/HTML", "a web page"),
+        (b"  <!DOCTYPE html><p>", "", "a web page"),
+    ],
+)
+def test_web_page_is_named_by_its_title(page: bytes, kind: str, words: str) -> None:
+    assert server_words(page, kind) == words
+
+
 # --- replies -----------------------------------------------------------------------------------
 
 READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
