@@ -111,6 +111,8 @@ class Ledger:
                 refusal = self._start(session, task_id)
                 if refusal is not None:
                     turn.refused[task_id] = refusal
+            # The session refers to its objects weakly: those whose end follows would be read again.
+            _loaded = [*session.identity_map.values()]
             for task_id, ending in ends.items():
                 self._end_gone(session, task_id, turn.refused.get(task_id, ending))
             while len(turn.claims) < room:

@@ -251,10 +251,10 @@ class Supervisor:
             return
         for run in started:
             self._recorded_start(run, turn.refused.get(run.task.id))
+        for claim in turn.claims:  # first: removing what others have left takes its time
+            self._start(claim)
         for run in ended:
             self._recorded(run)
-        for claim in turn.claims:
-            self._start(claim)
 
     def _alive(self) -> list[_Run]:
         return [run for run in self._runs.values() if run.ending is None]
