@@ -1,15 +1,18 @@
 """No command of any magic shows a control character or a bidi override of a service's text.
 
-A real sandbox stands behind; what it answers is made hostile on its way to the client.
+A real sandbox answers, and for `%nb` the stand-in of Open Notebook too, which has commands that the
+sandbox lacks. The answers are made hostile on their way to the client.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BytesIO
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -24,8 +27,11 @@ from labext.sandbox import Sandbox
 from labext_magics import session
 from labext_magics.dispatch import magic_named
 
-HOSTILE = " <b>hostile</b>\x1b[2J\x1b]0;x\x07\x9b31m\u202etxt\u2066\x7f"
-STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+sys.path.insert(0, str(Path(__file__).parents[1]))  # tests/
+from open_notebook import serving
+
+HOSTILE = " <b>hostile</b>\x1b[2J\x1b]0;x\x07\x9b31m\u202etxt\u2066\u200e\u200f\u061c\x7f"
+STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 # What a client needs as it is to get any further than an error.
 KEPT = re.compile(
@@ -159,8 +165,30 @@ AS_IT_IS = {
 }
 """Commands that need nothing on their line."""
 
-OF_THE_SANDBOX = {"lab sandbox start", "lab sandbox stop", "lab sandbox reset"}
-"""Commands that speak to no service."""
+_STARTS_OR_ENDS = "starts or ends the sandbox's host, and asks no service"
+EXEMPT = {
+    "lab sandbox start": _STARTS_OR_ENDS,
+    "lab sandbox stop": _STARTS_OR_ENDS,
+    "lab sandbox reset": _STARTS_OR_ENDS,
+}
+"""Commands that are not run here, with the reason."""
+
+NOT_IN_THE_SANDBOX = {
+    *("nb settings", "nb commands", "nb commands show", "nb commands wait", "nb commands cancel"),
+    *("nb commands run", "nb commands kinds", "nb embeddings rebuild", "nb embeddings status"),
+    *("nb source-chats", "nb source-chats show", "nb source-chats edit"),
+    *("nb source-chats delete", "nb sources chat"),
+}
+"""Commands that the sandbox refuses because it has nothing for them."""
+
+NAMES_ON_OPEN_NOTEBOOK = {
+    '"Key findings"': '"Simple Summary"',
+    "interview": "solo_expert",
+    "host,guest": "solo_expert",
+    "extractive": "fake-chat",
+    "builtin": "openai_compatible",
+}
+"""What the stand-in has in place of the sandbox's transformation, profile, model and provider."""
 
 COMMANDS = sorted(
     (
@@ -172,8 +200,10 @@ COMMANDS = sorted(
 )
 
 
-def test_every_command_is_run_here() -> None:
-    assert {*LINES, *AS_IT_IS, *OF_THE_SANDBOX} == {*COMMANDS}
+def test_every_command_is_run_or_exempt_with_a_reason() -> None:
+    assert sorted([*LINES, *AS_IT_IS, *EXEMPT]) == sorted(COMMANDS)  # each in one list
+    assert all(EXEMPT.values())
+    assert {*COMMANDS} > NOT_IN_THE_SANDBOX
 
 
 class Wire:
@@ -200,7 +230,7 @@ class Wire:
         if self.mode == "errors":
             said = {"error": HOSTILE, "detail": HOSTILE, "message": HOSTILE}
             return self._answer(response, 409, said)
-        if "event-stream" in kind:
+        if "event-stream" in kind or body.startswith(b"data: "):
             return self._streamed(response, body)
         try:
             found = json.loads(body)
@@ -279,6 +309,30 @@ made = %nb podcast --name E --profile interview --wait
 n, t, c, i = n.set_index("name").id["N"], t.id[0], c.id[0], i.id[0]
 job, sc = "none", "none"
 """
+SETUP_ON_OPEN_NOTEBOOK = """
+%nb use N --create
+made = %nb add up.txt --title S --sync
+s = made.id[0]
+%nb note "glucose is added" --title T
+answer = %nb chat "Why is glucose added?"
+%nb credentials new openai --name lab --base-url http://127.0.0.1:9/v1 --no-key
+%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
+%nb profiles edit solo_expert --voice-model fake-tts
+%nb profiles edit tech_experts --voice-model fake-tts
+%nb profiles edit business_panel --voice-model fake-tts
+made = %nb podcast --name E --profile solo_expert --wait
+made = %nb insights new "Simple Summary" --source {s}
+%nb notebooks --out n
+%nb notes --out t
+%nb sessions --out c
+%nb insights --out i
+answer = %nb sources chat {s} "Which strain?" --new
+%nb source-chats --source {s} --out sc
+n, t, c, i = n.set_index("name").id["N"], t.id[0], c.id[0], i.id[0]
+made = %nb commands run embed_note --set note_id={t}
+job, sc = made.job_id[0], sc.id[0]
+"""
+IDENTIFIERS = ("n", "s", "t", "c", "i", "job", "sc")
 
 
 @pytest.fixture(scope="module")
@@ -296,10 +350,54 @@ def shell(
         yield ip
 
 
+@dataclass(frozen=True)
+class Server:
+    """A notebook service, and the identifiers of what the fixture has made on it."""
+
+    address: str
+    identifiers: dict[str, str]
+
+    def line(self, text: str) -> str:
+        """Return a line of `LINES` with the names that this server has."""
+        if self.address != "sandbox":
+            for name, other in NAMES_ON_OPEN_NOTEBOOK.items():
+                text = text.replace(name, other)
+        return text
+
+
+def _identifiers(shell: InteractiveShell) -> dict[str, str]:
+    return {name: shell.user_ns[name] for name in IDENTIFIERS}
+
+
+@pytest.fixture(scope="module")
+def sandbox(shell: InteractiveShell) -> Server:
+    return Server("sandbox", _identifiers(shell))
+
+
+@pytest.fixture(scope="module")
+def open_notebook(shell: InteractiveShell, sandbox: Server) -> Iterator[Server]:
+    assert sandbox.identifiers
+    with serving() as replay, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labext.progress.interval", lambda _: 0.0)
+        patch.setattr("labext.nb.watching.interval", lambda _: 0.0)
+        lines = SETUP_ON_OPEN_NOTEBOOK.strip().splitlines()
+        for line in [f"%nb connect {replay.base_url}", *lines]:
+            shell.run_cell(line).raise_error()
+        yield Server(replay.base_url, _identifiers(shell))
+
+
 class Kernel:
     """What makes a shell look like a kernel that executes a notebook."""
 
     _parent_header: ClassVar[dict[str, Any]] = {}
+
+
+@pytest.fixture
+def server(service: str, request: pytest.FixtureRequest) -> Server:
+    """The notebook service of a test."""
+    found = request.getfixturevalue("open_notebook" if service == "open notebook" else "sandbox")
+    assert isinstance(found, Server)
+    return found
 
 
 @pytest.fixture(params=["terminal", "notebook"])
@@ -308,16 +406,22 @@ def front(
     shell: InteractiveShell,
     wire: Wire,
     box: Sandbox,
+    server: Server,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[InteractiveShell]:
     """The shell, connected, as a terminal or as a notebook that is executed."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.setenv("CI", "1")
+    # What moves is looked at at once, and an unknown status is not waited for.
+    monkeypatch.setattr("labext.progress.interval", lambda _: 0.0)
+    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.0)
+    monkeypatch.setattr("labext.progress.UNKNOWN_STATUS_PATIENCE", 0.0)
+    shell.user_ns.update(server.identifiers)
     wire.mode = ""
     for line in (
         "%lab connect sandbox",
         "%jobs connect sandbox",
-        "%nb connect sandbox",
+        f"%nb connect {server.address}",
         "%nb use N",
     ):
         shell.run_cell(line).raise_error()
@@ -380,26 +484,29 @@ def _wrong(shown: dict[str, str]) -> Iterator[str]:
             yield f"unescaped HTML in {where}"
 
 
-LEAST = {"lab": 3, "jobs": 8, "nb": 40}
+LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
 """Commands that show a text of the service at least, or this would prove nothing."""
 
 
-@pytest.mark.parametrize("magic", LEAST)
+@pytest.mark.parametrize("service", LEAST)
 @pytest.mark.parametrize("mode", ["texts", "all", "errors"])
 def test_no_command_shows_a_control_character_of_a_service(
-    shown: Shown, wire: Wire, magic: str, mode: str
+    shown: Shown, wire: Wire, server: Server, service: str, mode: str
 ) -> None:
-    wrong, showing = [], set()
+    wrong, showing, refused = [], set(), set()
+    magic = "nb" if service == "open notebook" else service
     for title in COMMANDS:
-        if not title.startswith(f"{magic} ") or title in OF_THE_SANDBOX:
+        if not title.startswith(f"{magic} ") or title in EXEMPT:
             continue
-        if mode == "all" and title.endswith((" wait", " watch")):
-            continue  # a state that the client doesn't know is waited out
-        for text in LINES.get(title, [""]):
+        for text in map(server.line, LINES.get(title, [""])):
+            if title == "nb connect":
+                text = server.address
             wire.mode = mode
             found = shown(title, text)
             wire.mode = ""
             wrong += [f"%{title} {text}: {each}" for each in _wrong(found)]
             showing |= {title for each in found.values() if "hostile" in each}
+            refused |= {title} if "This notebook service " in found["the error"] else set()
     assert not wrong, "\n".join(wrong)
-    assert len(showing) >= LEAST[magic], sorted(showing)
+    assert len(showing) >= LEAST[service], sorted(showing)
+    assert not refused & NOT_IN_THE_SANDBOX if service == "open notebook" else True

@@ -57,7 +57,7 @@ def rebuild_status(call: Call, identifier: str) -> Any:
     if job is None:
         return JSONResponse({"detail": "Failed to get rebuild status"}, 500)
     moved(call.state, job)
-    total, done = job["total"], job["status"] == "completed"
+    total, done = job.get("total", 0), job["status"] == "completed"
     return {
         "command_id": identifier,
         "status": job["status"],
