@@ -1,4 +1,4 @@
-"""Uploads to a presigned address: without a key, streamed, and looked after.
+"""Uploads to a presigned address, and what is asked of a file there besides a download.
 
 The address is the key: it is given to nobody but the store that it names, and no message holds it.
 """
@@ -15,8 +15,8 @@ from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
 from labext.transport.call import size_of
 from labext.transport.exchange import beginning, exchange
 from labext.transport.failure import first_words, server_words
-from labext.transport.limits import Deadline
-from labext.transport.lost import Lost, Stage
+from labext.transport.limits import Deadline, ResponseTooLarge, read_body
+from labext.transport.lost import NETWORK_ERRORS, Lost, Stage, lost
 from labext.transport.rate_headers import asked_to_wait
 from labext.transport.retries import REJECTED, TRANSIENT, Again
 from labext.transport.session import UNSAFE, new_session, origin
@@ -95,6 +95,30 @@ class Store:
 
         return self._tried(once)
 
+    def tail(self, url: str, name: str, length: int) -> bytes:
+        """Return the last bytes of the file at an address, `length` at most.
+
+        Nothing where the store ignores ranges and the file is longer.
+
+        Raises:
+            NotFoundError: it is not there.
+            AccessError, ServiceError: as for `put`.
+        """
+        check_presigned(url, self._terms.service)
+
+        def once(session: requests.Session) -> bytes:
+            headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
+            request = requests.Request("GET", url, headers=headers)
+            with self._sent(session, request, name) as response:
+                try:
+                    return read_body(response, length)
+                except ResponseTooLarge:
+                    return b""
+                except NETWORK_ERRORS as failure:
+                    raise Again(lost(failure, url, self._terms.service).error) from failure
+
+        return self._tried(once)
+
     def _tried(self, once: Callable[[requests.Session], _T]) -> _T:
         with new_session() as session:
             return self._terms.tried(lambda: once(session))
@@ -110,7 +134,7 @@ class Store:
             terms.verify,
             terms.service,
             deadline=Deadline(terms.limits.seconds),
-            away=False,
+            away=request.method == "GET",
         )
         if isinstance(got, Lost):
             raise got.error if got.stage in {Stage.NEVER, Stage.LIMIT} else Again(got.error)
@@ -126,11 +150,13 @@ class Store:
     def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
         said = f": {first_words(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
-        what = f"The {self._terms.service} answered {status} to the upload of {name}{said}."
+        transfer = "download" if method == "GET" else "upload"
+        what = f"The {self._terms.service} answered {status} to the {transfer} of {name}{said}."
         step = None
         if status == 404:
-            kind, step = NotFoundError, "Upload it again."
+            kind, step = NotFoundError, f"{transfer.capitalize()} it again."
         elif status in _EXPIRED:
-            kind, step = AccessError, "Upload it again: it gets a new address."
-            what = f"The address to upload {name} to is not, or no longer, good ({status}{said})."
+            kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
+            what = f"The address for the {transfer} of {name} is not, or no longer, good"
+            what += f" ({status}{said})."
         return kind(what, step, status=status, method=method, server=words)

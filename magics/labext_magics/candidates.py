@@ -47,6 +47,17 @@ def fill(ip: InteractiveShell, service: str) -> threading.Thread:
     return thread
 
 
+def fill_once(ip: InteractiveShell, service: str) -> None:
+    """Start to look for a service's names at its first completion, also where no line connects it.
+
+    Without a configured service nothing is asked.
+    """
+    names = session.of(ip).names
+    if service not in names.filled:
+        names.filled.add(service)
+        fill(ip, service)
+
+
 class Candidates:
     """Finds what may stand at one place of a line, knowing what is typed before it."""
 
@@ -223,11 +234,17 @@ class Candidates:
         return [f"{name}={column}" for column in self._columns()], "column"
 
     def _result_files(self) -> list[str]:
-        """Return the job's files that were fetched before; the service lists none."""
-        named = self._typed.get("to") or self._typed.get("NAME")
-        if named is None:
+        """Return the files in a job's results, else those that were fetched before."""
+        job = self._typed.get("NAME")
+        if job is None:
             return []
-        folder = Path(named).expanduser()
+        email = self._typed.get("email")
+        found = self._of_jobs(
+            f"results/{job}/{email or ''}", lambda jobs: jobs.result_files(job, email)
+        )
+        if found:
+            return [str(each) for each in found]
+        folder = Path(self._typed.get("to") or job).expanduser()
         files = (path for path in islice(folder.rglob("*"), 1000) if path.is_file())
         return sorted(path.relative_to(folder).as_posix() for path in files)
 

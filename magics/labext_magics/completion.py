@@ -53,6 +53,8 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
     from labext_magics.dispatch import magic_named
 
     line = magic_line(name, context.full_text, context.cursor_line, context.cursor_position)
+    if line is not None:
+        candidates.fill_once(ip, name)
     place = None if line is None else find_place(magic_named(name), line)
     if place is None:
         return {"completions": [], "suppress": False}

@@ -13,7 +13,7 @@ from typing import Any
 
 from labext.errors import LabextError
 
-PATIENCE = 0.2
+PATIENCE = 0.28
 """The longest that a prompt waits, in seconds."""
 
 FRESH = 10.0
@@ -24,6 +24,9 @@ class Names:
     """A cache of lists of names, one a kind of thing, each filled by a function in a thread.
 
     A kind is written with its service before it: `jobs/files`.
+
+    Attributes:
+        filled: the services whose names have been looked for without being asked for one by one.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -33,6 +36,7 @@ class Names:
         self._looked: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
+        self.filled: set[str] = set()
 
     def get(self, key: str, look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
         """Return what is known under `key`; have `look` find it if that is too old.

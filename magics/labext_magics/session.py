@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 from weakref import WeakKeyDictionary
@@ -39,6 +40,7 @@ class Session:
         self.notebook: NotebookInUse | None = None
         self.chats: dict[str, str] = {}
         self._open: dict[Service, tuple[Connection, Any]] = {}
+        self._connecting = threading.Lock()
 
     def jobs(self) -> JobsClient:
         """Return the client for the job service that is chosen now.
@@ -76,14 +78,16 @@ class Session:
         import labext
         from labext.config import connection
 
-        found = connection(service)
-        held = self._open.get(service)
-        if held is None or held[0] != found:
-            self.names.forget(service)
-            if service == "nb" and held is not None and not _same_place(held[0], found):
-                self.leave()
-            held = self._open[service] = found, getattr(labext, _CLIENTS[service]).reached(found)
-        return held
+        with self._connecting:  # completion looks for several kinds of names at once
+            found = connection(service)
+            held = self._open.get(service)
+            if held is None or held[0] != found:
+                self.names.forget(service)
+                if service == "nb" and held is not None and not _same_place(held[0], found):
+                    self.leave()
+                client = getattr(labext, _CLIENTS[service]).reached(found)
+                held = self._open[service] = found, client
+            return held
 
     def forget(self, service: Service) -> None:
         """Close a service's client, and forget its tokens and names with it."""

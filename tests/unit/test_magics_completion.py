@@ -64,6 +64,9 @@ class Jobs:
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
         return self._answer(["1A8O.pdb", "my file.pdb"])
 
+    def result_files(self, name: str, email: str | None = None) -> list[str]:
+        return self._answer(["metrics.csv", "out/helix.pdb"] if name == "helix2" else [])
+
     def folders(self) -> list[str]:
         return self._answer(["models", "sets"])
 
@@ -306,3 +309,8 @@ def test_tab_offers_result_files_that_were_fetched_before(
     (tmp_path / "helix1" / "out" / "helix.pdb").write_text("")
     line = "%jobs results helix1 --file "
     assert complete(f"{line}o|") == [f"{line}out/helix.pdb"]
+
+
+def test_tab_offers_the_files_of_a_result_that_was_not_fetched(complete: Complete) -> None:
+    line = "%jobs results helix2 --file "
+    assert complete(f"{line}m|") == [f"{line}metrics.csv"]

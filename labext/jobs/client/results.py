@@ -6,9 +6,13 @@ from pathlib import Path
 
 from labext.jobs import names
 from labext.jobs.client.base import Base
+from labext.jobs.results import archives
 from labext.jobs.results.fetching import Results
 from labext.jobs.results.obtaining import OnPhase, Told, Wanted
 from labext.transport.download import OnBytes
+
+_TABLE_OF_CONTENTS = 256 * 1024
+"""Bytes of the end of an archive that are read for the names of its files."""
 
 
 class Fetching(Base):
@@ -53,3 +57,21 @@ class Fetching(Base):
         wanted = Wanted(file, pdbs_only, email)
         told = Told(on_bytes or Told.bytes, on_phase or Told.phase)
         return self._fetcher.fetch(names.check(name), to, wanted, told)
+
+    def result_files(self, name: str, email: str | None = None) -> list[str]:
+        """Return the paths of the files in the results of a complete job, for `download(file=…)`.
+
+        Only the end of the archive is fetched, which has its table of contents: two requests. The
+        list is empty for an archive of several thousand files, and for a split batch.
+
+        Args:
+            name: of a job, a batch or a pipeline.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job.
+            InputError: it is not complete.
+        """
+        url = self._service.result_url(names.check(name), email=email)
+        tail = self._service.transport.store().tail(url, name, _TABLE_OF_CONTENTS)
+        return archives.names_at_end(tail)

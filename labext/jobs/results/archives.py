@@ -9,6 +9,7 @@ moved to where they belong.
 from __future__ import annotations
 
 import hashlib
+import io
 import lzma
 import os
 import re
@@ -177,6 +178,19 @@ def unpack(
             _extract(whole, info, path, into.joinpath(*PurePosixPath(path).parts), tell)
             for path, info in found.items()
         ]
+
+
+def names_at_end(tail: bytes) -> list[str]:
+    """Return the paths of an archive's files by its last bytes.
+
+    The table of contents stands at the end of an archive. Nothing is returned where it is longer
+    than `tail`, or damaged.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(tail)) as archive:
+            return [info.filename for info in archive.infolist() if not info.is_dir()]
+    except _DAMAGE:
+        return []
 
 
 def unpacked_size(archive: Path, bounds: Bounds | None = None) -> int:
