@@ -242,7 +242,11 @@ class Sources(Group):
         return insights(self._wire.run(self._dialect.insights(self.find(source))))
 
     def unprocessed(
-        self, notebook: str | None = None, sources: Iterable[str] | None = None
+        self,
+        notebook: str | None = None,
+        sources: Iterable[str] | None = None,
+        *,
+        vectors: bool = False,
     ) -> Sequence[Record]:
         """Return the records of sources that are still to be processed, or are being processed.
 
@@ -251,14 +255,23 @@ class Sources(Group):
         Args:
             notebook: those of one notebook; None for all.
             sources: these sources alone.
+            vectors: also those whose vectors are still being computed.
         """
         within = self._notebook(notebook)
+        pending = set[str]()
+        if vectors:
+            awaiting = self._wire.run(self._dialect.sources_awaiting_vectors())
+            pending = {str(each["id"]) for each in awaiting}
         if sources is None:
             records: Iterable[Record] = all_sources(self._wire, self._dialect, notebook=within)
         else:
             found = self._titles.several("source", sources, within)
             records = waiting.looked_up(self._wire, self._dialect, found)
-        return [each for each in records if watching.is_in_progress(each["status"])]
+        return [
+            each
+            for each in records
+            if watching.is_in_progress(each["status"]) or each["id"] in pending
+        ]
 
     def watch(
         self, sources: Iterable[str] | str, stop: threading.Event | None = None

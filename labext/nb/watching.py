@@ -118,7 +118,7 @@ class Watched:
         """
         going = [each for each in self._sources if not self._is_over(each)]
         try:
-            found = self._asked(going)
+            found = self._with_vectors(self._asked(going))
         except FAILURES as error:
             if len(self._rows) < len(self._sources):
                 raise
@@ -179,6 +179,19 @@ class Watched:
             if len(found) == len(wanted):
                 break
         return [found.get(each) or self._one(each) for each in going]
+
+    def _with_vectors(self, rows: Sequence[SourceRow]) -> list[SourceRow]:
+        """Return the rows; a source whose vectors are still being computed goes on."""
+        if all(row.outcome is not Outcome.COMPLETE for row in rows):
+            return list(rows)
+        awaiting = self._wire.run(self._dialect.sources_awaiting_vectors())
+        pending = {str(record["id"]) for record in awaiting}
+        return [
+            replace(row, status="running", stage="computing vectors")
+            if row.id in pending and row.outcome is Outcome.COMPLETE
+            else row
+            for row in rows
+        ]
 
     def _one(self, source: str) -> SourceRow:
         known = self._rows.get(source)

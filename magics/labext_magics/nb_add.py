@@ -69,6 +69,8 @@ def add(
             records = [nb_keeping.text(call, into, text, title, given)]
         else:
             records, refusal = nb_keeping.files(call, into, items, title, given)
+    if refusal is not None and not records:
+        raise refusal
     _tell_missing_model(call, records)
     waits = wait or sync or (bool(text) and not async_)
     try:

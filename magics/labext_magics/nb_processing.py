@@ -77,6 +77,7 @@ def wait_for_text(
     *,
     wait: bool = True,
     option: str | None = "--no-wait",
+    vectors: bool = False,
 ) -> None:
     """Wait until sources have been processed, or say that they are not looked at.
 
@@ -89,13 +90,16 @@ def wait_for_text(
         sources: only these sources, by title or identifier.
         wait: False to only say which are not processed.
         option: of the line, by which it does not wait.
+        vectors: the line also needs the vectors of the sources.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; nothing has been asked.
     """
     import labext_widgets
 
-    found = call.nb.sources.unprocessed(None if within is None else within.id, sources)
+    found = call.nb.sources.unprocessed(
+        None if within is None else within.id, sources, vectors=vectors
+    )
     waiting = [each for each in found if wait and not _is_stuck(each)]
     skipped = [each for each in found if each not in waiting]
     of = "" if within is None else f" of {within.name}"

@@ -30,7 +30,9 @@ def search(
     """Return a row for each passage that fits, the best first."""
     within = nb_scope.notebook_or_all(call, notebook, every)
     if _needs_sources(sources, notes, no_sources):
-        nb_processing.wait_for_text(call, within, sources or None, wait=False)
+        nb_processing.wait_for_text(
+            call, within, sources or None, wait=False, vectors=type == "vector"
+        )
     looked_at = nb_scope.looked_at(sources, notes, no_sources, no_notes)
     with nb_scope.reply_awaited("Run this line again.", "The search"):
         return call.nb.search(
@@ -82,7 +84,9 @@ def ask(
         **nb_scope.looked_at(sources, notes, no_sources, no_notes),
     }
     if _needs_sources(sources, notes, no_sources):
-        nb_processing.wait_for_text(call, within, sources or None, wait=not no_wait)
+        nb_processing.wait_for_text(
+            call, within, sources or None, wait=not no_wait, vectors=within is None
+        )
     if simple:
         with nb_scope.reply_awaited("Ask again."):
             answer = call.nb.ask(text, **given)

@@ -118,6 +118,7 @@ def generate(call: Call) -> Any:
         "name": body["episode_name"],
         "profile": profiles[body["episode_profile"]],
         "speakers": speakers[body["speaker_profile"]],
+        "briefing": body.get("briefing_suffix") or "",
     }
     told = like("podcasts.generate", job_id=job, episode_name=body["episode_name"])
     return told | {
@@ -194,6 +195,7 @@ def retry(call: Call, identifier: str) -> Any:
         "name": found["name"],
         "profile": profiles[found["episode_profile"]["name"]],
         "speakers": speakers[found["speaker_profile"]["name"]],
+        "briefing": found["briefing"],
     }
     return {"job_id": job, "message": "Retry submitted successfully"}
 
@@ -254,6 +256,10 @@ def _step(state: State, identifier: str, found: Thing) -> None:
     speaking = all(each["voice_model"] for each in state.speaker_profiles.values())
     if not found["profile"]["outline_llm"] or not speaking:
         reason = f"Episode profile '{found['profile']['name']}' has no models configured"
+        found.update(status="failed", reason=reason)
+        return
+    if not found["profile"]["default_briefing"] and not found["briefing"]:
+        reason = "briefing is required (either directly, via episode_profile)"
         found.update(status="failed", reason=reason)
         return
     voice = state.models.get(found["speakers"]["voice_model"], {}).get("name")

@@ -331,8 +331,6 @@ def _finish(state: State, found: Thing) -> None:
         status="completed",
         title=title,
         full_text=state.texts[found["id"]],
-        embedded=found["id"] in state.embedded,
-        embedded_chunks=1 if found["id"] in state.embedded else 0,
         processing_info=info,
         updated=now(),
     )
@@ -355,13 +353,14 @@ def _insight(state: State, source: str, by: Thing) -> Thing:
 def _whole(state: State, found: Thing, within: list[str] | None) -> Thing:
     whole = {name: found.get(name) for name in recordings()["sources.get"].answer}
     whole["notebooks"] = within
-    whole["embedded"] = found["id"] in state.embedded and found["status"] == "completed"
+    whole["embedded_chunks"] = int(state.has_vectors(found["id"]))
+    whole["embedded"] = state.has_vectors(found["id"]) and found["status"] == "completed"
     return whole
 
 
 def _listed(state: State, found: Thing) -> Thing:
     row = {name: found.get(name) for name in recordings()["sources.list"].answer[0]}
     row["insights_count"] = sum(e["source_id"] == found["id"] for e in state.insights.values())
-    row["embedded"] = found["id"] in state.embedded and found["status"] == "completed"
+    row["embedded"] = state.has_vectors(found["id"]) and found["status"] == "completed"
     row["embedded_chunks"] = 0  # also of what is embedded
     return row

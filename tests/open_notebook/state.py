@@ -26,6 +26,7 @@ class State:
         polls: how often a source or a job was asked for; it moves on with each.
         works: False where no worker runs: what is queued stays as it is.
         moves: False where a worker was killed: what runs stays running.
+        vectors: False where those of processed sources are still being computed.
         fresh: as it was installed: no models, no credentials, no default models.
     """
 
@@ -55,6 +56,7 @@ class State:
     polls: dict[str, int] = field(default_factory=dict)
     works: bool = True
     moves: bool = True
+    vectors: bool = True
     fresh: bool = False
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
@@ -83,6 +85,10 @@ class State:
     def new(self, table: str) -> str:
         """An identifier that nothing has yet."""
         return f"{table}:{next(self._numbers):020d}"
+
+    def has_vectors(self, item: str) -> bool:
+        """Tell whether a vector search finds a source or a note."""
+        return item in self.embedded and self.vectors
 
     def model_for(self, slot: str) -> Thing | None:
         """The model of a default slot; the slots that are empty lean on that for chats."""

@@ -233,7 +233,7 @@ def _found(state: State, body: Thing, kind: str) -> list[str]:
     every = [each for name, table in tables if body.get(name, True) for each in table]
     wanted = set(re.findall(r"\w+", body["query"].lower()))
     if kind == "vector":
-        every = [each for each in every if each in state.embedded]
+        every = [each for each in every if state.has_vectors(each)]
     return sorted(each for each in every if wanted & _words(state, each))
 
 

@@ -112,6 +112,7 @@ UNRECORDED: Mapping[str, str] = {
     "source_chat": _UNSEEN,
     "source_chats": _UNSEEN,
     "source_message": _UNSEEN,
+    "sources_awaiting_vectors": "a list of sources, which is recorded, filtered by the time",
     "source_reply": "no request: reads the events of a stream",
 }
 """Methods that no recording shows; the stand-in answers them by the server's schema."""

@@ -28,6 +28,10 @@ UNKNOWN_JOB = 500
 """What it answers of a job that it does not know (real services, Traps)."""
 
 
+DEFAULT_BRIEFING = "Discuss the main points of the content."
+"""Sent for a profile with neither briefing nor description: that server requires a briefing."""
+
+
 class PodcastCalls(contract.PodcastCalls, ProfileCalls):
     """The operations on podcasts, where that server's differ."""
 
@@ -60,7 +64,9 @@ class PodcastCalls(contract.PodcastCalls, ProfileCalls):
             "episode_name": name or (yield from _name_for(notebook)),
             "notebook_id": notebook,
         }
-        if briefing is not None:
+        if not briefing and not (profile["default_briefing"] or "").strip():
+            briefing = (profile["description"] or "").strip() or DEFAULT_BRIEFING
+        if briefing:
             body["briefing_suffix"] = briefing
         answer = yield Request(contract.GENERATE, json=body)
         told = records.mapping(answer, "the episode")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from labext.nb.dialects import open_notebook_told as told
 from labext.nb.dialects.contract_models import DEFAULTS
 from labext.nb.dialects.contract_transformations import LIST as TRANSFORMATIONS
 from labext.nb.records import INSIGHT, Record, made
+
+VECTOR_TIMEOUT = timedelta(minutes=1)
+"""How long vectors are waited for after a source was processed: computing them may have failed."""
 
 
 class SourceCalls(contract.SourceCalls):
@@ -67,6 +71,22 @@ class SourceCalls(contract.SourceCalls):
         """See how far a source's processing is."""
         answer = yield Request(contract.STATUS_OF, {"source": source})
         return told.status(answer)
+
+    def sources_awaiting_vectors(self) -> Steps[list[Record]]:
+        """Return processed sources whose vectors are still being computed.
+
+        That server computes them after the processing, in a task whose state it does not report.
+        A source without vectors counts for `VECTOR_TIMEOUT` after its last change, if there is an
+        embedding model; of more than a page of sources, those that changed last are looked at.
+        """
+        slots = records.mapping((yield Request(DEFAULTS)), "the default models")
+        if not slots.get("default_embedding_model"):
+            return []
+        params = {"limit": self.PAGE, "offset": 0, **_order("updated_at")}
+        answer = yield Request(contract.LIST, params=params)
+        rows = records.several(answer, "sources")
+        found = [told.listed_source(each) for each in rows if not each.get("embedded")]
+        return [each for each in found if each["status"] == "completed" and _is_recent(each)]
 
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `title` or `topic`, which is a list there."""
@@ -155,6 +175,13 @@ def _from(answer: Any, made_from: Mapping[str, str]) -> Record:
 
 def _topics(topic: str | None) -> list[str]:
     return [each.strip() for each in (topic or "").split(",") if each.strip()]
+
+
+def _is_recent(source: Record) -> bool:
+    changed = source["updated_at"]
+    if changed is None:
+        return False
+    return abs(datetime.now(UTC) - datetime.fromisoformat(changed)) < VECTOR_TIMEOUT
 
 
 def _order(order_by: str | None) -> dict[str, str]:

@@ -42,8 +42,8 @@ def things(fields: Fields, answer: Any, what: str) -> list[Record]:
     return [thing(fields, each, what) for each in records.several(answer, what)]
 
 
-UNREAD_TITLE = "Processing..."
-"""The title of a source until it has been read, and for good if that fails."""
+UNTITLED = ("Processing...", "[no-title]")
+"""Titles of a source that has not been read (yet), and of a page that has none."""
 
 
 def source(answer: Any, fields: Fields = SOURCE) -> Record:
@@ -56,7 +56,7 @@ def source(answer: Any, fields: Fields = SOURCE) -> Record:
     title = told.get("title")
     file_name = _uploaded_name(file, title) if isinstance(file, str) else None
     more = {
-        "title": (file_name or url) if title == UNREAD_TITLE else title,
+        "title": (file_name or url) if title in UNTITLED else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
         "status": _status(told),
         "error": reason(_info(told).get("error")),

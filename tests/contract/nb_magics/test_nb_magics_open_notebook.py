@@ -230,6 +230,24 @@ def test_refused_files_are_named_after_the_others_are_added_and_processed(
     assert set(sources["status"]) == {"completed"}
 
 
+def test_files_of_which_all_are_refused_are_named(
+    server: Replay, refused: Refused, tmp_path: Path
+) -> None:
+    for name in ("a.bin", "c.html"):
+        (tmp_path / name).write_text(f"{name} is about arabinose.")
+    error = refused("%nb add a.bin c.html --wait")
+    assert isinstance(error, InputError)
+    assert "a.bin" in error.what
+    assert "c.html" in error.what
+
+
+def test_a_page_without_a_title_is_titled_by_its_address(server: Replay, run: Run) -> None:
+    run("%nb add https://example.org/page --wait")
+    (source,) = server.state.sources.values()
+    source["title"] = "[no-title]"
+    assert list(run("%nb sources")["title"]) == ["https://example.org/page"]
+
+
 def test_refused_files_are_named_too_if_another_source_fails(
     server: Replay, refused: Refused, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -327,3 +345,24 @@ def test_retrying_an_episode_that_has_not_failed_names_the_way_out(
     assert f"it is {status}" in error.what
     assert f"`%nb episodes {step} One" in error.next_step
     assert "`%nb episodes delete One --yes`" in error.next_step
+
+
+@pytest.mark.parametrize(
+    ("options", "briefing"),
+    [
+        ("", "Discuss the main points of the content."),
+        ("--description 'an interview'", "an interview"),
+        ("--briefing 'Be brief.'", ""),
+    ],
+)
+def test_an_episode_has_a_briefing_also_if_its_profile_has_none(
+    server: Replay, run: Run, options: str, briefing: str
+) -> None:
+    for profile in server.state.speaker_profiles.values():
+        profile["voice_model"] = server.state.defaults["default_text_to_speech_model"]
+    run(f"%nb profiles new short --speakers solo_expert --segments 3 {options}")
+    run("%nb note --title Plan 'Vary the arabinose first.'")
+    run("%nb podcast --name One --profile short")
+    assert list(run("%nb episodes")["job_status"]) == ["completed"]
+    (sent,) = server.sent("POST", "/podcasts/generate")
+    assert sent.body.get("briefing_suffix", "") == briefing

@@ -217,3 +217,59 @@ def test_on_the_sandbox_a_question_right_after_adding_is_answered(run: Run, tmp_
     assert "Dana" in answer.text
     assert answer.citations
     run("%nb delete Asked --yes --delete-sources")
+
+
+@pytest.fixture
+def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source is processed; its vectors are there once somebody waits."""
+    server.state.works, server.state.vectors = True, False
+    for _ in range(2):
+        run("%nb sources status protocol.docx")
+
+    def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
+        assert not sent(server)
+        server.state.vectors = True
+        sleep(seconds)
+
+    _sleep_by(monkeypatch, sleep)
+
+
+def test_a_question_by_vectors_waits_until_they_are_computed(
+    server: Replay, vectors_come: None, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("%nb ask 'What about arabinose?' --all") is not None
+    told = capsys.readouterr().out
+    assert "1 source is still being processed: protocol.docx. Waiting" in told
+    assert "Complete" in told
+
+
+def test_a_search_by_vectors_says_what_has_none_yet(
+    server: Replay, vectors_come: None, said: Said
+) -> None:
+    assert f"{PENDING} and not looked at yet" in said("%nb search arabinose --type vector")
+    assert "being processed" not in said("%nb search arabinose")
+    server.state.vectors = True
+    assert "being processed" not in said("%nb search arabinose --type vector")
+
+
+def test_added_sources_are_waited_for_until_their_vectors_are_computed(
+    server: Replay, vectors_come: None, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "plan.md").write_text("Vary the arabinose first.")
+    assert list(run("%nb add plan.md --wait")["passages"]) == [1]
+
+
+def test_vectors_are_not_waited_for_without_an_embedding_model(
+    server: Replay, vectors_come: None, run: Run, tmp_path: Path
+) -> None:
+    server.state.defaults["default_embedding_model"] = None
+    (tmp_path / "plan.md").write_text("Vary the arabinose first.")
+    assert list(run("%nb add plan.md --wait")["passages"]) == [0]
+
+
+def test_vectors_that_are_missing_for_long_are_not_waited_for(
+    server: Replay, vectors_come: None, said: Said
+) -> None:
+    (source,) = server.state.sources.values()
+    source["updated"] = str(datetime.now(UTC) - timedelta(minutes=2))
+    assert "being processed" not in said("%nb search arabinose --type vector")
