@@ -111,8 +111,6 @@ class Ledger:
                 refusal = self._start(session, task_id)
                 if refusal is not None:
                     turn.refused[task_id] = refusal
-            # The session refers to its objects weakly: those whose end follows would be read again.
-            _loaded = [*session.identity_map.values()]
             for task_id, ending in ends.items():
                 self._end_gone(session, task_id, turn.refused.get(task_id, ending))
             while len(turn.claims) < room:
@@ -192,6 +190,9 @@ class Ledger:
         try:
             with session.begin_nested():
                 self._queue.kinds[task.kind].on_start(session, task)
+                # The session refers weakly to what it has read. The end often follows, in the same
+                # transaction, and would read it again.
+                session.info.setdefault("labext_read", []).extend(session.identity_map.values())
         except OperationalError:
             raise
         except Exception as error:  # a service's fault ends the task alone
