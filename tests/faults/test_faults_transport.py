@@ -549,6 +549,15 @@ def test_closed_transport_closes_its_connections(faulty: Any, transport_to: Any)
     assert server.accepted == 2
 
 
+def test_query_and_body_arrive_as_they_were_given(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(GOOD))
+    transport_to(server).send(ASK, params={"limit": 5, "batch": "A&b"}, json={"jobName": "ü"})
+    (request,) = server.received
+    assert request.path == "/api/result?limit=5&batch=A%26b"
+    assert request.body == '{"jobName":"ü"}'.encode()
+    assert request.headers["content-type"] == "application/json"
+
+
 def test_requests_name_the_program(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport_to(server).send(READ)

@@ -18,7 +18,7 @@ import pytest
 
 from labext.errors import AccessError, NotFoundError, ServiceError, StorageError, UnreachableError
 from labext.transport import partial
-from labext.transport.download import fetch
+from labext.transport.download import fetch, is_page
 from labext.transport.terms import Terms
 
 CONTENT = random.Random(7).randbytes(300_000)
@@ -201,6 +201,27 @@ def part_left(path: Path, size: int, total: int | None) -> None:
     (path / "out" / ".a.zip.part").write_bytes(CONTENT[:size])
     note = json.dumps({"validator": ETAG, "total": total})
     (path / "out" / ".a.zip.part.json").write_text(note)
+
+
+def test_part_is_taken_up_by_the_date_of_the_file(faulty: Any, into: Any, tmp_path: Path) -> None:
+    date = "Sun, 22 Nov 2026 20:00:00 GMT"
+    begun = faulty.answer(CONTENT[:1000], length=len(CONTENT), Last_Modified=date)
+    server = faulty(begun, Store(etag=date))
+    assert into(server).read_bytes() == CONTENT
+    assert server.received[1].headers["if-range"] == date
+
+
+def test_part_is_not_taken_up_where_the_store_has_no_ranges(faulty: Any, into: Any) -> None:
+    begun = faulty.answer(CONTENT[:1000], length=len(CONTENT), ETag=ETAG, Accept_Ranges="None")
+    server = faulty(begun, Store())
+    assert into(server).read_bytes() == CONTENT
+    assert "range" not in server.received[1].headers
+
+
+@pytest.mark.parametrize("name", ["r.html", "R.HTM", "r.xhtml"])
+def test_page_is_told_by_its_name(name: str) -> None:
+    assert is_page(name)
+    assert not is_page(f"{name}.zip")
 
 
 def test_part_that_is_the_whole_file_is_taken(faulty: Any, into: Any, tmp_path: Path) -> None:

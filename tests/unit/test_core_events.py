@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from itertools import pairwise
 from typing import Any
@@ -61,6 +62,9 @@ def test_no_bytes_are_too_strange(stream: bytes, cuts: list[int]) -> None:
         (b"data: half", []),
         (b"data: half\n", []),
         ("data: ü\n\n".encode(), [Event("message", "ü")]),
+        ("\ufeffdata: a\n\n".encode(), [Event("message", "a")]),
+        ("\ufeff\ufeffdata: a\n\n".encode(), []),
+        (b"id: 7\nid: 8\0\ndata: a\n\n", [Event("message", "a", "7")]),
         (b'data: {"a": 1}\r\n\r\n', [Event("message", '{"a": 1}')]),
     ],
 )
@@ -114,3 +118,9 @@ def test_stream_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(list(events(response(stream, "text/event-stream")))) == 10
     with pytest.raises(ServiceError, match="stream of over"):
         list(events(response(stream + b"\n", "text/event-stream")))
+
+
+def test_compressed_stream_gives_its_events() -> None:
+    answer = response(gzip.compress(b"data: 1\n\n"), "text/event-stream")
+    answer.raw.headers["Content-Encoding"] = "gzip"
+    assert [event.json() for event in events(answer)] == [1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import json
 import pickle
 from typing import Any
@@ -69,8 +70,27 @@ def call(**what: Any) -> Any:
 
 
 def test_a_query_is_written_as_services_read_it() -> None:
-    params = {"organization": True, "limit": 50, "startKey": None, "batch": "a b"}
-    assert call(params=params).params == {"organization": "true", "limit": "50", "batch": "a b"}
+    params = {"organization": True, "limit": 50, "startKey": None, "batch": "A b"}
+    assert call(params=params).params == {"organization": "true", "limit": "50", "batch": "A b"}
+
+
+def test_body_names_its_type_unless_the_caller_does() -> None:
+    assert call().headers == {}
+    assert call(json={}).headers == {"Content-Type": "application/json"}
+    assert call(content=io.BytesIO).headers == {"Content-Type": "application/octet-stream"}
+    given = {"Content-Type": "text/plain"}
+    assert call(json={}, headers=given).headers == given
+    assert call(content=io.BytesIO, headers=given).headers == given
+
+
+def test_json_and_a_stream_are_not_sent_together() -> None:
+    with pytest.raises(ValueError, match="one body"):
+        call(json={}, content=io.BytesIO)
+
+
+def test_array_of_numpy_is_not_written_as_a_number() -> None:
+    with pytest.raises(InputError):
+        call(json={"n": np.array([1])})
 
 
 def test_numbers_of_numpy_are_written_as_numbers() -> None:
@@ -186,6 +206,12 @@ def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextE
     assert found.next_step
 
 
+@pytest.mark.parametrize("end", [".", "!", "?", "…"])
+def test_sentence_of_the_service_keeps_its_end(end: str) -> None:
+    failure = Failure(400, "PUT", "/upload/a", f"no such job{end}", OP)
+    assert error_of(failure, "job service", None).what.endswith(f": no such job{end}")
+
+
 def test_a_service_s_own_reading_comes_first() -> None:
     failure = Failure(400, "PUT", "/upload/a", "no such job", OP)
     found = error_of(failure, "job service", lambda each: NotFoundError(each.words, "Look."))
@@ -204,6 +230,7 @@ def test_status_of_a_service_s_own_reading_stays() -> None:
     [
         (b"<html><TITLE id=1> Sign\n in </TITLE>", "text/plain", "a web page, \u201cSign in\u201d"),
         (b"<body>Sign in", "Text/HTML", "a web page"),
+        (b"\xef\xbb\xbf <html>Sign in", "", "a web page"),
         (b"  <!DOCTYPE html><p>", "", "a web page"),
     ],
 )
