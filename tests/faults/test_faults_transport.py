@@ -146,6 +146,13 @@ def test_a_first_removal_that_finds_nothing_is_an_error(faulty: Any, transport_t
     assert server.count == 1
 
 
+def test_repeated_read_that_finds_nothing_is_an_error(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer("down", 503), faulty.answer({"error": "not found"}, 404))
+    with pytest.raises(NotFoundError, match="not found"):
+        transport_to(server).send(READ)
+    assert server.count == 2
+
+
 def test_a_connection_refused_is_told_soon_and_never_unknown(
     faulty: Any, transport_to: Any, clock: Any
 ) -> None:
@@ -472,8 +479,16 @@ def test_a_change_is_never_turned_into_a_read(faulty: Any, transport_to: Any) ->
     assert server.count == 1
 
 
-def test_a_change_is_sent_on_whole(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(b"", 308, Location="/api/elsewhere"), faulty.answer("ok"))
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_read_follows_every_kind_of_redirect(status: int, faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer(GOOD))
+    assert transport_to(server).send(READ).json() == GOOD
+    assert [request.path for request in server.received] == ["/api/jobs", "/api/elsewhere"]
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_change_is_sent_on_whole(status: int, faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer("ok"))
     transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
     assert server.received[1].method == "POST"
     assert server.received[1].body == b'{"jobName":"fold1"}'
@@ -499,7 +514,7 @@ def test_an_error_at_a_presigned_address_hides_its_query(
     faulty: Any, transport_to: Any, tmp_path: Path
 ) -> None:
     url = f"http://127.0.0.1:{faulty.closed_port()}/a?signature=c0ffee"
-    with pytest.raises(UnreachableError) as caught:
+    with pytest.raises(UnreachableError, match="No job service answers") as caught:
         transport_to("http://127.0.0.1:1/").download(url, tmp_path / "a")
     assert "c0ffee" not in said(caught.value)
 

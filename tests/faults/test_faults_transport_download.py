@@ -218,6 +218,17 @@ def test_part_is_not_taken_up_where_the_store_has_no_ranges(faulty: Any, into: A
     assert "range" not in server.received[1].headers
 
 
+@pytest.mark.parametrize(
+    ("content", "headers"), [(b"", {"ETag": ETAG}), (CONTENT[:1000], {}), (b"", {})]
+)
+def test_part_that_cannot_be_taken_up_is_removed(
+    content: bytes, headers: dict[str, str], faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(ServiceError):
+        into(faulty(faulty.answer(content, length=len(CONTENT), **headers)))
+    assert left_behind(tmp_path) == []
+
+
 @pytest.mark.parametrize("name", ["r.html", "R.HTM", "r.xhtml"])
 def test_page_is_told_by_its_name(name: str) -> None:
     assert is_page(name)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+import requests
+import urllib3
 
 from labext.errors import ResponseLimitError, SetupError
 from labext.transport import Operation, Repeat
@@ -12,6 +16,7 @@ from labext.transport.limits import (
     ResponseLimits,
     ResponseTooLarge,
     ResponseTooSlow,
+    read_body,
 )
 from labext.transport.paging import MAX_EMPTY, MAX_REPEATED, PageGuard
 from labext.transport.reply import Reply, parse
@@ -50,6 +55,32 @@ def test_deadline_counts_from_the_first_byte(monkeypatch: pytest.MonkeyPatch) ->
     deadline.lift()
     deadline.start()
     assert deadline.remaining() is None
+
+
+def response(content: bytes, **headers: str) -> requests.Response:
+    made = requests.Response()
+    made.raw = urllib3.HTTPResponse(io.BytesIO(content), preload_content=False)
+    made.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
+    return made
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 3 * MIB])
+def test_body_up_to_the_limit_is_read_whole(size: int) -> None:
+    content = bytes(size)
+    assert read_body(response(content), 3 * MIB) == content
+    assert read_body(response(content, Content_Length=str(size)), 3 * MIB) == content
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content_Length": str(3 * MIB + 1)}])
+def test_body_beyond_the_limit_is_refused(headers: dict[str, str]) -> None:
+    with pytest.raises(ResponseTooLarge) as caught:
+        read_body(response(bytes(3 * MIB + 1), **headers), 3 * MIB)
+    assert caught.value.limit == 3 * MIB
+
+
+def test_body_that_declares_too_much_is_refused_unread() -> None:
+    with pytest.raises(ResponseTooLarge):
+        read_body(response(b"", Content_Length=str(10**30)), 3 * MIB)
 
 
 @pytest.mark.parametrize(

@@ -316,3 +316,14 @@ def test_a_larger_limit_than_the_named_one_is_used_up_and_not_exceeded(clock: Cl
     assert clock.now == 1000
     ask(paced)
     assert clock.now == 1010
+
+
+def test_a_later_word_of_as_many_requests_prolongs_the_wait(clock: Clock) -> None:
+    paced = pacer(clock, Rate(None))
+    ask(paced, x_rate_limit_remaining="1", x_rate_limit_reset="5")
+    clock.now = 1004
+    ask(paced, x_rate_limit_remaining="1", x_rate_limit_reset="10")
+    ask(paced)
+    assert clock.now == 1004
+    ask(paced)
+    assert clock.now == 1014

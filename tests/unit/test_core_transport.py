@@ -31,6 +31,7 @@ from labext.transport import Failure, Operation, Repeat, Reply, Transport
 from labext.transport.auth import ApiKeyHeader, BasicKey, Bearer
 from labext.transport.call import new_call
 from labext.transport.failure import error_of, first_words, server_words
+from labext.transport.lost import lost
 
 OP = Operation("upload a file", "PUT", "upload/{filename}", Repeat.ALWAYS)
 
@@ -236,6 +237,12 @@ def test_status_of_a_service_s_own_reading_stays() -> None:
 )
 def test_web_page_is_named_by_its_title(page: bytes, kind: str, words: str) -> None:
     assert server_words(page, kind) == words
+
+
+def test_lost_connection_shows_neither_password_nor_query() -> None:
+    url = "http://ada:lovelace@h.example/a?signature=c0ffee"
+    missing = lost(requests.ConnectionError(), url, "job service")
+    assert "at http://h.example/a broke" in missing.error.what
 
 
 # --- replies -----------------------------------------------------------------------------------
