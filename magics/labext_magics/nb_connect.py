@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from labext import wording
 from labext.config import Connection
+from labext.errors import NotFoundError, SetupError
 from labext_magics import kinds
 from labext_magics.connecting import SignIn
 from labext_magics.dispatch import Call
@@ -84,7 +85,14 @@ def _accepts(target: Connection) -> str:
     from labext.nb import NotebookClient
 
     with NotebookClient.reached(target) as client:
-        return wording.count(len(client.notebooks.list()), "notebook")
+        try:
+            return wording.count(len(client.notebooks.list()), "notebook")
+        except NotFoundError as error:
+            raise SetupError(
+                f"What answers at {target.base_url} is no notebook service: {error.what}",
+                "Check the host and the port: the API of Open Notebook is usually on 5055, its "
+                "web page on 8502.",
+            ) from None
 
 
 def _find_api(url: str, verify: bool | str) -> str:

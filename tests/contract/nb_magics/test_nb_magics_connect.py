@@ -31,6 +31,7 @@ from labext.sandbox import Sandbox
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
 from open_notebook import Replay, serving, web_page
+from openai_server import serving as other_server
 
 Run = Callable[[str], Any]
 Refused = Callable[[str], LabextError]
@@ -313,3 +314,11 @@ def test_the_environments_password_belongs_to_its_address_with_and_without_api(
         monkeypatch.setenv("LABEXT_NB_BASE_URL", named)
         run(f"%nb connect {root}")  # there is nobody to ask
         assert "accepted" in status(run)["password needed"]
+
+
+def test_another_server_than_a_notebook_service_is_named(refused: Refused) -> None:
+    with other_server() as provider:
+        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
+    assert isinstance(error, SetupError)
+    assert "is no notebook service" in error.what
+    assert "5055" in error.next_step
