@@ -176,6 +176,8 @@ def test_masking_twice_is_masking_once(text: str) -> None:
         ("Incorrect API key provided: swordf**fish.", "swordf"),
         (r"{\"message\": \"key:\nsk-other-key-12345\"}", "sk-other"),
         ("key=%22sk-other-key-12345%22", "sk-other"),
+        (r"key=\u0022sk-other-key-12345\u0022", "sk-other"),
+        ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}" * 9 + " password=swordfish", "swordfish"),
         ("sk-ant-api03-AbCdEf_GhIjKl-MnOpQr", "AbCdEf"),
         ("API key not valid: AIzaSyA1234567890abcdefghijklmnopqrstuvw", "AIzaSyA"),
         ("ghp_abcdefghij1234567890", "ghp_abcdefghij1234567890"),
