@@ -1,8 +1,4 @@
-"""labext: a laboratory's services in a notebook.
-
-`%load_ext labext` brings the magics `%lab`, `%jobs` and `%nb`; `labext.connect("jobs")` gives the
-client that is beneath them. Names load when they are first used, so that an import costs nothing.
-"""
+"""IPython magics and Python clients for three laboratory services."""
 
 from __future__ import annotations
 
@@ -13,10 +9,10 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from labext.errors import LabextError
+    from labext.http import Rate
     from labext.jobs import JobsClient
     from labext.lab import LabClient
     from labext.nb import NotebookClient
-    from labext.transport import Rate
 
 __all__ = ["JobsClient", "LabClient", "LabextError", "NotebookClient", "Rate", "connect"]
 
@@ -25,7 +21,7 @@ _HOMES = {
     "LabClient": "labext.lab",
     "LabextError": "labext.errors",
     "NotebookClient": "labext.nb",
-    "Rate": "labext.transport",
+    "Rate": "labext.http",
 }
 
 

@@ -1,10 +1,4 @@
-"""Every exception of labext, typed by what a user can do about it.
-
-An error carries what happened and the next step, each one sentence; where it came from a service
-also the status, method, path and the service's own words. Known secrets and key-like strings are
-masked before they are kept. In a notebook an error shows as one line; to nbclient, papermill and
-nbval it is a real error, so that Run All stops there.
-"""
+"""Exception hierarchy: every error says what happened and what to do next."""
 
 from __future__ import annotations
 
@@ -12,8 +6,8 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
+from labext.frames.sanitize import strip_control
 from labext.redaction import mask
-from labext.steering import tame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +41,8 @@ class LabextError(Exception):
             self.next_step = _one_line(next_step)
         self.status = status
         self.method = method
-        self.path = None if path is None else tame(mask(path))
-        self.server = None if server is None else tame(mask(server))
+        self.path = None if path is None else strip_control(mask(path))
+        self.server = None if server is None else strip_control(mask(server))
         super().__init__(f"{self.what} {self.next_step}".rstrip())
 
     def about(self, what: str) -> Self:
@@ -82,7 +76,7 @@ class LabextError(Exception):
 
 
 def _one_line(text: str) -> str:
-    return " ".join(tame(mask(text)).split())
+    return " ".join(strip_control(mask(text)).split())
 
 
 class SetupError(LabextError):

@@ -1,4 +1,4 @@
-"""The extras of the distribution: what is missing of each, and the line that installs it."""
+"""Optional dependencies of the distribution and how to install them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def missing_packages() -> dict[str, list[str]]:
         if requirement["name"] == DISTRIBUTION:  # an extra that has others within
             continue
         absent = extras.setdefault(requirement["extra"] or "", [])
-        if installed(requirement["name"]) is None:
+        if installed_version(requirement["name"]) is None:
             absent.append(requirement["name"])
     return extras
 
@@ -34,7 +34,7 @@ def install_line(extra: str) -> str:
     return f'{sys.executable} -m pip install "{wanted}"'
 
 
-def installed(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
     """The version of a package; None where it is not installed."""
     try:
         return metadata.version(package)

@@ -1,9 +1,4 @@
-"""What a watcher reports, free of any display, and how often a service is asked.
-
-A watcher is an iterator of `Progress`. It asks the service at the pace of `interval` and yields a
-few times a second in between, so that whoever draws can move a clock and whoever interrupts is
-heard at once.
-"""
+"""Progress events of watched jobs and tasks, free of any display."""
 
 from __future__ import annotations
 
@@ -14,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from labext import wording
+from labext import messages
 from labext.errors import ServiceError
 
 TICK = 0.25
 """Seconds between two snapshots while nothing is asked."""
 
 
-ENDED = frozenset({"Complete", "Failed", "Stopped", "Deleted"})
+ENDED_STATES = frozenset({"Complete", "Failed", "Stopped", "Deleted"})
 """The states of a part that nothing more happens to."""
 
 IN_PROGRESS = frozenset(
@@ -35,11 +30,11 @@ UNKNOWN_STATUS_PATIENCE = 600.0
 A service may have a new status for work that goes on, so it is not an error at once.
 """
 
-_LOOKS = 40
+_MAX_SAMPLES = 40
 """Looks at most from which the rate is estimated: the last minute, later the last ten."""
 
-_LEAST_SECONDS = 3.0
-_LEAST_ENDED = 2
+_MIN_SECONDS = 3.0
+_MIN_ENDED = 2
 """A rate out of less than these would be a guess."""
 
 
@@ -116,7 +111,7 @@ class Progress:
     @property
     def ended(self) -> int:
         """How many parts have ended, however."""
-        return sum(count for state, count in self.states.items() if state in ENDED)
+        return sum(count for state, count in self.states.items() if state in ENDED_STATES)
 
     @property
     def done(self) -> int:
@@ -141,7 +136,7 @@ def check_status(subject: str, status: str, unchanged: float) -> None:
     if status.casefold() in IN_PROGRESS or unchanged < UNKNOWN_STATUS_PATIENCE:
         return
     raise ServiceError(
-        f"The service gives {wording.shown(subject)} the status {wording.shown(status)}, which "
+        f"The service gives {messages.quote_value(subject)} the status {messages.quote_value(status)}, which "
         f"labext does not know, and nothing has changed for {unchanged / 60:.0f} minutes.",
         "Look at it on the service; run the line again to go on waiting.",
     )
@@ -165,7 +160,7 @@ def watch(
     """
     began = changed = clock()
     seen: Progress | None = None
-    pace, ran_since = _Pace(), _RunningTime(now_utc)
+    pace, ran_since = _RateEstimator(), _RunningTime(now_utc)
     while True:
         now_seen = look()
         now = clock()
@@ -199,11 +194,11 @@ def watch(
             return
 
 
-class _Pace:
+class _RateEstimator:
     """How fast the parts of a batch end, and when the last one will have."""
 
     def __init__(self) -> None:
-        self._looks: deque[tuple[float, int]] = deque(maxlen=_LOOKS)
+        self._looks: deque[tuple[float, int]] = deque(maxlen=_MAX_SAMPLES)
         self._left = 0
 
     def add(self, now: float, seen: Progress) -> None:
@@ -215,7 +210,7 @@ class _Pace:
     def at(self, now: float) -> tuple[float | None, float | None]:
         """Return the rate and the remaining seconds; None for both where they aren't known."""
         (first, before), (last, ended) = self._looks[0], self._looks[-1]
-        if self._left <= 0 or last - first < _LEAST_SECONDS or ended - before < _LEAST_ENDED:
+        if self._left <= 0 or last - first < _MIN_SECONDS or ended - before < _MIN_ENDED:
             return None, None
         rate = (ended - before) / (last - first)
         return rate, max(self._left / rate - (now - last), 0.0)

@@ -1,13 +1,4 @@
-"""Mask secrets before a text reaches a message, a repr, a log or a traceback.
-
-Two kinds are masked: the secrets that this process has used (`keep_secret`), in every encoding in
-which a server or a library repeats them, and strings that look like a key of somebody else.
-
-Both are linear in the length of the text. Each expression begins with a literal, which `re` finds
-at the speed of `str.find`; what comes before the literal is checked by a lookbehind after it. Still
-a text of nothing but the beginnings of keys takes up to ten times as long as prose, so a text that
-is longer than any message is cut.
-"""
+"""Mask secrets in messages, reprs, logs and tracebacks."""
 
 from __future__ import annotations
 
@@ -20,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 MASK = "•••"
 
-SHORTEST = 4
+MIN_SECRET_LENGTH = 4
 """Characters below which a secret is not masked: it would turn up in half of all words."""
 
 MARGIN = 4_000
@@ -39,12 +30,12 @@ _known: set[str] = set()
 Span: TypeAlias = tuple[int, int]
 
 
-def keep_secret(value: str | None) -> None:
+def register_secret(value: str | None) -> None:
     """Mask `value` from now on, in every encoding: URL, JSON, HTML and base64.
 
     Strings of fewer than 4 characters are ignored.
     """
-    if value and len(value) >= SHORTEST and value.strip("•"):
+    if value and len(value) >= MIN_SECRET_LENGTH and value.strip("•"):
         _known.add(value)
 
 
@@ -60,7 +51,7 @@ def mask(text: str) -> str:
 
 def mask_only(text: str, secret: str) -> str:
     """Return `text` with one secret masked, in every encoding, and all else as it is."""
-    return _masked(text, _known_spans(text, (secret,)))
+    return _mask_spans(text, _known_spans(text, (secret,)))
 
 
 def mask_start(text: str, length: int, *, is_cut: bool = False) -> str:
@@ -95,7 +86,7 @@ class MaskingFilter(logging.Filter):
         return True
 
 
-def logger(name: str) -> logging.Logger:
+def get_logger(name: str) -> logging.Logger:
     """Return a logger whose records are masked; a filter does not pass down to children."""
     named = logging.getLogger(name)
     if not any(isinstance(each, MaskingFilter) for each in named.filters):
@@ -104,10 +95,10 @@ def logger(name: str) -> logging.Logger:
 
 
 def _mask_all(text: str) -> str:
-    return _masked(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
+    return _mask_spans(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
 
 
-def _masked(text: str, spans: Iterable[Span]) -> str:
+def _mask_spans(text: str, spans: Iterable[Span]) -> str:
     parts: list[str] = []
     end = 0
     for start, stop in sorted(spans):
@@ -146,10 +137,10 @@ def _known_spans(text: str, secrets: Iterable[str]) -> Iterator[Span]:
         for form in _forms(secret):
             if form.literal in text:
                 for found in re.finditer(form.expression, text):
-                    yield _widened(text, *found.span()) if form.encoded else found.span()
+                    yield _widen(text, *found.span()) if form.encoded else found.span()
 
 
-def _widened(text: str, start: int, end: int) -> Span:
+def _widen(text: str, start: int, end: int) -> Span:
     start -= text[start - 1 : start] in _BASE64
     end += text[end : end + 1] in _BASE64
     while text[end : end + 1] == "=":
@@ -269,14 +260,14 @@ _PREFIXES = {
 """What the keys of well-known services begin with, and how many characters follow at least."""
 
 
-def _begins(prefix: str) -> str:
+def _prefix_pattern(prefix: str) -> str:
     """Return the expression for `prefix` at the start of a word or after an escaped character."""
     before = (r"\\[bfnrt]", r"\\u[0-9A-Fa-f]{4}", r"%[0-9A-Fa-f]{2}")
     escaped = "|".join(f"(?<={each}{prefix})" for each in before)
     return rf"{prefix}(?:(?<![A-Za-z0-9_]{prefix})|{escaped})"
 
 
-def _named(last: str, before: Iterable[str]) -> str:
+def _named_pattern(last: str, before: Iterable[str]) -> str:
     ends = "|".join(f"(?<={word}{last})|(?<={word}[-_]{last})" for word in before)
     return f"{last}(?:{ends})"
 
@@ -302,7 +293,7 @@ def _named_keys() -> Iterator[_KeyFormat]:
             yield _KeyFormat(re.compile(value), _UNLIKE_A_WORD)
     # name = value, name: 'value'
     for last, before in _NAMES.items():
-        yield _KeyFormat(re.compile(_named(last, before) + _VALUE), folded=True)
+        yield _KeyFormat(re.compile(_named_pattern(last, before) + _VALUE), folded=True)
     # "API key: ..." is prose as often as not
     yield _KeyFormat(
         re.compile(r"api key(?: (?:provided|given|received|is))?\s*[=:]\s*([^\s'\",;]+)"),
@@ -313,10 +304,10 @@ def _named_keys() -> Iterator[_KeyFormat]:
 
 def _prefixed_keys() -> Iterator[_KeyFormat]:
     for prefix, length in _PREFIXES.items():
-        key = rf"{_begins(prefix)}[A-Za-z0-9_*…-]{{{length},}}(?:\.{{3,}}[A-Za-z0-9_-]+)?"
+        key = rf"{_prefix_pattern(prefix)}[A-Za-z0-9_*…-]{{{length},}}(?:\.{{3,}}[A-Za-z0-9_-]+)?"
         yield _KeyFormat(re.compile(key), _UNLIKE_A_WORD)
     # JSON web tokens
-    token = rf"{_begins('eyJ')}[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]*)*"
+    token = rf"{_prefix_pattern('eyJ')}[A-Za-z0-9_-]{{8,}}(?:\.[A-Za-z0-9_-]*)*"
     yield _KeyFormat(re.compile(token), re.compile(r"[^.]+\.[^.]{8,}"))
 
 

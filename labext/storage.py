@@ -1,22 +1,60 @@
-"""Atomic writes of local files, and disk errors in one line."""
+"""Atomic writes and locks of local files."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labext.errors import StorageError
 
-_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(fileno: int) -> None:
+        os.lseek(fileno, 0, os.SEEK_SET)
+        msvcrt.locking(fileno, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(fileno: int) -> None:
+        fcntl.flock(fileno, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_LOCKED_ERRNOS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
+
+
+def lock_file(fileno: int) -> bool:
+    """Lock an open file until it is closed; False where something else holds its lock.
+
+    On a file system without locks it is True: two at once are rare, and who needs more than
+    that has to make sure of it by other means.
+    """
+    try:
+        _lock(fileno)
+    except OSError as failure:
+        return failure.errno not in _LOCKED_ERRNOS
+    return True
+
+
+def is_same_file(fileno: int, path: os.PathLike[str]) -> bool:
+    """Tell whether an open file is the one at `path`, and not one that was put in its place."""
+    try:
+        return os.path.samestat(os.fstat(fileno), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+_DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def is_full(error: OSError) -> bool:
     """Tell whether a disk has no room: on it, in the user's share of it, or in its largest file."""
-    return error.errno in _FULL
+    return error.errno in _DISK_FULL_ERRNOS
 
 
 @contextmanager
@@ -60,7 +98,7 @@ def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
     Raises:
         StorageError: the disk is full, or the folder can't be written.
     """
-    with _temporary(path, content, private=private) as temporary:
+    with _temporary_file(path, content, private=private) as temporary:
         os.replace(temporary, path)
 
 
@@ -70,12 +108,12 @@ def create_atomic(path: Path, content: bytes) -> None:
     Raises:
         StorageError: the disk is full, or the folder can't be written.
     """
-    with _temporary(path, content, private=True) as temporary, suppress(FileExistsError):
+    with _temporary_file(path, content, private=True) as temporary, suppress(FileExistsError):
         path.hardlink_to(temporary)
 
 
 @contextmanager
-def _temporary(path: Path, content: bytes, *, private: bool) -> Iterator[Path]:
+def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Path]:
     """Write a temporary file beside `path`, which the block moves or links to its name."""
     mode = 0o600 if private else 0o666
     temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")

@@ -19,7 +19,8 @@ sys.path.append(str(Path(__file__).parent / "sandbox_parts"))
 
 from labext_test_warm import Warm
 
-from labext.sandbox import Sandbox, daemon
+from labext.sandbox import Sandbox
+from labext.sandbox.core import host_process
 
 # How long an example takes says more about the machine's other work than about the code. On a
 # build machine every run has the same examples, as hypothesis itself has it, and half as many;
@@ -36,7 +37,7 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
 NewBox = Callable[..., Sandbox]
 PARTS = Path(__file__).parent / "sandbox_parts"
-_spawn = daemon.spawn
+_spawn = host_process.spawn_host
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -89,7 +90,7 @@ def warm() -> Iterator[None]:
     """Fork the hosts of sandboxes from a process that has loaded what they need."""
     process = Warm()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(daemon, "spawn", process.spawn)
+        patch.setattr(host_process, "spawn_host", process.spawn)
         yield
     process.close()
 
@@ -97,13 +98,13 @@ def warm() -> Iterator[None]:
 @pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the hosts of this test as everybody's are started."""
-    monkeypatch.setattr(daemon, "spawn", _spawn)
+    monkeypatch.setattr(host_process, "spawn_host", _spawn)
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed is tried again with next to no wait."""
-    monkeypatch.setattr("labext.transport.retries.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("labext.http.retry_policy.FIRST_WAIT", 0.01)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,4 @@
-"""The command `labext`, on Click.
-
-Each group of commands has a module: `sandbox` for the sandbox as a whole; `lab`, `jobs` and `nb`
-for the administration of a service. Errors are one line on stderr.
-"""
+"""The command `labext`."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from pathlib import Path
 import click
 
 from labext.cli import sandbox
-from labext.cli.commands import Group, data_dir
+from labext.cli.groups import Group, data_dir
 from labext.errors import LabextError
 
 labext = Group("labext", "Laboratory services in a notebook, and a local sandbox of them.")
@@ -72,18 +68,18 @@ def demo(
     Start the local services, put the example notebooks into a folder and open JupyterLab on them.
     Files that you have changed are kept.
     """
-    from labext import demo
+    from labext.cli import examples
 
-    placed, sandbox = demo.start(folder, data_dir)
+    placed, sandbox = examples.start_demo(folder, data_dir)
     existing = len(placed.same) + len(placed.kept)
     print(f"Notebooks: {placed.folder} ({len(placed.written)} files put, {existing} were there).")
     for name in placed.kept:
         print(f"Kept as you changed it: {placed.folder / name}")
     print(f"Sandbox: {sandbox.jobs.base_url} (`{sandbox.command('stop')}` stops it).")
     if not run:
-        demo.open_lab(folder, data_dir, port=port, browser=not no_browser)
+        examples.open_lab(folder, data_dir, port=port, browser=not no_browser)
     sys.stdout.flush()
-    summary = demo.run(folder, sandbox, data_dir)
+    summary = examples.run_notebook(folder, sandbox, data_dir)
     print(
         f"Run: {summary.cells} cells in {summary.seconds:.0f} s; {summary.complete} jobs complete."
     )
@@ -97,6 +93,6 @@ labext.add_command(sandbox.sandbox)
 @labext.command()
 def doctor() -> None:
     """Show what is installed, what is missing and what runs."""
-    from labext import doctor
+    from labext.cli import diagnostics
 
-    print("\n".join(doctor.report()))
+    print("\n".join(diagnostics.report_lines()))

@@ -1,4 +1,4 @@
-"""`python -m labext.cli` is the command `labext`."""
+"""Run the command `labext` by `python -m labext.cli`."""
 
 from __future__ import annotations
 

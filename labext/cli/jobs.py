@@ -1,4 +1,4 @@
-"""`labext sandbox jobs NOUN VERB`: who may use the local job service, and how much."""
+"""`labext sandbox jobs`: administer the local job service."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labext import sizes, wording
-from labext.cli.commands import (
+from labext import messages
+from labext.cli.groups import (
     Result,
     ServiceGroup,
     confirmed,
@@ -21,7 +21,7 @@ from labext.cli.commands import (
 from labext.errors import InputError
 
 if TYPE_CHECKING:
-    from labext.sandbox.administration import Record
+    from labext.sandbox.core.administration import Record
     from labext.sandbox.jobs.administration import JobsAdministration as Admin
 
 ORGANIZATION = "sandbox"
@@ -73,7 +73,9 @@ def set_owner(admin: Admin, email: str, owner: str) -> Result:
 def list_accounts(admin: Admin) -> Result:
     """List the accounts."""
     found = admin.accounts()
-    rows = [{**account, "storage": sizes.shown(account["storage_quota"])} for account in found]
+    rows = [
+        {**account, "storage": messages.format_size(account["storage_quota"])} for account in found
+    ]
     columns = ("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage")
     return listing(found, *columns, rows=rows)
 
@@ -122,8 +124,8 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
     `%jobs connect NAME` uses it. This is also the way to act as the teacher, who owns the
     organization: `labext sandbox jobs keys add teacher@sandbox.local --profile teacher`.
     """
-    from labext.cli.credentials import issue
-    from labext.sandbox.keys import new_key
+    from labext.cli.issue_credentials import issue
+    from labext.sandbox.core.signing import new_key
 
     key = new_key()
     created, stored = issue(
@@ -192,7 +194,7 @@ def remove_budget(admin: Admin, organization: str | None, account: str | None) -
 
 def _set_quota(admin: Admin, email: str, size: int | None) -> Result:
     changed = admin.set_quota(email, size)
-    quota, used = sizes.shown(changed["quota"]), sizes.shown(changed["used"])
+    quota, used = messages.format_size(changed["quota"]), messages.format_size(changed["used"])
     return changed, f"{email} may store {quota}; {used} are used."
 
 
@@ -201,7 +203,7 @@ def _set_quota(admin: Admin, email: str, size: int | None) -> Result:
 @click.argument("size")
 def set_quota(admin: Admin, email: str, size: str) -> Result:
     """Set how much an account may store: 500MB, 10GB (of 1,000) or 2GiB (of 1,024)."""
-    return _set_quota(admin, email, sizes.parsed(size))
+    return _set_quota(admin, email, messages.parse_size(size))
 
 
 @quotas.verb("list")
@@ -209,7 +211,11 @@ def list_quotas(admin: Admin) -> Result:
     """List the quotas and what is stored."""
     found = admin.quotas()
     rows = [
-        {**quota, "quota": sizes.shown(quota["quota"]), "used": sizes.shown(quota["used"])}
+        {
+            **quota,
+            "quota": messages.format_size(quota["quota"]),
+            "used": messages.format_size(quota["used"]),
+        }
         for quota in found
     ]
     return listing(found, "account", "quota", "used", rows=rows)
@@ -227,10 +233,10 @@ def remove_quota(admin: Admin, email: str) -> Result:
 @click.argument("gate")
 def add_gate(admin: Admin, email: str, gate: str) -> Result:
     """Permit an account to set the parameters of a gate, such as `advanced`."""
-    from labext.sandbox.jobs.administration import known_gates
+    from labext.sandbox.jobs.administration import list_gates
 
     changed = admin.set_gate(email, gate, True)
-    return changed, f"{email} may set {', '.join(known_gates()[gate])}."
+    return changed, f"{email} may set {', '.join(list_gates()[gate])}."
 
 
 @gates.verb("list")
@@ -258,7 +264,7 @@ def add_pipeline(admin: Admin, name: str, file: Path, organization: str) -> Resu
     FILE has the stages as YAML or JSON, as for `%%jobs pipeline`.
     """
     created = admin.add_pipeline(name, organization, _read_yaml(file))
-    stages = wording.count(len(created["stages"]), "stage")
+    stages = messages.pluralize(len(created["stages"]), "stage")
     return created, f"The pipeline {name} of {organization} is saved: {stages}."
 
 

@@ -1,4 +1,4 @@
-"""`labext sandbox lab NOUN VERB`: who may use the local laboratory platform, and what they see."""
+"""`labext sandbox lab`: administer the local lab platform."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labext import wording
-from labext.cli.commands import (
+from labext import messages
+from labext.cli.groups import (
     Function,
     Result,
     ServiceGroup,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from labext.sandbox import Sandbox
-    from labext.sandbox.administration import Record
+    from labext.sandbox.core.administration import Record
     from labext.sandbox.lab.administration import LabAdministration as Admin
 
 TENANTS = ("campus", "clinic")
@@ -138,7 +138,7 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
     The key is printed once with --json, or stored in your keyring with --profile, after which
     `%lab connect NAME` uses it.
     """
-    from labext.sandbox.keys import new_key
+    from labext.sandbox.core.signing import new_key
 
     key = new_key("sk_")
     created, stored = _issue(
@@ -156,10 +156,10 @@ def add_app(admin: Admin, name: str) -> Result:
     The secret is printed once with --json, or stored in your keyring with --profile, after which
     `%lab connect NAME` uses it. The app sees nothing before `grants add --app`.
     """
-    from labext.sandbox.keys import new_key
-    from labext.sandbox.lab import identifiers
+    from labext.sandbox.core.signing import new_key
+    from labext.sandbox.lab import tables
 
-    client_id, secret = identifiers.new("client"), new_key("cs_")
+    client_id, secret = tables.new_identifier("client"), new_key("cs_")
     created, stored = _issue(
         admin,
         {"client_id": client_id, "client_secret": secret},
@@ -210,7 +210,7 @@ def add_secret(admin: Admin, app: str, name: str | None) -> Result:
 
     It is valid beside the others: change the program, then remove the old one.
     """
-    from labext.sandbox.keys import new_key
+    from labext.sandbox.core.signing import new_key
 
     client_id, secret = admin.app(app)["client_id"], new_key("cs_")
     created, stored = _issue(
@@ -224,7 +224,7 @@ def add_secret(admin: Admin, app: str, name: str | None) -> Result:
 def _issue(
     admin: Admin, secrets: Mapping[str, str], create: Callable[[], Record]
 ) -> tuple[Record, str]:
-    from labext.cli.credentials import issue
+    from labext.cli.issue_credentials import issue
 
     def connection(sandbox: Sandbox) -> tuple[str, dict[str, str]]:
         method = "key" if "api_key" in secrets else "oauth"
@@ -258,7 +258,9 @@ def _add_item_verbs(group: ServiceGroup, noun: str, column: str, example: str) -
     def change(admin: Admin, app: str, value: str, present: bool) -> Result:
         changed = admin.set_item(app, noun, value, present)
         items = changed[column]
-        text = f"{wording.count(len(items), noun)}: {', '.join(items)}" if items else f"no {noun}"
+        text = (
+            f"{messages.pluralize(len(items), noun)}: {', '.join(items)}" if items else f"no {noun}"
+        )
         return changed, f"The app {changed['name']} has {text}."
 
     value = click.argument("value", metavar=noun.split()[0].upper())
@@ -399,7 +401,7 @@ def import_sequences(admin: Admin, file: Path, folder: str, creator: str) -> Res
     """Import the sequences of a FASTA or GenBank file, gzipped or not."""
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)
-    number = wording.count(len(created), "sequence")
+    number = messages.pluralize(len(created), "sequence")
     return created, f"{number} of {file.name} imported into {folder}: {bases:,} bases."
 
 
@@ -437,7 +439,9 @@ def list_ranges(admin: Admin) -> Result:
 def remove_range(admin: Admin, network: str) -> Result:
     """Remove a range."""
     removed = admin.remove_range(network)
-    left = wording.count(removed["left"], "range") if removed["left"] else "no range: all may ask"
+    left = (
+        messages.pluralize(removed["left"], "range") if removed["left"] else "no range: all may ask"
+    )
     return removed, f"The range {removed['removed']} is removed; {admin.tenant} has {left}."
 
 
@@ -487,7 +491,7 @@ def set_user_secrets(admin: Admin, state: str) -> Result:
 def rotate_keys(admin: Admin) -> Result:
     """Sign with a new key at the sandbox's provider."""
     published = admin.rotate_keys()
-    number = wording.count(len(published), "key")
+    number = messages.pluralize(len(published), "key")
     return published, f"The provider signs with {published[0]['kid']}; it publishes {number}."
 
 

@@ -1,4 +1,4 @@
-"""`labext sandbox nb NOUN VERB`: administer the local notebook service."""
+"""`labext sandbox nb`: administer the local notebook service."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labext import wording
-from labext.cli.commands import Result, ServiceGroup, confirmed, listing, option
+from labext import messages
+from labext.cli.groups import Result, ServiceGroup, confirmed, listing, option
 from labext.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def status(admin: Admin) -> Result:
         f"A password is {'' if found['password'] else 'not '}asked for.",
         "Pages of this machine and its network are "
         f"{'' if found['private_fetches'] else 'not '}fetched.",
-        f"{wording.count(found['notebooks'], 'notebook')}, "
-        f"{wording.count(sum(states.values()), 'source')}{f' ({by_state})' if by_state else ''}, "
-        f"{wording.count(found['notes'], 'note')}, "
-        f"{wording.count(found['sessions'], 'chat session')}.",
+        f"{messages.pluralize(found['notebooks'], 'notebook')}, "
+        f"{messages.pluralize(sum(states.values()), 'source')}{f' ({by_state})' if by_state else ''}, "
+        f"{messages.pluralize(found['notes'], 'note')}, "
+        f"{messages.pluralize(found['sessions'], 'chat session')}.",
         *(f"The model for {slot} is {model}." for slot, model in found["models"].items()),
     ]
     return found, "\n".join(lines)
@@ -155,7 +155,7 @@ def _ask_password() -> str:
 
 def _read_key(no_key: bool) -> str | None:
     """Return the key of a model's server from the environment or the keyboard."""
-    from labext.redaction import keep_secret
+    from labext.redaction import register_secret
 
     if no_key:
         return None
@@ -166,5 +166,5 @@ def _read_key(no_key: bool) -> str | None:
             f"Give it in the environment as {MODEL_KEY}, or add `--no-key`.",
         )
     key = key or getpass.getpass("The server's key: ")
-    keep_secret(key)
+    register_secret(key)
     return key

@@ -1,7 +1,4 @@
-"""`labext sandbox start|stop|status|reset|backup|restore|lab|jobs|nb`.
-
-`--json` prints addresses and keys, for scripts and other clients; without it no secret is printed.
-"""
+"""`labext sandbox`: start, stop, reset, back up and restore the local services."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labext import wording
-from labext.cli.commands import Function, Result, VerbGroup
+from labext import messages
+from labext.cli.groups import Function, Result, VerbGroup
 from labext.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,16 +110,16 @@ def reset(sandbox: Sandbox, yes: bool) -> Result:
 @_file
 def backup(sandbox: Sandbox, file: Path) -> Result:
     """Back up all data into a new file, also while the services run."""
-    from labext import sizes
+    from labext import messages
 
     made = sandbox.backup(file)
-    size = sizes.shown(made.bytes)
+    size = messages.format_size(made.bytes)
     lines = [
-        f"Backed up {wording.count(made.files, 'file')} ({size}) to {made.file}.",
+        f"Backed up {messages.pluralize(made.files, 'file')} ({size}) to {made.file}.",
         "It holds keys and passwords: keep it where only you can read it.",
     ]
     if made.skipped:
-        skipped = wording.listed(made.skipped)
+        skipped = messages.join_words(made.skipped)
         lines.append(f"Not backed up, because they cannot be read: {skipped}.")
     return {**asdict(made), "file": str(made.file)}, "\n".join(lines)
 
@@ -139,7 +136,7 @@ def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
     done = sandbox.restore(file, replace=yes)
     previous = None if done.previous is None else str(done.previous)
     lines = [
-        f"Restored {wording.count(done.files, 'file')} to {sandbox.data_dir}, from a backup of "
+        f"Restored {messages.pluralize(done.files, 'file')} to {sandbox.data_dir}, from a backup of "
         f"{done.created}."
     ]
     if previous is not None:

@@ -1,15 +1,11 @@
-"""The version of a file: what is known of its content at one time, and whether two are the same.
-
-A service's store describes an uploaded file by the headers of HEAD: a checksum, as `Repr-Digest`
-(RFC 9530), `x-amz-checksum-sha256` or an `ETag` that is an MD5; else its size and time alone. Of a
-file that was uploaded from this machine the checksums are known here.
-"""
+"""Versions of uploaded files: checksums, comparison and local records."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -18,13 +14,16 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Self
 
-_MARGIN = timedelta(seconds=2)
+from labext.jobs.identity import account_digest
+from labext.storage import make_folder, write_atomic
+
+_CLOCK_MARGIN = timedelta(seconds=2)
 """How much earlier than a submission a file's time must be to settle that the file was not changed.
 
 `Last-Modified` is in whole seconds, and the store's clock may not be the service's own.
 """
 
-_BLOCK = 1024 * 1024
+_READ_SIZE = 1024 * 1024
 _MD5 = re.compile(r'"([0-9a-f]{32})"')
 _SHA256 = re.compile(r"(?:^|[,\s])sha-256=:([A-Za-z0-9+/=]+):")
 
@@ -47,7 +46,7 @@ class FileVersion:
     modified: str | None = None
 
     @classmethod
-    def of_headers(cls, headers: Mapping[str, str]) -> Self:
+    def from_headers(cls, headers: Mapping[str, str]) -> Self:
         """Return what the headers of an answer to HEAD tell."""
         length, etag = headers.get("Content-Length", ""), headers.get("ETag", "").strip()
         found = _SHA256.search(headers.get("Repr-Digest", ""))
@@ -55,14 +54,14 @@ class FileVersion:
         md5 = _MD5.fullmatch(etag)
         return cls(
             size=int(length) if length.isascii() and length.isdigit() else None,
-            sha256=_hexadecimal(encoded),
+            sha256=_base64_to_hex(encoded),
             md5=None if md5 is None else md5[1],
             etag=etag if etag and not etag.startswith("W/") else None,
-            modified=_http_date(headers.get("Last-Modified", "")),
+            modified=_normalize_http_date(headers.get("Last-Modified", "")),
         )
 
     @classmethod
-    def of_file(cls, path: Path) -> Self:
+    def from_file(cls, path: Path) -> Self:
         """Return size and checksums of a file on disk.
 
         Raises:
@@ -70,14 +69,14 @@ class FileVersion:
         """
         sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
         with path.open("rb") as content:
-            while block := content.read(_BLOCK):
+            while block := content.read(_READ_SIZE):
                 sha256.update(block)
                 md5.update(block)
                 size += len(block)
         return cls(size=size, sha256=sha256.hexdigest(), md5=md5.hexdigest())
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Self:
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
         """Return what `record` has written; fields of another type are left out."""
         kinds = {"size": int}
         known: dict[str, Any] = {
@@ -87,7 +86,7 @@ class FileVersion:
         }
         return cls(**known)
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return what is known as JSON."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -118,7 +117,7 @@ class FileVersion:
         sha256, md5 = self.sha256 or other.sha256, self.md5 or other.md5
         return FileVersion(self.size, sha256, md5, self.etag, self.modified)
 
-    def described(self) -> str:
+    def description(self) -> str:
         """Return size and checksum in a few words."""
         checksum = f"SHA-256 {self.sha256[:12]}…" if self.sha256 else ""
         if self.size is None:
@@ -138,10 +137,10 @@ def changed_since(
     """
     if now is None:
         return None
-    stored = moment(now.modified)
+    stored = parse_time(now.modified)
     same = None if then is None else then.same_content(now)
     if submission is not None and stored is not None:
-        if stored + _MARGIN <= submission:
+        if stored + _CLOCK_MARGIN <= submission:
             return False
         if same is None and stored <= submission:
             return False
@@ -150,7 +149,7 @@ def changed_since(
     return None if same is None else not same
 
 
-def moment(value: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
     """Return a time out of ISO 8601 text, in UTC where it names no zone; None for anything else."""
     try:
         found = datetime.fromisoformat(value)
@@ -159,7 +158,7 @@ def moment(value: Any) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _hexadecimal(encoded: str) -> str | None:
+def _base64_to_hex(encoded: str) -> str | None:
     """Return a SHA-256 in Base64 as hexadecimal digits; None if it is none."""
     try:
         digest = base64.b64decode(encoded, validate=True)
@@ -168,8 +167,78 @@ def _hexadecimal(encoded: str) -> str | None:
     return digest.hex() if len(digest) == 32 else None
 
 
-def _http_date(text: str) -> str | None:
+def _normalize_http_date(text: str) -> str | None:
     try:
         return parsedate_to_datetime(text).astimezone(UTC).isoformat()
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+class UploadRecords:
+    """Notes of the files that were uploaded to one service with one key; a file for each name."""
+
+    def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
+        self._folder = folder / "uploads"
+        self._address = address
+        self._account = account_digest(address, api_key)
+
+    def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
+        """Note that a file has been uploaded.
+
+        Args:
+            name: its bare name.
+            version: its size and checksums.
+            folder: the folder that it was filed in.
+
+        Raises:
+            StorageError: the note can't be written.
+        """
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        versions = [
+            *self._versions(name),
+            {"at": now, "folder": folder or "", **version.to_record()},
+        ]
+        make_folder(self._folder, 0o700)
+        write_atomic(self._file(name), json.dumps(versions).encode(), private=True)
+
+    def latest(self, name: str, folder: str = "") -> FileVersion | None:
+        """Return the version that was uploaded last to a folder; None if none was from here."""
+        versions = [each for each in self._versions(name) if each.get("folder", "") == folder]
+        return FileVersion.from_record(versions[-1]) if versions else None
+
+    def of(self, job: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return name, size, sha256 and time of the uploads that a job's settings name.
+
+        Of a name that was uploaded again and again, it is the last before the job was created; a
+        job whose time is not known has none.
+        """
+        created = parse_time(job.get("Created"))
+        if created is None:
+            return []
+        inputs = []
+        for value in dict.fromkeys(value for value in settings.values() if isinstance(value, str)):
+            folder, _, name = value.rpartition("/")
+            earlier = [
+                version
+                for version in self._versions(name)
+                if (at := parse_time(version.get("at"))) is not None
+                and at <= created
+                and (not folder or version.get("folder") == folder)
+            ]
+            if earlier:
+                known = {key: earlier[-1].get(key) for key in ("at", "size", "sha256")}
+                inputs.append({"name": value, **known})
+        return inputs
+
+    def _versions(self, name: str) -> list[dict[str, Any]]:
+        try:
+            versions = json.loads(self._file(name).read_bytes())
+        except (OSError, ValueError):
+            return []
+        if not isinstance(versions, list):
+            return []
+        return [version for version in versions if isinstance(version, dict)]
+
+    def _file(self, name: str) -> Path:
+        key = f"{self._address}\n{self._account}\n{name}".encode("utf-8", "replace")
+        return self._folder / f"{hashlib.sha256(key).hexdigest()[:32]}.json"

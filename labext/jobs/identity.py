@@ -1,24 +1,23 @@
-"""Whether two submissions are the same: type and settings, compared as canonical JSON.
-
-The service stores what was submitted as a string of JSON, and may add fields of its own. Two
-settings are the same when their JSON is, whatever the order of the keys; `37` and `37.0` are the
-same number.
-"""
+"""Names of jobs and batches, and the comparison of two submissions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from labext import messages
+from labext.errors import InputError
 from labext.redaction import mask
 
-INTERNAL = frozenset({"submit_method", "monomer_msa", "msa"})
+INTERNAL_FIELDS = frozenset({"submit_method", "monomer_msa", "msa"})
 """Fields that the platform sets itself (job service contract, Settings rules 2)."""
 
 
-def account(address: str, api_key: str | None) -> str:
+def account_digest(address: str, api_key: str | None) -> str:
     """Return what tells the accounts of one machine apart: 8 hexadecimal digits of a digest.
 
     They are too few to test a guess of the key on.
@@ -26,14 +25,18 @@ def account(address: str, api_key: str | None) -> str:
     return hashlib.sha256(f"{address}\n{api_key or ''}".encode()).hexdigest()[:8]
 
 
-def canonical(settings: Any) -> str:
+def canonical_json(settings: Any) -> str:
     """Return settings as JSON that is equal where the settings are."""
-    return json.dumps(_plain(settings), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(
+        _normalize_number(settings), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
 
 
-def digest(type: str, settings: Any) -> str:
+def submission_digest(type: str, settings: Any) -> str:
     """Return 64 hexadecimal digits that are equal where type and settings are."""
-    return hashlib.sha256(f"{type}\n{canonical(settings)}".encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(
+        f"{type}\n{canonical_json(settings)}".encode("utf-8", "replace")
+    ).hexdigest()
 
 
 def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -42,7 +45,7 @@ def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
     None where the row has none that can be read.
     """
     settings = stored_record(row, "Settings")
-    return None if settings is None else _own(settings)
+    return None if settings is None else _user_settings(settings)
 
 
 def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
@@ -56,7 +59,9 @@ def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def difference(type: str, settings: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
+def submission_difference(
+    type: str, settings: Mapping[str, Any], row: Mapping[str, Any]
+) -> str | None:
     """Say in a few words how a job row differs from what is to be submitted.
 
     Returns None where they are the same.
@@ -74,44 +79,229 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
 
     The platform's own fields don't count. Returns None where they are the same.
     """
-    wanted, stored = _own(settings), _own(stored)
+    wanted, stored = _user_settings(settings), _user_settings(stored)
     unlike = sorted(
         name
         for name in stored.keys() | wanted.keys()
         if name not in stored
         or name not in wanted
-        or canonical(stored[name]) != canonical(wanted[name])
+        or canonical_json(stored[name]) != canonical_json(wanted[name])
     )
     if not unlike:
         return None
-    return "; ".join(_unlike(name, stored, wanted) for name in unlike[:3]) + (
+    return "; ".join(_describe_setting(name, stored, wanted) for name in unlike[:3]) + (
         f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
     )
 
 
-def shortened(value: Any) -> str:
+def shorten_json(value: Any) -> str:
     """Return a value as JSON, masked, and cut where it is long."""
-    text = mask(canonical(value))
+    text = mask(canonical_json(value))
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def _own(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name not in INTERNAL}
+def _user_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in INTERNAL_FIELDS}
 
 
-def _unlike(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _describe_setting(name: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     if name not in wanted:
-        return f"it has {name}={shortened(stored[name])}"
+        return f"it has {name}={shorten_json(stored[name])}"
     if name not in stored:
         return f"it has no {name}"
-    return f"its {name} is {shortened(stored[name])}, not {shortened(wanted[name])}"
+    return f"its {name} is {shorten_json(stored[name])}, not {shorten_json(wanted[name])}"
 
 
-def _plain(value: Any) -> Any:
+def _normalize_number(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _normalize_number(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_normalize_number(item) for item in value]
     return value
+
+
+MAX_NAME_LENGTH = 100
+"""The most characters a name may have."""
+
+_NAME_PATTERN = re.compile(r"[a-zA-Z0-9_-]+")
+_PART_PATTERN = re.compile(r"(?P<batch>.+)-part(?P<number>[1-9]\d*)of(?P<count>[1-9]\d*)")
+_PROJECT_PATTERN = re.compile(r"proj_[^\s/]+")
+_SHOWN = 3
+
+
+def name_fault(name: object) -> str | None:
+    """Say in a few words what is wrong with a name; None where it keeps the rule."""
+    if not isinstance(name, str):
+        return "is not text"
+    if not name:
+        return "is empty"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"has {len(name)} characters, {MAX_NAME_LENGTH} is the most"
+    if _NAME_PATTERN.fullmatch(name):
+        return None
+    strange = next(character for character in name if not _NAME_PATTERN.fullmatch(character))
+    return "has a space in it" if strange == " " else f"has {strange!r} in it"
+
+
+def check_name(name: object, what: str = "job") -> str:
+    """Return the name of a `what` if it keeps the rule.
+
+    Raises:
+        InputError: it doesn't.
+    """
+    wrong = name_fault(name)
+    if wrong is not None or not isinstance(name, str):
+        raise InputError(
+            f"The {what} name {messages.quote_value(name)} {wrong}.",
+            f"Use letters, digits, - and _ only, 1 to {MAX_NAME_LENGTH} of them.",
+        )
+    return name
+
+
+def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) -> None:
+    """Check the names of a batch's jobs, and the names that the service will give them.
+
+    Args:
+        names: the jobs' own names.
+        stored_as: `<batch or part>-<job>` for each of them.
+        batch: the batch's name, for the message.
+
+    Raises:
+        InputError: a name breaks the rule, is there twice, or gets too long.
+    """
+    bad = [(name, wrong) for name in names if (wrong := name_fault(name)) is not None]
+    if bad:
+        wrongs = messages.join_words(
+            (f"{messages.quote_value(name)} {wrong}" for name, wrong in bad), _SHOWN
+        )
+        raise InputError(
+            f"{messages.pluralize(len(bad), 'job name')} of {batch} can't be used: {wrongs}.",
+            f"Use letters, digits, - and _ only, 1 to {MAX_NAME_LENGTH} of them.",
+        )
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        are = "is" if len(twice) == 1 else "are"
+        raise InputError(
+            f"{messages.pluralize(len(twice), 'job name')} of {batch} {are} "
+            f"there more than once: {messages.join_words(twice, _SHOWN)}.",
+            "Give each job a name of its own.",
+        )
+    long = [name for name in stored_as if len(name) > MAX_NAME_LENGTH]
+    if long:
+        longest = max(long, key=len)
+        others = f" ({len(long):,} of the jobs are too long)" if len(long) > 1 else ""
+        raise InputError(
+            f'A job is stored under its batch\'s name and its own, and "{longest}" has '
+            f"{len(longest)} characters, {MAX_NAME_LENGTH} is the most{others}.",
+            f"Shorten the batch's name or the jobs' by {len(longest) - MAX_NAME_LENGTH}.",
+        )
+
+
+def check_project_tag(tag: str | None) -> str | None:
+    """Return a project tag if it looks like one: `proj_<id>` (job service contract).
+
+    Raises:
+        InputError: it doesn't.
+    """
+    if tag is not None and not _PROJECT_PATTERN.fullmatch(tag):
+        raise InputError(
+            f"{messages.quote_value(tag)} is no project.",
+            "A project is named proj_… in the web interface.",
+        )
+    return tag
+
+
+def generate_name(type: str, settings: Any, checksums: Mapping[str, str] | None = None) -> str:
+    """Return a name for a submission that has none: the same for the same submission.
+
+    Args:
+        type: the tool.
+        settings: what is submitted.
+        checksums: of the content of the files that the settings name, by value.
+    """
+    kept = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: MAX_NAME_LENGTH - 9] or "job"
+    whole = {"settings": settings, "contents": checksums} if checksums else settings
+    return f"{kept}-{submission_digest(type, whole)[:8]}"
+
+
+def numbered_names(count: int) -> list[str]:
+    """Return names for the jobs of a batch that have none: `1` to `count`, equally wide."""
+    width = len(str(count))
+    return [f"{number:0{width}d}" for number in range(1, count + 1)]
+
+
+def part_name(batch: str, number: int, count: int) -> str:
+    """Return the name of one part of a split batch; parts count from 1."""
+    return f"{batch}-part{number}of{count}"
+
+
+def parse_part_name(name: str) -> tuple[str, int, int] | None:
+    """Take a part's name apart into batch, number and count; None for any other name."""
+    found = _PART_PATTERN.fullmatch(name)
+    if found is None:
+        return None
+    number, count = int(found["number"]), int(found["count"])
+    return (found["batch"], number, count) if number <= count else None
+
+
+def strip_batch_name(name: str, batch: str) -> str:
+    """Return a batch's job's own name: the stored one without the batch's."""
+    return name.removeprefix(f"{batch}-")
+
+
+_INVALID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
+_DIGEST_LENGTH = 6  # of a digest: a million names that are adapted to the same are told apart
+
+
+def adapt_names(originals: Sequence[str], room: int = MAX_NAME_LENGTH) -> list[str]:
+    """Return a name that keeps the rule (`names.fault`) for each original, in the same order.
+
+    A name that keeps it stays as it is. In any other each character that the rule does not know
+    becomes `-`, and what is too long is cut. Where that gives a name that another one has too, the
+    first digits of the original's digest are put behind: they depend on no order of the rows.
+
+    Args:
+        originals: the names; the same name twice gives the same twice.
+        room: the most characters that a name may have.
+    """
+    made = {name: _replace_invalid(name, room) for name in originals}
+    times = Counter(made.values())
+    return [
+        kept if kept == name or times[kept] == 1 else _with_digest(name, kept, room)
+        for name, kept in ((name, made[name]) for name in originals)
+    ]
+
+
+def find_adapted_name(original: str, among: Collection[str], room: int) -> str:
+    """Return which of the jobs' names an original has become, by the rule alone.
+
+    It is the original itself, what becomes of it, or that with the digits that tell it apart;
+    where none of them is there, the second.
+    """
+    kept = _replace_invalid(original, room)
+    candidates = (original, kept, _with_digest(original, kept, room))
+    return next((name for name in candidates if name in among), kept)
+
+
+def _replace_invalid(name: str, room: int) -> str:
+    return _INVALID_CHARACTER.sub("-", name)[:room]
+
+
+def _with_digest(name: str, kept: str, room: int) -> str:
+    digits = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_DIGEST_LENGTH]
+    return f"{kept[: room - _DIGEST_LENGTH - 1]}-{digits}"
+
+
+def adapted_names_message(originals: Mapping[str, str]) -> str:
+    """Say which names were adapted, in a sentence; nothing where none was.
+
+    Args:
+        originals: the originals by the jobs' own names, of those that differ.
+    """
+    if not originals:
+        return ""
+    were = "name was" if len(originals) == 1 else "names were"
+    pairs = [f"{messages.quote_value(original)} is {job}" for job, original in originals.items()]
+    return f"{len(originals):,} {were} adapted: {messages.join_words(pairs, _SHOWN)}."

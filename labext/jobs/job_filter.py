@@ -1,7 +1,4 @@
-"""Filter lists of jobs by state, tool and time of creation.
-
-The service lists all jobs, newest first, and filters nothing: this is done here.
-"""
+"""Filter job lists by state, tool and creation time."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from datetime import time as clock_time
 from itertools import pairwise
 from typing import Any
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
-from labext.jobs import rows
-from labext.jobs.file_versions import moment
+from labext.jobs import records
+from labext.jobs.file_versions import parse_time
 from labext.jobs.identity import stored_settings
 
 STATES = (
@@ -32,15 +29,15 @@ STATES = (
 )
 """The states of jobs and batches that are known; a service may have others."""
 
-_GROUPS = {
+_STATE_GROUPS = {
     # A service may say Stopped of a failure, of a time limit and of a stop by hand alike.
     "failed": frozenset({"failed", "stopped", "aggregationfailed"}),
     "queued": frozenset({"inqueue", "pending"}),
     "completed": frozenset({"complete"}),
 }
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(min|[smhdw])")
-_DURATION = re.compile(rf"(?:{_PART.pattern})+", re.IGNORECASE)
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(min|[smhdw])")
+_DURATION = re.compile(rf"(?:{_DURATION_PART.pattern})+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,11 @@ class JobFilter:
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Return whether a row is to be listed."""
         return (
-            (self.state is None or _plain(rows.phase(row)) in _wanted(self.state))
-            and (self.tool is None or self.tool.casefold() in tools_of(row))
+            (
+                self.state is None
+                or _normalize_state(records.phase(row)) in _matching_states(self.state)
+            )
+            and (self.tool is None or self.tool.casefold() in row_tools(row))
             and not self._is_before(row)
         )
 
@@ -77,7 +77,7 @@ class JobFilter:
         """
         if self.since is None or len(page) < 2:
             return False
-        times = [moment(row.get("Created")) for row in page]
+        times = [parse_time(row.get("Created")) for row in page]
         known = [time for time in times if time is not None]
         descends = all(later >= earlier for later, earlier in pairwise(known))
         return len(known) == len(times) and descends and known[-1] < self.since
@@ -88,19 +88,19 @@ class JobFilter:
         Raises:
             InputError: neither is it known, nor does the service's tally have it.
         """
-        if self.state is None or _plain(self.state) in _GROUPS:
+        if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return
         known = [*dict.fromkeys([*STATES, *seen])]
-        if _plain(self.state) not in map(_plain, known):
+        if _normalize_state(self.state) not in map(_normalize_state, known):
             raise InputError(
-                f'No job is "{self.state}"{wording.did_you_mean(self.state, known)}.',
-                f"States are {wording.listed(known, len(known))}.",
+                f'No job is "{self.state}"{messages.did_you_mean(self.state, known)}.',
+                f"States are {messages.join_words(known, len(known))}.",
             )
 
     def _is_before(self, row: Mapping[str, Any]) -> bool:
         if self.since is None:
             return False
-        created = moment(row.get("Created"))
+        created = parse_time(row.get("Created"))
         return created is None or created < self.since
 
 
@@ -108,13 +108,13 @@ ALL_JOBS = JobFilter()
 """A filter that every row matches."""
 
 
-def tools_of(row: Mapping[str, Any]) -> set[str]:
+def row_tools(row: Mapping[str, Any]) -> set[str]:
     """Return the type of a row and the tools behind it, in lower case."""
     settings = stored_settings(row) or {}
     found = [row.get("Type")]
-    if rows.is_batch(row):
+    if records.is_batch(row):
         found += [settings.get("type"), settings.get("tool")]
-    elif rows.is_pipeline(row) and isinstance(settings.get("stages"), list):
+    elif records.is_pipeline(row) and isinstance(settings.get("stages"), list):
         for stage in settings["stages"]:
             tools = stage.get("toolSettings") if isinstance(stage, Mapping) else None
             found += [*tools] if isinstance(tools, Mapping) else []
@@ -135,18 +135,18 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
     now = (now or datetime.now(UTC)).astimezone()
     if not isinstance(value, str):
         if value != value:  # NaT of pandas
-            raise _no_time(value)
+            raise _invalid_time(value)
         if isinstance(value, timedelta):
             return now - value
         return datetime.fromisoformat(value.isoformat()).astimezone()  # also one of pandas
     text = value.strip()
     if _DURATION.fullmatch(text):
-        parts = _PART.findall(text.lower())
+        parts = _DURATION_PART.findall(text.lower())
         seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
         try:
             return now - timedelta(seconds=seconds)
         except OverflowError:
-            raise _no_time(value) from None
+            raise _invalid_time(value) from None
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if text.lower() == "today":
         return midnight
@@ -163,21 +163,21 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise _no_time(value) from None
+        raise _invalid_time(value) from None
 
 
-def _no_time(value: object) -> InputError:
+def _invalid_time(value: object) -> InputError:
     return InputError(
-        f"{wording.shown(value)} is no date, time or duration.",
+        f"{messages.quote_value(value)} is no date, time or duration.",
         'Write 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
     )
 
 
-def _wanted(state: str) -> frozenset[str]:
-    plain = _plain(state)
-    return _GROUPS.get(plain, frozenset({plain}))
+def _matching_states(state: str) -> frozenset[str]:
+    plain = _normalize_state(state)
+    return _STATE_GROUPS.get(plain, frozenset({plain}))
 
 
-def _plain(state: str) -> str:
+def _normalize_state(state: str) -> str:
     """Return a state without case and without what is between its words."""
     return re.sub(r"[\W_]+", "", state).casefold()

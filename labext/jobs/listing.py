@@ -1,4 +1,4 @@
-"""List jobs: page by page as records, or whole as a typed DataFrame."""
+"""List jobs page by page as records, or whole as a typed DataFrame."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labext.errors import InputError, NotFoundError
-from labext.jobs import adapting, joining, names, rows
-from labext.jobs.batch.folding import Folded
-from labext.jobs.batch.parts import Parts
-from labext.jobs.batch.plan import Plan, room
-from labext.jobs.identity import difference, stored_settings
+from labext.frames.sanitize import strip_control
+from labext.jobs import frames, identity, records
+from labext.jobs.api import PAGE_SIZE, JobsApi, page_guard, row_names
+from labext.jobs.batch.merge_parts import PartFinder, PartMerger
+from labext.jobs.batch.plan import BatchPlan, max_job_name_length
+from labext.jobs.identity import stored_settings, submission_difference
 from labext.jobs.job_filter import ALL_JOBS, JobFilter
-from labext.jobs.rows import Page, Row
-from labext.jobs.service import PAGE, Service, names_of, page_guard
-from labext.steering import tame
+from labext.jobs.records import JobRecord, Page
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Found = tuple[str | None, Page]
+BatchPage = tuple[str | None, Page]
 """A page, and the batch of the service that it is of."""
 
 
 @dataclass(frozen=True)
-class Query:
+class ListQuery:
     """What is listed: the query of `GET /jobs` (job service contract), and a filter.
 
     Attributes:
@@ -51,7 +50,7 @@ class Query:
         if self.limit is not None and (isinstance(self.limit, bool) or self.limit < 1):
             raise InputError(f"A list can't have {self.limit} rows.", "Give a limit of 1 or more.")
         if self.batch is not None:
-            names.check(self.batch, "batch")
+            identity.check_name(self.batch, "batch")
 
     @property
     def params(self) -> dict[str, Any]:
@@ -63,7 +62,7 @@ class Query:
         }
 
 
-class Input(NamedTuple):
+class JobInputs(NamedTuple):
     """What jobs were made of.
 
     Attributes:
@@ -80,23 +79,23 @@ class Input(NamedTuple):
 
 
 @dataclass
-class _Listed:
+class _ListState:
     """What a list consists of: rows, own names of a batch's jobs, tally, where it goes on."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[JobRecord] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
     start_key: str = ""
 
 
-class Lister:
+class JobLister:
     """Lists jobs of one service."""
 
-    def __init__(self, service: Service, parts: Parts) -> None:
+    def __init__(self, service: JobsApi, parts: PartFinder) -> None:
         self._service = service
         self._parts = parts
 
-    def pages(self, query: Query) -> Iterator[Found]:
+    def pages(self, query: ListQuery) -> Iterator[BatchPage]:
         """Yield the pages of a list.
 
         Raises:
@@ -106,7 +105,7 @@ class Lister:
         if query.batch is None:
             yield from self._of(query, (None,))
             return
-        parts = self._parts.of(query.batch, query.email) or (query.batch,)
+        parts = self._parts.parts_of(query.batch, query.email) or (query.batch,)
         empty = True
         try:
             for found in self._of(query, parts):
@@ -120,21 +119,21 @@ class Lister:
 
     def frame(
         self,
-        query: Query,
+        query: ListQuery,
         *,
         scores: bool = False,
         input_rows: pd.DataFrame | None = None,
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs.rowviews import JOBS, MATCHING_JOBS
+        from labext.jobs.views import JOBS, MATCHING_JOBS
 
         table = self.table(query, scores=scores)
         attrs = table.attrs
         given = self.inputs(table, query, input_rows, name_column)
         if given is not None:
             whole = query.limit is None and not query.start_key and not query.filter
-            table = joining.join(
+            table = frames.join_input_rows(
                 table,
                 given.key,
                 given.names,
@@ -145,16 +144,16 @@ class Lister:
         table.attrs |= attrs
         return (MATCHING_JOBS if query.filter else JOBS).show(table)
 
-    def table(self, query: Query, *, scores: bool = False) -> pd.DataFrame:
+    def table(self, query: ListQuery, *, scores: bool = False) -> pd.DataFrame:
         """Return a list as a typed DataFrame, in the service's order and without input rows."""
-        from labext import frames
+        from labext.frames import conversion
 
         found = self._batch(query) if query.batch is not None else self._account(query)
-        table = rows.table(found.rows)
+        table = records.jobs_frame(found.rows)
         if scores:
-            table = frames.spread(table, "Score", "score")
+            table = conversion.spread_column(table, "Score", "score")
         if query.batch is not None:
-            table.insert(0, "Name", [tame(name) for name in found.names])
+            table.insert(0, "Name", [strip_control(name) for name in found.names])
             table["Name"] = table["Name"].astype(table["JobName"].dtype)
         table.attrs = {"statuses": found.statuses, "start_key": found.start_key}
         return table
@@ -162,10 +161,10 @@ class Lister:
     def inputs(
         self,
         table: pd.DataFrame,
-        query: Query,
+        query: ListQuery,
         input_rows: pd.DataFrame | None,
         name_column: str | None,
-    ) -> Input | None:
+    ) -> JobInputs | None:
         """Return what the jobs of a table were made of: the given rows, or what is journalled.
 
         Raises:
@@ -182,22 +181,24 @@ class Lister:
                     "It is not said which column of the rows holds the jobs' names.",
                     "Give it: `--name-column NAME`, or name_column=….",
                 )
-            known = plan.originals if plan is not None and _is_of(table, plan) else {}
+            known = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
             if query.batch is None:  # a single job's name is never adapted
-                named = joining.original_names(input_rows, column)
-                return Input(key, named, joining.without(input_rows, column))
-            return _given(input_rows, column, query.batch, known, set(table[key]))
-        if plan is None or not _is_of(table, plan):
+                named = frames.original_names(input_rows, column)
+                return JobInputs(key, named, frames.drop_name_column(input_rows, column))
+            return _inputs_from_rows(input_rows, column, query.batch, known, set(table[key]))
+        if plan is None or not _is_from_plan(table, plan):
             return None
-        return Input(key, list(plan.jobs), plan.beside, plan.name_column)
+        return JobInputs(key, list(plan.jobs), plan.input_columns, plan.name_column)
 
-    def _batch(self, query: Query) -> _Listed:
+    def _batch(self, query: ListQuery) -> _ListState:
         """Read the jobs of a batch; of a split one part by part."""
-        found = _Listed()
+        found = _ListState()
         by_part: dict[str | None, dict[str, int]] = {}
         for part, page in self.pages(query):
             found.rows += page.rows
-            found.names += [names.own(str(row.get("JobName")), str(part)) for row in page.rows]
+            found.names += [
+                identity.strip_batch_name(str(row.get("JobName")), str(part)) for row in page.rows
+            ]
             by_part[part] = page.statuses or by_part.get(part, {})
             found.start_key = page.start_key
         for tally in by_part.values():
@@ -205,18 +206,18 @@ class Lister:
                 found.statuses[state] = found.statuses.get(state, 0) + count
         return found
 
-    def _account(self, query: Query) -> _Listed:
+    def _account(self, query: ListQuery) -> _ListState:
         """Read the account's jobs, a split batch as one row."""
         if query.subjobs or query.organization:
             return self._as_they_are(query)
-        listed = _Listed(start_key=query.start_key or "")
-        folded, guard = Folded(query.filter.matches), page_guard(query.start_key)
+        listed = _ListState(start_key=query.start_key or "")
+        folded, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
         most = query.limit
         while True:
-            guard.new(names_of(self._fold(query, folded, most, listed)))
+            guard.add_page(row_names(self._fold(query, folded, most, listed)))
             if listed.start_key:
-                guard.go_on(listed.start_key)
-            if listed.start_key and (most is None or folded.matching < most):
+                guard.check_next(listed.start_key)
+            if listed.start_key and (most is None or folded.match_count < most):
                 continue
             cut = bool(listed.start_key or query.start_key)
             listed.rows = folded.rows(
@@ -227,13 +228,15 @@ class Lister:
                 return listed
             most += missing  # with all its parts a split batch is in another state
 
-    def _fold(self, query: Query, folded: Folded, most: int | None, listed: _Listed) -> list[Row]:
+    def _fold(
+        self, query: ListQuery, folded: PartMerger, most: int | None, listed: _ListState
+    ) -> list[JobRecord]:
         """Read one page, or as much of it as is wanted, and return its rows."""
         key = listed.start_key
-        left = None if most is None else most - folded.matching
-        size = PAGE if query.filter or left is None else min(left, PAGE)
+        left = None if most is None else most - folded.match_count
+        size = PAGE_SIZE if query.filter or left is None else min(left, PAGE_SIZE)
         page = self._service.page(size, key, **query.params)
-        added = folded.add(page.rows, most)
+        added = folded.add_rows(page.rows, most)
         listed.statuses, listed.start_key = page.statuses or listed.statuses, page.start_key
         if added is not None:
             # The list goes on behind the last row that was taken: that key is asked for.
@@ -242,15 +245,15 @@ class Lister:
             listed.start_key = ""
         return page.rows[:added]
 
-    def _as_they_are(self, query: Query) -> _Listed:
-        found = _Listed()
+    def _as_they_are(self, query: ListQuery) -> _ListState:
+        found = _ListState()
         for _, page in self.pages(query):
             found.rows += page.rows
             found.statuses = page.statuses or found.statuses
             found.start_key = page.start_key
         return found
 
-    def _of(self, query: Query, batches: tuple[str | None, ...]) -> Iterator[Found]:
+    def _of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
         left = query.limit
         for batch in batches:
             if left is not None and left <= 0:
@@ -271,15 +274,15 @@ class Lister:
                     raise
                 continue  # not there: whether any part is shows when all were asked
 
-    def _matching(self, query: Query, batch: str | None, most: int | None) -> Iterator[Page]:
+    def _matching(self, query: ListQuery, batch: str | None, most: int | None) -> Iterator[Page]:
         """Yield the pages of a list with the rows that match a filter, at most so many in all."""
         matches, left = query.filter.matches, most
         key, guard = query.start_key or "", page_guard(query.start_key)
         while left is None or left > 0:
-            page = self._service.page(PAGE, key, batch=batch, **query.params)
+            page = self._service.page(PAGE_SIZE, key, batch=batch, **query.params)
             places = [place for place, row in enumerate(page.rows) if matches(row)]
             past = batch is None and query.filter.is_past(page.rows)
-            guard.new(names_of(page.rows))
+            guard.add_page(row_names(page.rows))
             if left is not None and len(places) >= left and places[left - 1] + 1 < len(page.rows):
                 # The list goes on behind the last row that is taken: that key is asked for.
                 end = places[left - 1] + 1
@@ -294,9 +297,9 @@ class Lister:
             key = found.start_key
             if not key:
                 return
-            guard.go_on(key)
+            guard.check_next(key)
 
-    def _elsewhere(self, query: Query, asked: tuple[str, ...]) -> tuple[str, ...]:
+    def _elsewhere(self, query: ListQuery, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Say where else the jobs of a batch are, that were not where they were looked for."""
         batch = str(query.batch)
         row = self._check_batch(query)
@@ -306,7 +309,7 @@ class Lister:
         found = self._parts.search(batch, query.email)
         return () if found == asked else found
 
-    def _check_batch(self, query: Query) -> Row | None:
+    def _check_batch(self, query: ListQuery) -> JobRecord | None:
         """Return the row of what is asked as a batch or a pipeline, if there is one.
 
         Raises:
@@ -314,14 +317,14 @@ class Lister:
         """
         batch = str(query.batch)
         row = self._service.find(batch, query.email)
-        if row is not None and not rows.is_parent(row):
+        if row is not None and not records.is_parent(row):
             raise InputError(f"{batch} is a single job.", f"See `%jobs show {batch}`.")
         return row
 
 
-def _given(
+def _inputs_from_rows(
     rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], there: set[str]
-) -> Input:
+) -> JobInputs:
     """Return what a batch's jobs were made of by rows that the user gives.
 
     Args:
@@ -331,16 +334,16 @@ def _given(
         known: the journal's original names, by the jobs' own.
         there: the jobs' own names.
     """
-    originals = joining.original_names(rows, name_column)
+    originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}
-    space = room(batch, len(originals))
-    own = [jobs.get(name) or adapting.found(name, there, space) for name in originals]
+    space = max_job_name_length(batch, len(originals))
+    own = [jobs.get(name) or identity.find_adapted_name(name, there, space) for name in originals]
     if own == originals:
-        return Input("Name", own, joining.without(rows, name_column))
-    return Input("Name", own, rows, name_column)
+        return JobInputs("Name", own, frames.drop_name_column(rows, name_column))
+    return JobInputs("Name", own, rows, name_column)
 
 
-def _is_of(table: pd.DataFrame, plan: Plan) -> bool:
+def _is_from_plan(table: pd.DataFrame, plan: BatchPlan) -> bool:
     """Say whether the journal speaks of these jobs, and not of another account's of that name."""
     found = [
         (name, {"Type": type, "Settings": settings})
@@ -350,6 +353,6 @@ def _is_of(table: pd.DataFrame, plan: Plan) -> bool:
         if name in plan.jobs
     ]
     return bool(found) and not any(
-        stored_settings(row) is not None and difference(plan.type, plan.jobs[name], row)
+        stored_settings(row) is not None and submission_difference(plan.type, plan.jobs[name], row)
         for name, row in found
     )

@@ -1,9 +1,4 @@
-"""A pipeline before it is sent: its stages and initial inputs, made plain and checked.
-
-The form is `{jobName, initialInputs: […], stages: [{task, toolSettings: {<tool>: {…}}}]}`; the
-value `"pipe"` in a setting takes what the stage before has made, in the first stage the initial
-input (real services, jobs). Every fault is named with its stage and tool.
-"""
+"""Check pipelines and submit them at most once."""
 
 from __future__ import annotations
 
@@ -11,17 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
-from labext.jobs.catalogue import Catalogue
+from labext.jobs import input_files, records
+from labext.jobs.api import JobsApi
+from labext.jobs.identity import canonical_json, settings_difference, shorten_json, stored_settings
+from labext.jobs.input_files import FileReferences, InputContent
+from labext.jobs.records import JobRecord
 from labext.jobs.schema import Tool
-from labext.jobs.settings import clean, plain
+from labext.jobs.submission import Submission, submit_once
+from labext.jobs.tool_settings import (
+    ToolCatalogue,
+    looks_like_file_name,
+    normalize_settings,
+    split_file_path,
+    to_json_types,
+)
 
 PIPE = "pipe"
 """The value of a setting that takes the output of the stage before."""
 
-_FIELDS = ("task", "toolSettings")
-_SHOWN = 5
+_STAGE_FIELDS = ("task", "toolSettings")
+_MAX_SHOWN = 5
 
 Stage = dict[str, Any]
 
@@ -57,7 +63,7 @@ class Pipeline:
                 yield number, tool, settings
 
 
-def listed_inputs(value: Any) -> list[Any]:
+def parse_inputs(value: Any) -> list[Any]:
     """Return initial inputs as a list of plain JSON values.
 
     Args:
@@ -69,7 +75,7 @@ def listed_inputs(value: Any) -> list[Any]:
     """
     if isinstance(value, str | bytes | Mapping) or value is None:
         raise InputError(
-            f"The inputs of a pipeline are a list, not {_described(value)}.",
+            f"The inputs of a pipeline are a list, not {_type_name(value)}.",
             'Put it into a list: `["…"]`.',
         )
     ndim = getattr(value, "ndim", 1)
@@ -82,7 +88,7 @@ def listed_inputs(value: Any) -> list[Any]:
         value = value.tolist()
     if not isinstance(value, Sequence):
         raise InputError(
-            f"The inputs of a pipeline are a list, not {_described(value)}.", "Make a list of it."
+            f"The inputs of a pipeline are a list, not {_type_name(value)}.", "Make a list of it."
         )
     if not value:
         raise InputError("The pipeline has no inputs.", "It needs at least one.")
@@ -91,15 +97,15 @@ def listed_inputs(value: Any) -> list[Any]:
         try:
             if item is None or item == "":
                 raise ValueError("is empty")
-            found.append(plain(item))
+            found.append(to_json_types(item))
         except ValueError as error:
             faults.append(f"input {number} {error}")
     if faults:
-        raise _refused(faults, "Correct the inputs.")
+        raise _pipeline_error(faults, "Correct the inputs.")
     return found
 
 
-def clean_stages(catalogue: Catalogue, stages: Any) -> list[Stage]:
+def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
     """Return stages as they are to be sent, held against the parameters of their tools.
 
     The catalogue is read anew before anything is refused.
@@ -109,19 +115,19 @@ def clean_stages(catalogue: Catalogue, stages: Any) -> list[Stage]:
     """
     if isinstance(stages, Mapping) or not isinstance(stages, list | tuple):
         raise InputError(
-            f"The stages of a pipeline are a list, not {_described(stages)}.", _step(None)
+            f"The stages of a pipeline are a list, not {_type_name(stages)}.", _next_step(None)
         )
     if not stages:
-        raise InputError("The pipeline has no stages.", _step(None))
-    sent, faults, tool = _cleaned(catalogue.known(), stages)
+        raise InputError("The pipeline has no stages.", _next_step(None))
+    sent, faults, tool = _clean_tools(catalogue.cached_tools(), stages)
     if faults:
-        sent, faults, tool = _cleaned(catalogue.read(), stages)
+        sent, faults, tool = _clean_tools(catalogue.read(), stages)
     if faults:
-        raise _refused(faults, _step(tool))
+        raise _pipeline_error(faults, _next_step(tool))
     return sent
 
 
-def unfed(stages: Sequence[Mapping[str, Any]]) -> list[int]:
+def stages_without_input(stages: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return the numbers, from 1, of the stages that take nothing: none of their settings pipes."""
     return [
         number
@@ -130,7 +136,7 @@ def unfed(stages: Sequence[Mapping[str, Any]]) -> list[int]:
     ]
 
 
-def _cleaned(
+def _clean_tools(
     tools: Mapping[str, Tool], stages: Sequence[Any]
 ) -> tuple[list[Stage], list[str], str | None]:
     """Return the stages, all faults, and a tool whose settings have one."""
@@ -146,10 +152,12 @@ def _cleaned(
         for name, settings in stage["toolSettings"].items():
             tool = tools.get(str(name))
             if tool is None:
-                hint = wording.did_you_mean(str(name), tools)
+                hint = messages.did_you_mean(str(name), tools)
                 faults.append(f'stage {number}: the service has no tool "{name}"{hint}')
                 continue
-            made["toolSettings"][tool.name], found = clean(tool, settings or {}, passed=PIPE)
+            made["toolSettings"][tool.name], found = normalize_settings(
+                tool, settings or {}, passed=PIPE
+            )
             faults += [f"stage {number}, {tool.name}: {fault}" for fault in found]
             at_fault = tool.name if found else at_fault
         sent.append(made)
@@ -159,10 +167,10 @@ def _cleaned(
 def _shape_fault(stage: Any) -> str | None:
     """Say what is wrong with the shape of a stage, as the end of a sentence."""
     if not isinstance(stage, Mapping):
-        return f"is {_described(stage)}, not a mapping of `task` and `toolSettings`"
-    strange = [str(key) for key in stage if key not in _FIELDS]
+        return f"is {_type_name(stage)}, not a mapping of `task` and `toolSettings`"
+    strange = [str(key) for key in stage if key not in _STAGE_FIELDS]
     if strange:
-        hint = wording.did_you_mean(strange[0], _FIELDS)
+        hint = messages.did_you_mean(strange[0], _STAGE_FIELDS)
         return f"has `{strange[0]}`, which no stage has{hint}"
     task, tools = stage.get("task"), stage.get("toolSettings")
     if not isinstance(task, str) or not task.strip():
@@ -175,20 +183,20 @@ def _shape_fault(stage: Any) -> str | None:
     return None
 
 
-def _refused(faults: list[str], step: str) -> InputError:
-    shown = faults[:_SHOWN]
-    if len(faults) > _SHOWN:
-        shown.append(f"{len(faults) - _SHOWN} faults more")
+def _pipeline_error(faults: list[str], step: str) -> InputError:
+    shown = faults[:_MAX_SHOWN]
+    if len(faults) > _MAX_SHOWN:
+        shown.append(f"{len(faults) - _MAX_SHOWN} faults more")
     return InputError(f"This pipeline can't be used: {'; '.join(shown)}.", step)
 
 
-def _step(tool: str | None) -> str:
+def _next_step(tool: str | None) -> str:
     if tool is not None:
         return f"See `%jobs tool {tool}`."
     return "A stage is `{task: …, toolSettings: {TOOL: {setting: value}}}`; see `%jobs tools`."
 
 
-def _described(value: Any) -> str:
+def _type_name(value: Any) -> str:
     """Return what a value is, for the middle of a sentence."""
     if value is None:
         return "nothing"
@@ -202,3 +210,127 @@ def _described(value: Any) -> str:
         list: "a list",
     }
     return words.get(type(value), f"a {type(value).__name__}")
+
+
+PIPELINE_TYPE = "pipeline"
+"""What a pipeline's row has as `Type`."""
+
+
+def submit_pipeline(
+    service: JobsApi,
+    name: str,
+    pipeline: Pipeline,
+    project_tag: str | None,
+    content: InputContent,
+) -> Submission:
+    """Submit a checked pipeline, given or saved, unless it is there.
+
+    Raises:
+        ConflictError: the name is taken by something else, or by a pipeline with other content.
+        OutcomeUnknownError: the answer was lost and the service can't be asked.
+    """
+    body: dict[str, Any] = {"jobName": name, **pipeline.settings}
+    if project_tag is not None:
+        body["projectTag"] = project_tag
+    send = service.submit_pipeline if pipeline.saved is None else service.run_pipeline
+    return submit_once(
+        service,
+        name,
+        PIPELINE_TYPE,
+        lambda: send(body),
+        lambda row: pipeline_difference(pipeline, row),
+        "stages and inputs" if pipeline.saved is None else "inputs",
+        content,
+    )
+
+
+def check_pipeline_references(
+    service: JobsApi, catalogue: ToolCatalogue, pipeline: Pipeline
+) -> FileReferences:
+    """Return what the stages and the initial inputs of a pipeline name.
+
+    The stages of a saved pipeline are not known; of its inputs those count that are the names of
+    uploaded files.
+
+    Raises:
+        InputError: a file that has not been uploaded, or whose name is ambiguous; a job that is not
+            there or not complete.
+    """
+    if pipeline.saved is not None:
+        inputs = {value: "an input" for value in pipeline.inputs if _may_be_a_file(value)}
+        known = input_files.resolve_values(service, inputs)
+        return FileReferences(known.uploaded, known.outputs)
+    found = FileReferences()
+    faults: list[str] = []
+    for number, tool, settings in pipeline.tools():
+        jobs = _with_inputs(settings, pipeline.inputs) if number == 1 else [settings]
+        named = input_files.resolve_references(service, catalogue.tool(tool), jobs)
+        faults += [f"stage {number}, {tool}: {fault}" for fault in named.faults.values()]
+        found.add(named)
+    if faults:
+        raise InputError(
+            f"This pipeline can't be used: {'; '.join(faults)}.",
+            found.next_step or "Correct the names.",
+        )
+    return found
+
+
+def _may_be_a_file(value: Any) -> bool:
+    return isinstance(value, str) and (
+        looks_like_file_name(value) or split_file_path(value) is not None
+    )
+
+
+def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the settings of a tool of the first stage with each input in place of `pipe`."""
+    passed = [name for name, value in settings.items() if value == PIPE]
+    return [{**settings, **dict.fromkeys(passed, each)} for each in inputs]
+
+
+def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
+    """Say in a few words how a row differs from the pipeline that is to be submitted.
+
+    Returns None where they are the same.
+    """
+    if not records.is_pipeline(row):
+        return f"it is a {records.kind(row)}"
+    stored = stored_settings(row)
+    if stored is None or not stored.keys() & {"initialInputs", "inputs", "stages"}:
+        return "its stages and inputs can't be read"
+    if stored.get("pipelineName") != pipeline.saved:
+        of = stored.get("pipelineName")
+        return f"it runs {of}" if of else f"it does not run {pipeline.saved}"
+    inputs = stored.get("initialInputs", stored.get("inputs"))
+    if inputs is not None and canonical_json(inputs) != canonical_json(pipeline.inputs):
+        return f"its inputs are {shorten_json(inputs)}, not {shorten_json(pipeline.inputs)}"
+    if pipeline.stages is None or "stages" not in stored:
+        return None
+    return _stages_difference(pipeline.stages, stored["stages"])
+
+
+def _stages_difference(stages: list[dict[str, Any]], stored: Any) -> str | None:
+    if not isinstance(stored, list) or not all(isinstance(stage, Mapping) for stage in stored):
+        return "its stages can't be read"
+    if len(stored) != len(stages):
+        return f"it has {len(stored)} stages, not {len(stages)}"
+    for number, (wanted, there) in enumerate(zip(stages, stored, strict=True), start=1):
+        if there.get("task", wanted["task"]) != wanted["task"]:
+            return f"its stage {number} is {there['task']}, not {wanted['task']}"
+        unlike = _stage_tools_difference(wanted["toolSettings"], there.get("toolSettings"))
+        if unlike is not None:
+            return f"in its stage {number}, {unlike}"
+    return None
+
+
+def _stage_tools_difference(wanted: Mapping[str, Any], there: Any) -> str | None:
+    if not isinstance(there, Mapping):
+        return "the tools can't be read"
+    if set(there) != set(wanted):
+        return f"the tools are {', '.join(there)}, not {', '.join(wanted)}"
+    for tool, settings in wanted.items():
+        if not isinstance(there[tool], Mapping):
+            return f"the settings of {tool} can't be read"
+        unlike = settings_difference(settings, there[tool])
+        if unlike is not None:
+            return f"of {tool}, {unlike}"
+    return None

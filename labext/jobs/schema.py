@@ -1,9 +1,4 @@
-"""A tool's parameters as the service describes them, and text cast to what a parameter takes.
-
-Only `name` and `required` are sure to be there (job service contract, Tool); `type`, `default`,
-`description` and `options` stand where they apply, and about two in five parameters have no type.
-The type's words are the service's own: those that are known are understood, others passed by.
-"""
+"""Tools, their parameters, and the conversion of text to parameter values."""
 
 from __future__ import annotations
 
@@ -13,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
 
-Kind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
+ParameterKind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "no default"})()
 """Stands for the default of a parameter that has none (`None` may be one)."""
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, ParameterKind] = {
     "int": "integer",
     "integer": "integer",
     "number": "number",
@@ -49,7 +44,7 @@ _KINDS: dict[str, Kind] = {
     "fasta": "file",
     "csv": "file",
 }
-_TYPE_NAMES: dict[Kind | None, str] = {
+_TYPE_NAMES: dict[ParameterKind | None, str] = {
     "integer": "integer",
     "number": "number",
     "boolean": "boolean",
@@ -80,19 +75,19 @@ class Parameter:
     description: str | None = None
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Parameter:
+    def from_record(cls, record: Mapping[str, Any]) -> Parameter:
         """Make one of the service's record."""
         return cls(
             name=str(record["name"]),
             required=record.get("required") is True,
             type=record["type"] if isinstance(record.get("type"), str) else None,
             default=record.get("default", MISSING),
-            options=tuple(_option(option) for option in record.get("options") or ()),
+            options=tuple(_option_value(option) for option in record.get("options") or ()),
             description=record.get("description"),
         )
 
     @cached_property
-    def kind(self) -> Kind | None:
+    def kind(self) -> ParameterKind | None:
         """What it takes, out of its type, else its default or options; None where nobody says."""
         if self.type is not None:
             return _kind_of_word(self.type)
@@ -127,7 +122,7 @@ class Tool:
         described = record.get("settings")
         self.parameters = {
             parameter.name: parameter
-            for parameter in map(Parameter.of, filter(_named, described or ()))
+            for parameter in map(Parameter.from_record, filter(_is_named, described or ()))
         }
 
     def __repr__(self) -> str:
@@ -150,13 +145,13 @@ def cast(parameter: Parameter, text: str) -> Any:
             if text == option or text == str(option):
                 return option
     if kind == "boolean":
-        return _boolean(parameter, text)
+        return _cast_boolean(parameter, text)
     if kind in ("integer", "number"):
-        return _number(parameter, text, whole=kind == "integer")
+        return _cast_number(parameter, text, whole=kind == "integer")
     if kind == "list":
-        return _list(parameter, text)
+        return _cast_list(parameter, text)
     if kind == "object":
-        return _object(parameter, text)
+        return _cast_object(parameter, text)
     if kind is None and text[:1] in ("[", "{"):
         try:
             return json.loads(text)
@@ -165,14 +160,14 @@ def cast(parameter: Parameter, text: str) -> Any:
     return text
 
 
-def _boolean(parameter: Parameter, text: str) -> bool:
+def _cast_boolean(parameter: Parameter, text: str) -> bool:
     word = text.strip().casefold()
     if word in _TRUE | _FALSE:
         return word in _TRUE
-    raise _cannot(parameter, text, "true or false")
+    raise _cast_error(parameter, text, "true or false")
 
 
-def _number(parameter: Parameter, text: str, *, whole: bool) -> int | float:
+def _cast_number(parameter: Parameter, text: str, *, whole: bool) -> int | float:
     try:
         return int(text)
     except ValueError:
@@ -180,46 +175,46 @@ def _number(parameter: Parameter, text: str, *, whole: bool) -> int | float:
     try:
         number = float(text)
     except ValueError:
-        raise _cannot(parameter, text, "a whole number" if whole else "a number") from None
+        raise _cast_error(parameter, text, "a whole number" if whole else "a number") from None
     if number != number or number in (float("inf"), float("-inf")):
-        raise _cannot(parameter, text, "a number")
+        raise _cast_error(parameter, text, "a number")
     if whole:
         if not number.is_integer():
-            raise _cannot(parameter, text, "a whole number")
+            raise _cast_error(parameter, text, "a whole number")
         return int(number)
     return number
 
 
-def _list(parameter: Parameter, text: str) -> list[Any]:
+def _cast_list(parameter: Parameter, text: str) -> list[Any]:
     if text.lstrip().startswith("["):
         try:
             value = json.loads(text)
         except ValueError:
-            raise _cannot(parameter, text, "a list") from None
+            raise _cast_error(parameter, text, "a list") from None
         if isinstance(value, list):
             return value
     items = [item.strip() for item in text.split(",")] if text.strip() else []
     kind = _kind_of_items(parameter)
     if kind in ("integer", "number"):
-        return [_number(parameter, item, whole=kind == "integer") for item in items]
+        return [_cast_number(parameter, item, whole=kind == "integer") for item in items]
     return items
 
 
-def _object(parameter: Parameter, text: str) -> Any:
+def _cast_object(parameter: Parameter, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise _cannot(parameter, text, "JSON") from None
+        raise _cast_error(parameter, text, "JSON") from None
 
 
-def _cannot(parameter: Parameter, text: str, wanted: str) -> InputError:
+def _cast_error(parameter: Parameter, text: str, wanted: str) -> InputError:
     return InputError(
-        f"{parameter.name} takes {wanted}, not {wording.shown(text)}.",
+        f"{parameter.name} takes {wanted}, not {messages.quote_value(text)}.",
         f"Give {wanted} for {parameter.name}.",
     )
 
 
-def _kind_of_word(word: str) -> Kind | None:
+def _kind_of_word(word: str) -> ParameterKind | None:
     word = word.strip().casefold()
     if word in _KINDS:
         return _KINDS[word]
@@ -228,7 +223,7 @@ def _kind_of_word(word: str) -> Kind | None:
     return "file" if "file" in word else None
 
 
-def _kind_of_value(value: Any) -> Kind | None:
+def _kind_of_value(value: Any) -> ParameterKind | None:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int | float):
@@ -240,7 +235,7 @@ def _kind_of_value(value: Any) -> Kind | None:
     return "text" if isinstance(value, str) else None
 
 
-def _kind_of_items(parameter: Parameter) -> Kind | None:
+def _kind_of_items(parameter: Parameter) -> ParameterKind | None:
     """Return what a list's elements are: out of `list[number]`, else its default or options."""
     word = (parameter.type or "").casefold()
     for known in ("number", "float", "integer", "int", "double"):
@@ -251,11 +246,11 @@ def _kind_of_items(parameter: Parameter) -> Kind | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _named(record: Any) -> bool:
+def _is_named(record: Any) -> bool:
     return isinstance(record, Mapping) and "name" in record
 
 
-def _option(option: Any) -> Any:
+def _option_value(option: Any) -> Any:
     if isinstance(option, Mapping):
         return next((option[key] for key in ("value", "name", "label") if key in option), option)
     return option

@@ -1,10 +1,4 @@
-"""Submit a job or a pipeline so that nothing is done twice.
-
-A name is looked up before anything is sent. What is there with the same type, settings and content
-of the files that the settings name is taken as this submission; anything else is a conflict. Since
-names are unique, a submission whose answer was lost is settled by looking its name up, and may be
-sent again.
-"""
+"""Submit a job at most once, reusing an identical one."""
 
 from __future__ import annotations
 
@@ -21,11 +15,11 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.jobs import rows
-from labext.jobs.identity import difference
-from labext.jobs.input_content import InputContent
-from labext.jobs.rows import Row
-from labext.jobs.service import Service
+from labext.jobs import records
+from labext.jobs.api import JobsApi
+from labext.jobs.identity import submission_difference
+from labext.jobs.input_files import InputContent
+from labext.jobs.records import JobRecord
 from labext.progress import Outcome
 
 _TRIES = 3
@@ -48,11 +42,11 @@ class Submission:
     type: str
     created: bool
     message: str
-    row: Row | None = field(default=None, repr=False)
+    row: JobRecord | None = field(default=None, repr=False)
 
 
 def submit_job(
-    service: Service,
+    service: JobsApi,
     name: str,
     type: str,
     settings: Mapping[str, Any],
@@ -81,11 +75,11 @@ def submit_job(
 
 
 def submit_once(
-    service: Service,
+    service: JobsApi,
     name: str,
     type: str,
     send: Callable[[], str],
-    unlike: Callable[[Row], str | None],
+    unlike: Callable[[JobRecord], str | None],
     same_what: str,
     content: InputContent,
 ) -> Submission:
@@ -106,28 +100,28 @@ def submit_once(
         OutcomeUnknownError: the answer was lost and the service can't be asked.
     """
 
-    def same() -> Row | None:
+    def same() -> JobRecord | None:
         row = service.find(name)
         if row is not None:
             if difference := unlike(row):
-                raise taken(name, difference)
+                raise name_taken_error(name, difference)
             content.check(name, row)
         return row
 
     row = same()
     if row is not None:
-        return Submission(name, type, False, _reused(name, row, same_what, content), row)
+        return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
     content.remember(name)
     said, row, created = send_once(
         name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
     )
     if row is not None and not created:
-        return Submission(name, type, False, _reused(name, row, same_what, content), row)
+        return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
     return Submission(name, type, True, said or f"{name} was submitted.", row)
 
 
 def validate_job(
-    service: Service, name: str, type: str, settings: Mapping[str, Any], content: InputContent
+    service: JobsApi, name: str, type: str, settings: Mapping[str, Any], content: InputContent
 ) -> None:
     """Ask the service whether it would take a job with clean settings, without submitting it.
 
@@ -138,7 +132,7 @@ def validate_job(
     row = service.find(name)
     if row is not None:
         if unlike := _job_difference(type, settings, row):
-            raise taken(name, unlike)
+            raise name_taken_error(name, unlike)
         content.check(name, row)
         return
     answer = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
@@ -147,8 +141,8 @@ def validate_job(
 
 
 def send_once(
-    name: str, send: Callable[[], str], same: Callable[[], Row | None], what: str
-) -> tuple[str, Row | None, bool]:
+    name: str, send: Callable[[], str], same: Callable[[], JobRecord | None], what: str
+) -> tuple[str, JobRecord | None, bool]:
     """Send a submission whose name was free; where its answer is lost, find out what became of it.
 
     Args:
@@ -176,21 +170,21 @@ def send_once(
         except UnreachableError as error:
             if lost is None:
                 raise  # it surely did not arrive
-            raise _unknown(name, what, lost, error) from None
+            raise _outcome_unknown(name, what, lost, error) from None
         except ServiceError as error:
             # Lost on the way, or failed by the service's own word, and perhaps after the fact.
             lost = error
-        row = _look(name, same, lost or refused, what)
+        row = _look_up(name, same, lost or refused, what)
         if row is not None:
             return "", row, lost is not None
         if refused is not None:
             raise refused
     if lost is None:
         raise ServiceError(f"{name} could not be submitted.")
-    raise _never_there(name, what, lost)
+    raise _never_arrived(name, what, lost)
 
 
-def taken(name: str, unlike: str) -> ConflictError:
+def name_taken_error(name: str, unlike: str) -> ConflictError:
     """Return the error for a name that something else has."""
     return ConflictError(
         f"{name} is there already, and is not the same: {unlike}.",
@@ -198,19 +192,21 @@ def taken(name: str, unlike: str) -> ConflictError:
     )
 
 
-def _look(
-    name: str, same: Callable[[], Row | None], after: LabextError | None, what: str
-) -> Row | None:
+def _look_up(
+    name: str, same: Callable[[], JobRecord | None], after: LabextError | None, what: str
+) -> JobRecord | None:
     try:
         return same()
     except ConflictError:
         raise
     except LabextError as error:
-        raise _unknown(name, what, after or error, error) from None
+        raise _outcome_unknown(name, what, after or error, error) from None
 
 
-def _unknown(name: str, what: str, lost: LabextError, now: LabextError) -> OutcomeUnknownError:
-    return _with_words_of(
+def _outcome_unknown(
+    name: str, what: str, lost: LabextError, now: LabextError
+) -> OutcomeUnknownError:
+    return _with_server_message(
         lost,
         f"{name} ({what}) was sent, but its answer was lost, and it can't be looked up now: "
         f"{now.what}",
@@ -219,11 +215,11 @@ def _unknown(name: str, what: str, lost: LabextError, now: LabextError) -> Outco
     )
 
 
-def _never_there(name: str, what: str, lost: LabextError) -> LabextError:
+def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
     """Return the error for what was sent time and again, and was there at no look."""
     if not isinstance(lost, OutcomeUnknownError):
         return lost  # the service itself says that it failed
-    return _with_words_of(
+    return _with_server_message(
         lost,
         f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
         f"it was looked up: {lost.what}",
@@ -232,23 +228,25 @@ def _never_there(name: str, what: str, lost: LabextError) -> LabextError:
     )
 
 
-def _with_words_of(lost: LabextError, what: str, step: str) -> OutcomeUnknownError:
+def _with_server_message(lost: LabextError, what: str, step: str) -> OutcomeUnknownError:
     return OutcomeUnknownError(
         what, step, status=lost.status, method=lost.method, path=lost.path, server=lost.server
     )
 
 
-def _job_difference(type: str, settings: Mapping[str, Any], row: Row) -> str | None:
-    if rows.is_parent(row):
-        return f"it is a {rows.kind(row)}"
-    return difference(type, settings, row)
+def _job_difference(type: str, settings: Mapping[str, Any], row: JobRecord) -> str | None:
+    if records.is_parent(row):
+        return f"it is a {records.kind(row)}"
+    return submission_difference(type, settings, row)
 
 
-def _reused(name: str, row: Row, same_what: str, content: InputContent) -> str:
+def _reuse_message(name: str, row: JobRecord, same_what: str, content: InputContent) -> str:
     """Say that an identical submission is there, and how to run it again if that has a point."""
-    message = f"{name} is there already with the same {same_what} ({rows.phase(row)}); nothing was "
+    message = (
+        f"{name} is there already with the same {same_what} ({records.phase(row)}); nothing was "
+    )
     if caveat := content.caveat(name, row):
         return f"{message}sent. {caveat}"
-    if rows.outcome(row) not in (None, Outcome.COMPLETE):
+    if records.outcome(row) not in (None, Outcome.COMPLETE):
         return f"{message}sent; to run it again, delete it first: `%jobs delete {name} --yes`."
     return f"{message}sent."

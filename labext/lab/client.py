@@ -1,4 +1,4 @@
-"""The lab platform as a user of Python sees it."""
+"""Client for one tenant of the lab platform."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from requests.auth import AuthBase
 
 from labext.config import Connection
 from labext.errors import InputError
-from labext.lab import folders
-from labext.lab.address import api_of, tenant_of
-from labext.lab.auth import ClientCredentials
-from labext.lab.auth.choosing import chosen
-from labext.lab.failures import explainer
-from labext.lab.identity import Identity, identity
-from labext.lab.sequences import lookup
-from labext.lab.sequences.columns import Columns
+from labext.http import HttpClient, Rate
+from labext.http.connection_pool import ResponseLimits
+from labext.http.rate_limiter import shared_rate_limiter
+from labext.lab import account
+from labext.lab.account import AccountStatus, Identity, fetch_identity, fetch_status
+from labext.lab.api import Record, api_url, error_mapper, tenant_url
+from labext.lab.auth import ClientCredentials, choose_sign_in
+from labext.lab.sequences import listing
+from labext.lab.sequences.columns import ColumnSelection
 from labext.lab.sequences.filters import Filters
-from labext.lab.sequences.listing import Lister
-from labext.lab.sequences.paging import Record
-from labext.lab.standing import Standing, standing
-from labext.transport import Rate, Transport
-from labext.transport.limits import ResponseLimits
-from labext.transport.sharing import shared
+from labext.lab.sequences.listing import SequenceLister
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,29 +53,29 @@ class LabClient:
         verify: bool | str = True,
         limits: ResponseLimits | None = None,
     ) -> None:
-        self.base_url = tenant_of(base_url)
+        self.base_url = tenant_url(base_url)
         if auth is not None and not callable(auth):
             raise InputError(
                 f"A {type(auth).__name__} is no way to sign in.",
                 "Give ApiKey(key), ClientCredentials(client_id, client_secret) or IdToken(token).",
             )
         if isinstance(auth, ClientCredentials):
-            auth.at(self.base_url, verify)
+            auth.for_tenant(self.base_url, verify)
         self._method: str | None = None if auth is None else getattr(auth, "method", "other")
         self._client_id: str | None = getattr(auth, "client_id", None)
         self._auth = auth
         who = "nobody" if auth is None else getattr(auth, "identity", f"auth {id(auth)}")
-        self._transport = Transport(
-            api_of(self.base_url),
+        self._transport = HttpClient(
+            api_url(self.base_url),
             auth=auth,
             rate=rate,
-            pacer=shared(self.base_url, who, rate),
+            pacer=shared_rate_limiter(self.base_url, who, rate),
             verify=verify,
             limits=limits,
-            explain=explainer(self._method),
+            explain=error_mapper(self._method),
             service="lab platform",
         )
-        self._lister = Lister(self._transport)
+        self._lister = SequenceLister(self._transport)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:
@@ -92,8 +88,8 @@ class LabClient:
             SignInError: there is nothing to sign in with.
         """
         verify = connection.options.get("ca_bundle", True)
-        limits = ResponseLimits.of(connection.options)
-        return cls(connection.base_url, chosen(connection), verify=verify, limits=limits)
+        limits = ResponseLimits.from_options(connection.options)
+        return cls(connection.base_url, choose_sign_in(connection), verify=verify, limits=limits)
 
     def __repr__(self) -> str:
         return f"LabClient({self.base_url!r})"
@@ -114,15 +110,15 @@ class LabClient:
         Raises:
             SignInError: it does not know the caller.
         """
-        return identity(self._transport, self._method, self._client_id)
+        return fetch_identity(self._transport, self._method, self._client_id)
 
-    def standing(self) -> Standing:
+    def standing(self) -> AccountStatus:
         """Return how many sequences the caller may see, and what is left of the limit.
 
         Raises:
             AccessError: the caller may not list.
         """
-        return standing(self._transport)
+        return fetch_status(self._transport)
 
     @property
     def token_expires_in(self) -> float | None:
@@ -169,12 +165,13 @@ class LabClient:
             AccessError: the caller may not list, or not there.
             ServiceError: the list makes no sense, or does not end.
         """
-        from labext.lab.sequences.records import frame
-        from labext.lab.sequences.rowviews import CHOSEN_SEQUENCES, SEQUENCES
+        from labext.lab.sequences.frames import CHOSEN_SEQUENCES, SEQUENCES, sequences_frame
 
         sifted = self._filters(filters)
-        wanted = Columns(columns, sifted.reads)
-        table = frame(self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread)
+        wanted = ColumnSelection(columns, sifted.reads)
+        table = sequences_frame(
+            self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread
+        )
         wanted.check_within(len(table))
         return (SEQUENCES if columns is None else CHOSEN_SEQUENCES).show(table)
 
@@ -187,7 +184,7 @@ class LabClient:
     ) -> Iterator[Record]:
         """Yield records as the platform gives them, page by page; arguments as for `sequences`."""
         sifted = self._filters(filters)
-        pages = self._lister.pages(limit, Columns(columns, sifted.reads), sifted)
+        pages = self._lister.pages(limit, ColumnSelection(columns, sifted.reads), sifted)
         return (record for page in pages for record in page)
 
     def sequence(self, name: str) -> Record:
@@ -200,7 +197,7 @@ class LabClient:
             NotFoundError: none that the caller may see is called so; a near name is told.
             ConflictError: several are; their IDs are told.
         """
-        return lookup.one(self._lister, name)
+        return listing.find_sequence(self._lister, name)
 
     def folders(self) -> list[str]:
         """Return the names of the folders that the caller may see, each once.
@@ -208,11 +205,11 @@ class LabClient:
         Raises:
             NotFoundError: the platform does not list folders.
         """
-        return folders.names(self._transport)
+        return account.folder_names(self._transport)
 
     def names(self, limit: int | None = 1000) -> list[str]:
         """Return the names of the sequences that were changed last, each once."""
-        return lookup.names(self._lister, limit)
+        return listing.sequence_names(self._lister, limit)
 
     def _filters(self, given: Mapping[str, Any]) -> Filters:
         """Return the filters of a list, with the folder looked up."""
@@ -222,5 +219,5 @@ class LabClient:
             if named.get("folder_id") is not None:
                 raise InputError("The filters folder and folder_id are both given.", "Give one.")
             Filters(named)  # a faulty filter is reported before anything is sent
-            named["folder_id"] = folders.folder_id(self._transport, folder)
+            named["folder_id"] = account.find_folder_id(self._transport, folder)
         return Filters(named)

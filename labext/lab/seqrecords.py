@@ -1,25 +1,20 @@
-"""Records of the platform as Biopython's `SeqRecord`, and back, exactly.
-
-    from labext.lab.seqrecords import from_seqrecord, to_seqrecord
-    plasmid = to_seqrecord(lab.sequence("pBAD30"))
-    SeqIO.write(plasmid, "pBAD30.gb", "genbank")
-
-What a `SeqRecord` and a GenBank file have a place for stands there: the bases, the circle, an
-identifier, a name, features. The rest of the record is kept in the comment, and comes back.
-Needs Biopython, which the extra `lab` brings.
-"""
+"""Convert sequence records to Biopython SeqRecords and GenBank text, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import warnings
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from Bio import BiopythonWarning, SeqIO
+
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
-from labext.lab.files import keeping, texts
-from labext.lab.files.keeping import MARK, Fields
+from labext.lab.files import encoding
+from labext.lab.files.encoding import PRESERVED_MARK, Fields
 
 try:
     from Bio.Seq import Seq
@@ -34,9 +29,9 @@ except ImportError as failure:
         f"Install it: {install_line('lab')}",
     ) from None
 
-_LINE = 56
-_LONGEST_ID = 40
-_LONGEST_LINE = 26
+_MAX_LINE_LENGTH = 56
+_MAX_ID_LENGTH = 40
+_MAX_LOCUS_LENGTH = 26
 """A GenBank file's first line has room for the name and the length, so many characters together."""
 
 _MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
@@ -58,34 +53,35 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
-    word = name or texts.token(title, longest_name(record))
+    word = name or encoding.to_token(title, longest_name(record))
     made = SeqRecord(
         Seq(bases),
-        id=texts.token(str(record.get("id") or title), _LONGEST_ID),
+        id=encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH),
         name=word,
         description=_description(record, title, word),
         features=[
-            features.to_feature(each, len(bases), circular=circular) for each in _marks(record)
+            features.to_feature(each, len(bases), circular=circular)
+            for each in _annotations(record)
         ],
         annotations={
             "molecule_type": "DNA",
             "topology": "circular" if circular else "linear",
             "data_file_division": "SYN",
-            "date": _day(record.get("modifiedAt")),
+            "date": _format_date(record.get("modifiedAt")),
         },
     )
-    kept: Fields = keeping.keep(_shown(made), _apart(record))
+    kept: Fields = encoding.preserve(_visible_fields(made), _without_sequence(record))
     if bases != bases.upper():
         kept["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
     if kept:
-        lines = texts.pieces(keeping.written(kept), _LINE)
-        made.annotations["comment"] = "\n".join(MARK + each for each in lines)
+        lines = encoding.split_text(encoding.encode_value(kept), _MAX_LINE_LENGTH)
+        made.annotations["comment"] = "\n".join(PRESERVED_MARK + each for each in lines)
     return made
 
 
 def longest_name(record: Mapping[str, Any]) -> int:
     """Return how long a name the first line of a GenBank file has room for."""
-    return _LONGEST_LINE - len(str(len(record["bases"])))
+    return _MAX_LOCUS_LENGTH - len(str(len(record["bases"])))
 
 
 def from_seqrecord(made: SeqRecord) -> Fields:
@@ -94,11 +90,11 @@ def from_seqrecord(made: SeqRecord) -> Fields:
     Of another's it has `id, name, description, bases, length, isCircular, annotations`.
     """
     bases = str(made.seq)
-    kept = _kept(made)
+    kept = _preserved_fields(made)
     runs = kept.pop("bases", None)
-    fields = keeping.restored(_shown(made), kept)
+    fields = encoding.restore(_visible_fields(made), kept)
     if "bases" in fields:
-        fields["bases"] = _cased(bases, runs) if bases == bases.upper() else bases
+        fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(made.features):
         circular = _is_circular(made)
         fields["annotations"] = [
@@ -109,7 +105,7 @@ def from_seqrecord(made: SeqRecord) -> Fields:
     return fields
 
 
-def _shown(made: SeqRecord) -> Fields:
+def _visible_fields(made: SeqRecord) -> Fields:
     """Return what a file shows of it; of the bases and the annotations how many there are."""
     shown = {
         "id": made.id if made.id not in _UNKNOWN else made.name,
@@ -124,29 +120,31 @@ def _shown(made: SeqRecord) -> Fields:
     return shown
 
 
-def _apart(record: Mapping[str, Any]) -> Fields:
+def _without_sequence(record: Mapping[str, Any]) -> Fields:
     """Return the record with the bases and annotations only counted."""
     apart = dict(record) | {"bases": len(record["bases"])}
-    if isinstance(record.get("annotations"), list) and len(_marks(record)) == len(
+    if isinstance(record.get("annotations"), list) and len(_annotations(record)) == len(
         record["annotations"]
     ):
         apart["annotations"] = len(record["annotations"])
     return apart
 
 
-def _marks(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     marks = record.get("annotations")
     return [each for each in marks if isinstance(each, Mapping)] if isinstance(marks, list) else []
 
 
-def _kept(made: SeqRecord) -> Fields:
+def _preserved_fields(made: SeqRecord) -> Fields:
     lines = str(made.annotations.get("comment", "")).splitlines()
-    text = "".join(line.removeprefix(MARK) for line in lines if line.startswith(MARK))
-    kept = keeping.read(text)
+    text = "".join(
+        line.removeprefix(PRESERVED_MARK) for line in lines if line.startswith(PRESERVED_MARK)
+    )
+    kept = encoding.decode_value(text)
     return kept if isinstance(kept, dict) else {}
 
 
-def _cased(bases: str, runs: Any) -> str:
+def _restore_case(bases: str, runs: Any) -> str:
     """Return the bases with lower case where it was: runs of upper and lower ones, in turn."""
     lengths = runs if isinstance(runs, list) and all(type(each) is int for each in runs) else []
     if sum(lengths) != len(bases) + 1:
@@ -165,13 +163,41 @@ def _is_circular(made: SeqRecord) -> bool:
 def _description(record: Mapping[str, Any], title: str, word: str) -> str:
     given = record.get("description")
     if isinstance(given, str) and given:
-        return texts.line(given).rstrip(". ")
-    return texts.line(title).rstrip(". ") if title != word else ""
+        return encoding.to_line(given).rstrip(". ")
+    return encoding.to_line(title).rstrip(". ") if title != word else ""
 
 
-def _day(moment: Any) -> str:
+def _format_date(moment: Any) -> str:
     try:
         day = datetime.fromisoformat(str(moment)[:10])
     except ValueError:
         day = datetime(1980, 1, 1)
     return f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}"
+
+
+__all__ = ["format_genbank", "longest_name", "parse_genbank"]
+
+
+def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
+    """Return records as text, under the names that the first line of each shows."""
+    out = io.StringIO()
+    made = (to_seqrecord(row, name=name) for row, name in zip(records, names, strict=True))
+    SeqIO.write(made, out, "genbank")
+    return out.getvalue()
+
+
+def parse_genbank(text: str) -> list[Fields]:
+    """Return the records of a text.
+
+    Raises:
+        ValueError: it is no GenBank.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BiopythonWarning)  # of lines that are not as they should be
+        try:
+            return [from_seqrecord(made) for made in SeqIO.parse(io.StringIO(text), "genbank")]
+        except ValueError:
+            raise
+        except Exception as failure:  # noqa: BLE001 - whatever the parser makes of other text
+            why = f"{type(failure).__name__}: {failure}"
+    raise ValueError(why)

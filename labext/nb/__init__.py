@@ -1,8 +1,8 @@
-"""The client of the notebook service: a group of methods for each kind of thing there."""
+"""Client for the notebook service: notebooks, sources, chat, answers and podcasts."""
 
-from labext.nb.answers import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.nb.client import NotebookClient
-from labext.nb.watching import Ingestion, SourceRow
+from labext.nb.polling import Ingestion, SourceRow
+from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 
 __all__ = [
     "Answer",

@@ -1,28 +1,35 @@
-"""The client's methods for chats."""
+"""Client methods for chats about a notebook or about a single source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labext.errors import InputError
-from labext.nb.answers import Answer
-from labext.nb.group import UNCHANGED, Group
-from labext.nb.records import Record
-from labext.nb.scoping import scope_of
+from labext.errors import InputError, UnreachableError
+from labext.nb.records import Answer, Record
+from labext.nb.resource import (
+    NO_CHANGES_STEP,
+    Resource,
+    drop_none,
+    parse_identifier,
+    resolve_one,
+    resolve_scope,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Chat(Group):
+class Chat(Resource):
     """`nb.chat`: conversations about a notebook (contract, Endpoints: Chat)."""
 
     def sessions(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the chat sessions of a notebook, or all, a row each; columns `records.SESSION`."""
-        from labext.nb.rowviews import sessions
+        from labext.nb.views import session_frame
 
-        return sessions(self._wire.run(self._dialect.sessions(self._notebook(notebook))))
+        return session_frame(self._wire.run(self._dialect.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sessions, each once."""
@@ -39,9 +46,9 @@ class Chat(Group):
 
     def messages(self, session: str) -> pd.DataFrame:
         """Return a session's messages, a row each; columns as `records.MESSAGE`."""
-        from labext.nb.rowviews import messages
+        from labext.nb.views import message_frame
 
-        return messages(self.get(session)["messages"])
+        return message_frame(self.get(session)["messages"])
 
     def create(
         self, notebook: str, title: str | None = None, model_override: str | None = None
@@ -77,7 +84,7 @@ class Chat(Group):
         if model_override is not None:
             changes["model_override"] = model_override or None
         if not changes:
-            raise InputError("Nothing of the session is to be changed.", UNCHANGED)
+            raise InputError("Nothing of the session is to be changed.", NO_CHANGES_STEP)
         return self._wire.run(self._dialect.change_session(self.find(session), changes))
 
     def delete(self, session: str) -> None:
@@ -114,7 +121,7 @@ class Chat(Group):
             ServiceError: the model's provider failed; nothing is kept of the message then.
             OutcomeUnknownError: the answer was lost; the reply may be in the session.
         """
-        scope = scope_of(
+        scope = resolve_scope(
             self._titles,
             source_ids=source_ids,
             note_ids=note_ids,
@@ -150,7 +157,128 @@ class Chat(Group):
         """
         if (session is None) == (notebook is None):
             raise InputError("A context is of a session or of a notebook.", "Name one of them.")
-        scope = scope_of(self._titles, include_sources=include_sources, include_notes=include_notes)
+        scope = resolve_scope(
+            self._titles, include_sources=include_sources, include_notes=include_notes
+        )
         within = self._notebook(notebook)
         found = None if session is None else self.find(session)
         return self._wire.run(self._dialect.context(found, within, scope, config))
+
+
+class SourceChats(Resource):
+    """`nb.source_chats`: conversations about one source, of which the model is given all."""
+
+    def list(self, source: str) -> pd.DataFrame:
+        """Return the chats about a source, a row each; columns as `SOURCE_CHAT`."""
+        from labext.nb.views import source_chat_frame
+
+        return source_chat_frame(self._of(source))
+
+    def names(self, source: str) -> Sequence[str]:
+        """Return the titles of the chats about a source, each once."""
+        return [*dict.fromkeys(str(each["title"]) for each in self._of(source) if each["title"])]
+
+    def find(self, source: str, chat: str) -> str:
+        """Return the identifier of a chat about a source."""
+        return parse_identifier("source chat", chat) or resolve_one(
+            "source chat", chat, self._of(source)
+        )
+
+    def get(self, source: str, chat: str) -> Record:
+        """Return one chat's record, and its `messages`, each as `records.MESSAGE`."""
+        found = self._source(source)
+        return self._wire.run(self._dialect.source_chat(found, self.find(found, chat)))
+
+    def messages(self, source: str, chat: str) -> pd.DataFrame:
+        """Return a chat's messages, a row each; columns as `records.MESSAGE`."""
+        from labext.nb.views import message_frame
+
+        return message_frame(self.get(source, chat)["messages"])
+
+    def create(
+        self, source: str, title: str | None = None, model_override: str | None = None
+    ) -> Record:
+        """Begin a chat; return its record.
+
+        Args:
+            source: what it is about.
+            title: what it is called.
+            model_override: the language model that replies, in place of the default one.
+
+        Raises:
+            OutcomeUnknownError: the answer was lost; it may have been begun.
+        """
+        by = self._model(model_override)
+        return self._wire.run(self._dialect.new_source_chat(self._source(source), title, by))
+
+    def update(
+        self,
+        source: str,
+        chat: str,
+        title: str | None = None,
+        model_override: str | None = None,
+    ) -> Record:
+        """Change a chat; what is None stays. Return its record.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        changes = drop_none({"title": title, "model_override": self._model(model_override)})
+        if not changes:
+            raise InputError("Nothing of the chat is to be changed.", NO_CHANGES_STEP)
+        found = self._source(source)
+        return self._wire.run(
+            self._dialect.change_source_chat(found, self.find(found, chat), changes)
+        )
+
+    def delete(self, source: str, chat: str) -> None:
+        """Delete a chat with its messages."""
+        found = self._source(source)
+        self._wire.run(self._dialect.delete_source_chat(found, self.find(found, chat)))
+
+    def send(
+        self, source: str, chat: str, message: str, model_override: str | None = None
+    ) -> Answer:
+        """Send a message; return the model's reply, which is kept in the chat with it.
+
+        The client waits as long as the service works.
+
+        Args:
+            source: what the chat is about.
+            chat: where it belongs.
+            message: what is said.
+            model_override: the language model that replies, for this message alone.
+
+        Raises:
+            ServiceError: the model's provider failed.
+            UnreachableError: the reply was cut off; it may be in the chat.
+        """
+        if not message.strip():
+            raise InputError("The message is empty.", "Say something.")
+        found = self._source(source)
+        by = self._model(model_override)
+        request = self._dialect.source_message(found, self.find(found, chat), message, by)
+        try:
+            with closing(self._wire.events(request, None, plain=True)) as stream:
+                reply = self._dialect.source_reply(stream, message)
+        except UnreachableError as error:
+            raise UnreachableError(
+                f"The reply was cut off: {error.what}",
+                "See `%nb source-chats show` before you send it again: the reply may be there.",
+                method=error.method,
+                path=error.path,
+            ) from None
+        if not reply.citations:
+            return reply
+        title = str(self._wire.run(self._dialect.source(found))["title"] or "")
+        cited = (replace(c, title=title) if c.id == found else c for c in reply.citations)
+        return replace(reply, citations=tuple(cited))
+
+    def _of(self, source: str) -> Sequence[Record]:
+        return self._wire.run(self._dialect.source_chats(self._source(source)))
+
+    def _source(self, source: str) -> str:
+        return self._titles.find("source", source)
+
+    def _model(self, model: str | None) -> str | None:
+        return model and self._titles.find("model", model, "llm")

@@ -1,38 +1,59 @@
-"""The notebook service as a user of Python sees it."""
+"""Client for one notebook service."""
 
 from __future__ import annotations
 
 from typing import Self
 
 from labext.config import Connection, clean_url
-from labext.nb.beyond.commands import Commands
-from labext.nb.beyond.embeddings import Embeddings
-from labext.nb.beyond.insights import Insights
-from labext.nb.beyond.settings import Settings
-from labext.nb.beyond.source_chats import SourceChats
-from labext.nb.chat import Chat
+from labext.errors import ServiceError, SignInError
+from labext.http import HttpClient, Rate
+from labext.http.auth import BearerAuth
+from labext.http.connection_pool import ResponseLimits
+from labext.nb.backends import RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.backends.detect import BackendSelector
+from labext.nb.chat import Chat, SourceChats
+from labext.nb.commands import Commands
 from labext.nb.credentials import Credentials
-from labext.nb.dialects.choosing import Spoken
-from labext.nb.failures import LAST_WORDS, explainer
-from labext.nb.knowledge import Knowledge
+from labext.nb.error_messages import FINAL_STATUSES, make_error_mapper
+from labext.nb.insights import Embeddings, Insights
 from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
-from labext.nb.podcasts import Podcasts
-from labext.nb.profiles import EpisodeProfiles
+from labext.nb.podcasts import EpisodeProfiles, Podcasts, SpeakerProfiles
 from labext.nb.records import Record
+from labext.nb.resource import TitleResolver
+from labext.nb.search import SearchResource
+from labext.nb.settings import Settings
 from labext.nb.sources import Sources
-from labext.nb.speakers import SpeakerProfiles
-from labext.nb.standing import standing
-from labext.nb.titles import Titles
 from labext.nb.transformations import Transformations
-from labext.nb.wire import Wire
-from labext.transport import Rate, Transport
-from labext.transport.auth import Bearer
-from labext.transport.limits import ResponseLimits
+
+_DATABASE_ONLINE = "online"
+"""Of the database, in the service's word; with any other it can't tell what it has."""
 
 
-class NotebookClient(Knowledge):
+def fetch_status(wire: RequestExecutor, dialect: ContractBackend) -> Record:
+    """Return what `NotebookClient.status` tells."""
+    told = wire.run(dialect.status())
+    count: int | None = None
+    signed_in: bool | None = None
+    try:
+        count, signed_in = len(wire.run(dialect.notebooks())), True
+    except SignInError:
+        signed_in = False
+    except ServiceError:
+        if told["database"] in (None, _DATABASE_ONLINE):
+            raise
+    return {
+        "address": wire.transport.base_url.rstrip("/"),
+        "dialect": dialect.name,
+        **told,
+        "signed_in": signed_in,
+        "notebooks": count,
+    }
+
+
+class NotebookClient(SearchResource):
     """A client for one notebook service.
 
     Every method asks the service when it is called, and raises a `LabextError` that says what
@@ -65,19 +86,19 @@ class NotebookClient(Knowledge):
         dialect: str | None = None,
         limits: ResponseLimits | None = None,
     ) -> None:
-        self._transport = Transport(
+        self._transport = HttpClient(
             clean_url(base_url),
-            auth=None if password is None else Bearer(password),
+            auth=None if password is None else BearerAuth(password),
             rate=rate,
             verify=verify,
             limits=limits,
-            explain=explainer(has_password=password is not None),
-            last_words=LAST_WORDS,
+            explain=make_error_mapper(has_password=password is not None),
+            last_words=FINAL_STATUSES,
             service="notebook service",
         )
-        wire = Wire(self._transport)
-        spoken = Spoken(wire, dialect, verify=verify)
-        parts = wire, spoken, Titles(wire, spoken)
+        wire = RequestExecutor(self._transport)
+        spoken = BackendSelector(wire, dialect, verify=verify)
+        parts = wire, spoken, TitleResolver(wire, spoken)
         super().__init__(*parts)
         self.notebooks = Notebooks(*parts)
         self.sources = Sources(*parts)
@@ -103,7 +124,7 @@ class NotebookClient(Knowledge):
             connection.secrets.get("password"),
             verify=connection.options.get("ca_bundle", True),
             dialect=connection.options.get("dialect"),
-            limits=ResponseLimits.of(connection.options),
+            limits=ResponseLimits.from_options(connection.options),
         )
 
     def __repr__(self) -> str:
@@ -131,4 +152,4 @@ class NotebookClient(Knowledge):
         `password_needed`, `signed_in` (None where the database is away, which leaves that open),
         `notebooks` (how many; None if that can't be seen).
         """
-        return standing(self._wire, self._dialect)
+        return fetch_status(self._wire, self._dialect)

@@ -1,21 +1,21 @@
-"""The client's methods for credentials."""
+"""Client methods for the credentials of model providers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from labext.config.profiles import clean_url, same_server
 from labext.errors import InputError
-from labext.nb.group import Group, changes, given, names_of
 from labext.nb.records import Record
-from labext.profiles import clean_url, same_server
-from labext.redaction import keep_secret
+from labext.nb.resource import Resource, build_changes, drop_none, unique_names
+from labext.redaction import register_secret
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Credentials(Group):
+class Credentials(Resource):
     """`nb.credentials`: what opens models' providers (contract, Endpoints: Credentials).
 
     A key goes to the service and never comes back; from then on it is masked wherever this
@@ -27,9 +27,9 @@ class Credentials(Group):
 
         `decryption_error` tells of one whose key the service can't read any more.
         """
-        from labext.nb.modelviews import credentials
+        from labext.nb.views import credential_frame
 
-        return credentials(self.iter(provider))
+        return credential_frame(self.iter(provider))
 
     def iter(self, provider: str | None = None) -> Iterator[Record]:
         """Yield the records of credentials, for a provider or all."""
@@ -37,7 +37,7 @@ class Credentials(Group):
 
     def names(self, provider: str | None = None) -> Sequence[str]:
         """Return the names of credentials, each once."""
-        return names_of(self.iter(provider))
+        return unique_names(self.iter(provider))
 
     def find(self, credential: str, provider: str | None = None) -> str:
         """Return a credential's identifier; those for a provider come first."""
@@ -45,9 +45,9 @@ class Credentials(Group):
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
-        from labext.nb.modelviews import credentials
+        from labext.nb.views import credential_frame
 
-        return credentials(self._wire.run(self._dialect.credentials_of(provider)))
+        return credential_frame(self._wire.run(self._dialect.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
         """Return one credential's record, which has no key in it."""
@@ -73,9 +73,9 @@ class Credentials(Group):
             SetupError: the service has nothing to encrypt keys with.
             OutcomeUnknownError: the answer was lost; it may have been stored.
         """
-        key = None if api_key is None else _checked(api_key)
+        key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
-        body |= given({"api_key": key, "base_url": base_url})
+        body |= drop_none({"api_key": key, "base_url": base_url})
         return self._wire.run(self._dialect.new_credential(body))
 
     def update(
@@ -94,13 +94,13 @@ class Credentials(Group):
         Raises:
             InputError: nothing is to be changed, or the stored key would go to another server.
         """
-        key = _checked(api_key) if api_key else api_key
+        key = _validate_key(api_key) if api_key else api_key
         wanted = {"name": name, "api_key": key, "base_url": base_url}
-        changed = changes("credential", wanted, {"api_key", "base_url"})
+        changed = build_changes("credential", wanted, {"api_key", "base_url"})
         identifier = self.find(credential)
         if base_url is not None and key is None:
             # Not every service looks at this by itself.
-            _check_server(self._wire.run(self._dialect.credential(identifier)), base_url)
+            _check_same_server(self._wire.run(self._dialect.credential(identifier)), base_url)
         return self._wire.run(self._dialect.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
@@ -121,9 +121,11 @@ class Credentials(Group):
         Raises:
             ServiceError: the provider does not answer.
         """
-        from labext.nb.modelviews import discovered
+        from labext.nb.views import discovered_model_frame
 
-        return discovered(self._wire.run(self._dialect.discover_with(self.find(credential))))
+        return discovered_model_frame(
+            self._wire.run(self._dialect.discover_with(self.find(credential)))
+        )
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
         """Add models that it opens; return how many were `created` and `existing`.
@@ -146,10 +148,10 @@ class Credentials(Group):
         `source` is `database`, `environment` (of the service) or `none`. Whether the service has
         something to encrypt keys with is in the frame's `attrs["encryption_configured"]`.
         """
-        from labext.nb.modelviews import configured
+        from labext.nb.views import credential_status_frame
 
         told = self._wire.run(self._dialect.credential_status())
-        frame = configured(told["providers"])
+        frame = credential_status_frame(told["providers"])
         frame.attrs["encryption_configured"] = told["encryption_configured"]
         return frame
 
@@ -158,7 +160,7 @@ class Credentials(Group):
         return self._wire.run(self._dialect.environment_status())
 
 
-def _check_server(there: Record, base_url: str) -> None:
+def _check_same_server(there: Record, base_url: str) -> None:
     """See that a stored key is not sent to another server than it was given for.
 
     Where no address is given it is the provider's usual one, which only the service knows.
@@ -180,7 +182,7 @@ def _check_server(there: Record, base_url: str) -> None:
     )
 
 
-def _checked(api_key: str) -> str:
+def _validate_key(api_key: str) -> str:
     """Return a key without the blanks that pasting brings; from now on it is masked.
 
     Raises:
@@ -189,5 +191,5 @@ def _checked(api_key: str) -> str:
     if not isinstance(api_key, str) or not api_key.strip():
         raise InputError("The key is empty.", "Give the provider's key, or none at all.")
     key = api_key.strip()
-    keep_secret(key)
+    register_secret(key)
     return key

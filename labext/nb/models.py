@@ -1,20 +1,22 @@
-"""The client's methods for models."""
+"""Client methods for models and their default slots; detection of a model's type."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labext import wording
-from labext.errors import InputError
-from labext.nb.group import Group, names_of
-from labext.nb.records import MODEL, SLOTS, Record, made
+from labext import messages
+from labext.errors import ConflictError, InputError
+from labext.nb.records import MODEL, SLOTS, Record, build_record
+from labext.nb.resource import Resource, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Models(Group):
+class Models(Resource):
     """`nb.models`: what chats, embeds, hears and speaks (contract, Endpoints: Models).
 
     A model goes by its name, and by its provider and its name: `openai/gpt-4o`.
@@ -26,9 +28,9 @@ class Models(Group):
         Args:
             type: those of a type alone: `llm`, `embedding`, `stt` (speech to text) or `tts`.
         """
-        from labext.nb.modelviews import models
+        from labext.nb.views import model_frame
 
-        return models(self.iter(type))
+        return model_frame(self.iter(type))
 
     def iter(self, type: str | None = None) -> Iterator[Record]:
         """Yield the records of models, of a type or all."""
@@ -36,7 +38,7 @@ class Models(Group):
 
     def names(self, type: str | None = None) -> Sequence[str]:
         """Return the names of models, each once."""
-        return names_of(self.iter(type))
+        return unique_names(self.iter(type))
 
     def find(self, model: str, type: str | None = None) -> str:
         """Return a model's identifier; those of a type come first."""
@@ -89,7 +91,7 @@ class Models(Group):
         """
         if not slots:
             raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
-        named = {checked_slot(slot): model for slot, model in slots.items()}
+        named = {validate_slot(slot): model for slot, model in slots.items()}
         wanted = {
             slot: None if model is None else self.find(model, SLOTS[slot])
             for slot, model in named.items()
@@ -102,9 +104,9 @@ class Models(Group):
         `available` is whether the service has what it takes to use one; `types` are those of its
         models.
         """
-        from labext.nb.modelviews import providers
+        from labext.nb.views import provider_frame
 
-        return providers(self._wire.run(self._dialect.providers()))
+        return provider_frame(self._wire.run(self._dialect.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
         """Return what a provider offers, a row each; columns as `records.DISCOVERED`.
@@ -112,9 +114,9 @@ class Models(Group):
         Raises:
             ServiceError: the provider does not answer.
         """
-        from labext.nb.modelviews import discovered
+        from labext.nb.views import discovered_model_frame
 
-        return discovered(self._wire.run(self._dialect.discover(provider)))
+        return discovered_model_frame(self._wire.run(self._dialect.discover(provider)))
 
     def sync(self, provider: str | None = None) -> pd.DataFrame:
         """Add what a provider, or every one, offers; return a row a provider.
@@ -122,9 +124,9 @@ class Models(Group):
         Columns as `records.SYNCED`: how many models it offers, how many of them are new, and why
         it could not be asked.
         """
-        from labext.nb.modelviews import synced
+        from labext.nb.views import sync_frame
 
-        return synced(self._wire.run(self._dialect.sync(provider)))
+        return sync_frame(self._wire.run(self._dialect.sync(provider)))
 
     def auto_assign(self) -> Record:
         """Fill the default slots that are empty, by the service's ranking of providers.
@@ -140,19 +142,19 @@ class Models(Group):
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return a provider's models, a row each; columns as `records.MODEL`."""
-        from labext.nb.modelviews import models
+        from labext.nb.views import model_frame
 
-        return models(self._wire.run(self._dialect.models_of(provider)))
+        return model_frame(self._wire.run(self._dialect.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
         known = {each["id"]: each for each in self.iter()} if any(slots.values()) else {}
         return {
-            slot: known.get(model, made(MODEL, {"id": model})) if model else None
+            slot: known.get(model, build_record(MODEL, {"id": model})) if model else None
             for slot, model in slots.items()
         }
 
 
-def checked_slot(slot: str) -> str:
+def validate_slot(slot: str) -> str:
     """Return a default slot's name; `text-to-speech` is one too.
 
     Raises:
@@ -161,8 +163,71 @@ def checked_slot(slot: str) -> str:
     name = str(slot).strip().lower().replace("-", "_")
     if name in SLOTS:
         return name
-    near = wording.did_you_mean(name, SLOTS)
+    near = messages.did_you_mean(name, SLOTS)
     raise InputError(
-        f"There is no default slot {wording.shown(slot)}{near}.",
+        f"There is no default slot {messages.quote_value(slot)}{near}.",
         f"The slots are {', '.join(SLOTS)}.",
     )
+
+
+_TYPE_PATTERNS = (
+    ("embedding", r"embed|minilm|\bbge\b|\be5\b|\bgte\b"),
+    ("stt", r"whisper|transcri|speech-to-text|parakeet|stt\b"),
+    ("tts", r"tts\b|speech|voice|kokoro|piper"),
+    ("llm", ""),
+)
+"""Types of models, and patterns of the names that such models usually have."""
+
+
+@dataclass(frozen=True)
+class TypeProbe:
+    """The result of trying a model.
+
+    Attributes:
+        name: the model.
+        type: the type as which it works and was added; None if it works as none.
+        reason: why the test of its likeliest type failed, in the service's words.
+    """
+
+    name: str
+    type: str | None
+    reason: str = ""
+
+
+def likely_types(name: str) -> list[str]:
+    """Return all types of models, the likeliest for a name first."""
+    words = name.casefold().replace("_", "-")
+    first = next(type for type, pattern in _TYPE_PATTERNS if re.search(pattern, words))
+    return [first, *(type for type in ("llm", "embedding", "tts", "stt") if type != first)]
+
+
+def probe_type(models: Models, name: str, provider: str, credential: str) -> TypeProbe:
+    """Add a model as the first type as which the service's test succeeds.
+
+    The test endpoint takes only a model that has been added: one that fails is deleted again.
+
+    Args:
+        models: the client's methods for models.
+        name: what its provider calls it.
+        provider: whose it is.
+        credential: the identifier of the credential by which it is reached.
+    """
+    reason = ""
+    for type in likely_types(name):
+        try:
+            added = models.create(name, type, provider, credential)
+        except (ConflictError, InputError) as error:
+            if error.status not in (400, 409):
+                raise
+            return TypeProbe(name, type)  # it was there already
+        works = False
+        try:
+            result = models.test(added["id"])
+            works = bool(result["success"])
+        finally:
+            if not works:
+                models.delete(added["id"])
+        if works:
+            return TypeProbe(name, type)
+        reason = reason or str(result["message"] or "")
+    return TypeProbe(name, None, reason)

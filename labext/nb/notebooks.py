@@ -1,4 +1,4 @@
-"""The client's methods for notebooks."""
+"""Client methods for notebooks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
-from labext.nb.group import UNCHANGED, Group
 from labext.nb.records import Record
+from labext.nb.resource import NO_CHANGES_STEP, Resource
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Notebooks(Group):
+class Notebooks(Resource):
     """`nb.notebooks`: what groups sources and notes (contract, Endpoints: Notebooks)."""
 
     def list(self, archived: bool | None = None, order_by: str | None = None) -> pd.DataFrame:
@@ -24,9 +24,9 @@ class Notebooks(Group):
             order_by: `updated_at` (the default, newest first), `created_at` or `name`, with
                 ` asc` or ` desc` behind it.
         """
-        from labext.nb.rowviews import notebooks
+        from labext.nb.views import notebook_frame
 
-        return notebooks(self._wire.run(self._dialect.notebooks(archived, order_by)))
+        return notebook_frame(self._wire.run(self._dialect.notebooks(archived, order_by)))
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all notebooks."""
@@ -67,7 +67,7 @@ class Notebooks(Group):
         given = {"name": name, "description": description, "archived": archived}
         changes = {key: value for key, value in given.items() if value is not None}
         if not changes:
-            raise InputError("Nothing of the notebook is to be changed.", UNCHANGED)
+            raise InputError("Nothing of the notebook is to be changed.", NO_CHANGES_STEP)
         return self._wire.run(self._dialect.change_notebook(self.find(notebook), changes))
 
     def preview(self, notebook: str) -> Record:

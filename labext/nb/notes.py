@@ -1,4 +1,4 @@
-"""The client's methods for notes."""
+"""Client methods for notes."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from labext.errors import InputError
-from labext.nb.group import UNCHANGED, Group
 from labext.nb.records import Record
+from labext.nb.resource import NO_CHANGES_STEP, Resource
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Notes(Group):
+class Notes(Resource):
     """`nb.notes`: what people and models have written (contract, Endpoints: Notes)."""
 
     def list(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
-        from labext.nb.rowviews import notes
+        from labext.nb.views import note_frame
 
-        return notes(self.iter(notebook))
+        return note_frame(self.iter(notebook))
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
         """Yield the records of the notes of a notebook, or of all."""
@@ -70,7 +70,7 @@ class Notes(Group):
         given = {"title": title, "content": content, "note_type": note_type}
         changes = {key: value for key, value in given.items() if value is not None}
         if not changes:
-            raise InputError("Nothing of the note is to be changed.", UNCHANGED)
+            raise InputError("Nothing of the note is to be changed.", NO_CHANGES_STEP)
         return self._wire.run(self._dialect.change_note(self.find(note), changes))
 
     def delete(self, note: str) -> None:

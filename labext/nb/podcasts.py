@@ -1,24 +1,26 @@
-"""The client's methods for podcasts."""
+"""Client methods for podcast episodes, episode profiles and speaker profiles."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from labext.nb import episodes, making
-from labext.nb.group import Group, names_of
-from labext.nb.records import Record
-from labext.nb.wire import OnBytes
+from labext import messages
+from labext.errors import InputError
+from labext.nb import episode_generation
+from labext.nb.backends import OnBytes
+from labext.nb.records import SPEAKER, Record
+from labext.nb.resource import Resource, build_changes, drop_none, unique_names
 from labext.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Podcasts(Group):
+class Podcasts(Resource):
     """`nb.podcasts`: episodes made of notebooks (contract, Endpoints: Podcasts)."""
 
     def generate(
@@ -71,7 +73,9 @@ class Podcasts(Group):
         Raises:
             NotFoundError: it is not there at the first look.
         """
-        return making.watch(self._wire, self._dialect, self._watched(what), stop=stop)
+        return episode_generation.watch_episode(
+            self._wire, self._dialect, self._watched(what), stop=stop
+        )
 
     def wait(self, what: str, timeout: float | None = None) -> Record:
         """Wait until an episode is there; return its record, with its transcript.
@@ -84,11 +88,13 @@ class Podcasts(Group):
             JobFailedError: it has failed; the reason is told.
             NotReadyError: it is not there in time; what it is at is told. The making goes on.
         """
-        return making.wait(self._wire, self._dialect, self._watched(what), timeout)
+        return episode_generation.wait_for_episode(
+            self._wire, self._dialect, self._watched(what), timeout
+        )
 
     def episodes(self) -> pd.DataFrame:
         """Return the episodes, a row each; columns as `records.EPISODE`."""
-        from labext.nb.podcastviews import episodes as shown
+        from labext.nb.views import episode_frame as shown
 
         return shown(self.iter())
 
@@ -98,11 +104,11 @@ class Podcasts(Group):
 
     def names(self) -> Sequence[str]:
         """Return the names of all episodes, each once."""
-        return names_of(self.iter())
+        return unique_names(self.iter())
 
     def find(self, episode: str) -> str:
         """Return an episode's identifier, for its name or for the job that has made it."""
-        job = making.job_id(episode)
+        job = episode_generation.parse_command_id(episode)
         made = job and (self.job(job)["result"] or {}).get("episode_id")
         return str(made or self._titles.find("episode", episode))
 
@@ -132,12 +138,12 @@ class Podcasts(Group):
             StorageError: the disk is full, or the folder can't be written.
         """
         record = self._wire.run(self._dialect.episode(self.find(episode)))
-        episodes.check_sound(record)
+        episode_generation.check_audio(record)
         target = Path(to or ".").expanduser()
         if target.is_dir():
-            target /= episodes.file_name(record)
+            target /= episode_generation.audio_file_name(record)
         written = self._wire.download(self._dialect.audio(record["id"]), target, on_bytes)
-        episodes.check_whole(record, written)
+        episode_generation.verify_download(record, written)
         return written
 
     def sound(self, episode: str) -> bytes:
@@ -162,4 +168,231 @@ class Podcasts(Group):
         self._wire.run(self._dialect.delete_episode(self.find(episode)))
 
     def _watched(self, what: str) -> str:
-        return making.job_id(what) or self.find(what)
+        return episode_generation.parse_command_id(what) or self.find(what)
+
+
+class EpisodeProfiles(Resource):
+    """`nb.episode_profiles`: what kind of episode is made, and by which models."""
+
+    def list(self) -> pd.DataFrame:
+        """Return the profiles, a row each; columns as `records.EPISODE_PROFILE`."""
+        from labext.nb.views import episode_profile_frame
+
+        return episode_profile_frame(self.iter())
+
+    def iter(self) -> Iterator[Record]:
+        """Yield the records of all episode profiles."""
+        yield from self._wire.run(self._dialect.episode_profiles())
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all episode profiles, each once."""
+        return unique_names(self.iter())
+
+    def find(self, profile: str) -> str:
+        """Return an episode profile's identifier."""
+        return self._titles.find("episode profile", profile)
+
+    def get(self, profile: str) -> Record:
+        """Return one episode profile's record."""
+        return self._wire.run(self._dialect.episode_profile(self.find(profile)))
+
+    def create(
+        self,
+        name: str,
+        speakers: Iterable[str] | str | None = None,
+        description: str | None = None,
+        outline_llm: str | None = None,
+        transcript_llm: str | None = None,
+        language: str | None = None,
+        default_briefing: str | None = None,
+        num_segments: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Record:
+        """Make an episode profile; return its record.
+
+        Args:
+            name: what it is called; no other one may be.
+            speakers: the speaker profiles, by name or identifier, of an episode that names none.
+            description: what it is for.
+            outline_llm: the model that makes the outline; else the one in the slot `podcast`.
+            transcript_llm: the model that writes what is said; else the one in that slot.
+            language: what is spoken.
+            default_briefing: what the models are told about every episode.
+            num_segments: parts of an episode, 1 to 20.
+            max_tokens: the most that a model may write at once.
+
+        Raises:
+            InputError: the name is taken, or a value is none that the service takes.
+            OutcomeUnknownError: the answer was lost, and it is not there.
+        """
+        wanted = self._wanted(
+            speakers=speakers,
+            description=description,
+            outline_llm=outline_llm,
+            transcript_llm=transcript_llm,
+            language=language,
+            default_briefing=default_briefing,
+            num_segments=num_segments,
+            max_tokens=max_tokens,
+        )
+        return self._wire.run(
+            self._dialect.new_episode_profile({"name": name, **drop_none(wanted)})
+        )
+
+    def update(
+        self,
+        profile: str,
+        name: str | None = None,
+        speakers: Iterable[str] | str | None = None,
+        description: str | None = None,
+        outline_llm: str | None = None,
+        transcript_llm: str | None = None,
+        language: str | None = None,
+        default_briefing: str | None = None,
+        num_segments: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Record:
+        """Change an episode profile; what is None stays. Return its record.
+
+        An empty model or language, and 0 for `max_tokens`, is none again.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        wanted = self._wanted(
+            speakers=speakers,
+            description=description,
+            outline_llm=outline_llm,
+            transcript_llm=transcript_llm,
+            language=language,
+            default_briefing=default_briefing,
+            num_segments=num_segments,
+            max_tokens=max_tokens,
+        )
+        clearable = {"outline_llm", "transcript_llm", "language", "max_tokens"}
+        changed = build_changes("episode profile", {"name": name, **wanted}, clearable)
+        return self._wire.run(self._dialect.change_episode_profile(self.find(profile), changed))
+
+    def delete(self, profile: str) -> None:
+        """Delete an episode profile; the episodes made by it keep what it was."""
+        self._wire.run(self._dialect.delete_episode_profile(self.find(profile)))
+
+    def duplicate(self, profile: str) -> Record:
+        """Make another one like it, under a name that the service gives; return its record."""
+        return self._wire.run(self._dialect.copy_episode_profile(self.find(profile)))
+
+    def _wanted(self, *, speakers: Iterable[str] | str | None, **fields: Any) -> dict[str, Any]:
+        """Return the fields as the record has them: models and speakers by their identifiers."""
+        for key in ("outline_llm", "transcript_llm"):
+            if fields[key]:
+                fields[key] = self._titles.find("model", fields[key], "llm")
+        if speakers is not None:
+            fields["speaker_profile_ids"] = self._titles.several("speaker profile", speakers)
+        return fields
+
+
+class SpeakerProfiles(Resource):
+    """`nb.speaker_profiles`: who speaks in an episode, one to four people in each profile."""
+
+    def list(self) -> pd.DataFrame:
+        """Return the profiles, a row each; columns as `records.SPEAKER_PROFILE`."""
+        from labext.nb.views import speaker_profile_frame
+
+        return speaker_profile_frame(self.iter())
+
+    def iter(self) -> Iterator[Record]:
+        """Yield the records of all speaker profiles."""
+        yield from self._wire.run(self._dialect.speaker_profiles())
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all speaker profiles, each once."""
+        return unique_names(self.iter())
+
+    def find(self, profile: str) -> str:
+        """Return a speaker profile's identifier."""
+        return self._titles.find("speaker profile", profile)
+
+    def get(self, profile: str) -> Record:
+        """Return one speaker profile's record; each of its `speakers` is as `records.SPEAKER`."""
+        return self._wire.run(self._dialect.speaker_profile(self.find(profile)))
+
+    def create(
+        self,
+        name: str,
+        speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        description: str | None = None,
+        voice_model: str | None = None,
+    ) -> Record:
+        """Make a speaker profile; return its record.
+
+        Args:
+            name: what it is called; no other one may be.
+            speakers: one to four, each with a `name` and, if wished, a `voice_id`, a `backstory`
+                and a `personality`.
+            description: what it is for.
+            voice_model: the model that speaks; else the one in the slot `text_to_speech`.
+
+        Raises:
+            InputError: the name is taken, or a speaker is none that the service takes.
+            OutcomeUnknownError: the answer was lost, and it is not there.
+        """
+        body = {"name": name, "speakers": validate_speakers(speakers)}
+        body |= drop_none({"description": description, "voice_model": self._voice(voice_model)})
+        return self._wire.run(self._dialect.new_speaker_profile(body))
+
+    def update(
+        self,
+        profile: str,
+        name: str | None = None,
+        speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        description: str | None = None,
+        voice_model: str | None = None,
+    ) -> Record:
+        """Change a speaker profile; what is None stays. Return its record.
+
+        An empty `voice_model` is the one in the slot `text_to_speech` again.
+
+        Raises:
+            InputError: nothing is to be changed.
+        """
+        wanted = {
+            "name": name,
+            "speakers": None if speakers is None else validate_speakers(speakers),
+            "description": description,
+            "voice_model": self._voice(voice_model),
+        }
+        changed = build_changes("speaker profile", wanted, {"voice_model"})
+        return self._wire.run(self._dialect.change_speaker_profile(self.find(profile), changed))
+
+    def delete(self, profile: str) -> None:
+        """Delete a speaker profile; the episodes made with it keep what it was."""
+        self._wire.run(self._dialect.delete_speaker_profile(self.find(profile)))
+
+    def duplicate(self, profile: str) -> Record:
+        """Make another one like it, under a name that the service gives; return its record."""
+        return self._wire.run(self._dialect.copy_speaker_profile(self.find(profile)))
+
+    def _voice(self, model: str | None) -> str | None:
+        return model and self._titles.find("model", model, "tts")
+
+
+def validate_speakers(speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any]) -> list[Record]:
+    """Return speakers that can be sent.
+
+    Raises:
+        InputError: there is none, or one has no name, or a field that nobody knows.
+    """
+    given_ones = [speakers] if isinstance(speakers, Mapping) else [*speakers]
+    if not given_ones:
+        raise InputError("There is no speaker.", "Give one to four.")
+    for each in given_ones:
+        for key in each if isinstance(each, Mapping) else ():
+            if key not in SPEAKER:
+                near = messages.did_you_mean(str(key), SPEAKER)
+                raise InputError(
+                    f"A speaker has no {messages.quote_value(key)}{near}.",
+                    f"A speaker may have {', '.join(SPEAKER)}.",
+                )
+        if not isinstance(each, Mapping) or not str(each.get("name") or "").strip():
+            raise InputError("A speaker has no name.", 'Give each one a name: {"name": "Ada"}.')
+    return [dict(each) for each in given_ones]

@@ -1,12 +1,9 @@
-"""The records that the client returns, the same whatever kind of server answers.
-
-Each is a dictionary with the keys of its kind, in their order; what a server does not tell is None.
-Times are ISO 8601 in UTC, and timestamps in a frame.
-"""
+"""Types that the client returns: records, scopes, questions, answers and citations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from labext.errors import ServiceError
@@ -15,7 +12,7 @@ from labext.redaction import mask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from labext.cells import Kind
+    from labext.frames.column_types import Kind
 
 Record: TypeAlias = dict[str, Any]
 
@@ -49,7 +46,7 @@ SOURCE: Fields = {
     "insights_count": "integer",
     **_TIMES,
 }
-WHOLE_SOURCE: Fields = {**SOURCE, "full_text": "text"}
+SOURCE_DETAIL: Fields = {**SOURCE, "full_text": "text"}
 STATUS: Fields = {
     "status": "category",
     "stage": "text",
@@ -106,7 +103,7 @@ PREVIEW: Fields = {
     "shared_source_count": "integer",
     "session_count": "integer",
 }
-DELETED: Fields = {
+NOTEBOOK_DELETION: Fields = {
     "id": "text",
     "deleted_notes": "integer",
     "deleted_sources": "integer",
@@ -150,22 +147,22 @@ SLOTS: Mapping[str, str] = {
 }
 """The seven default slots, and the type of the model in each (contract, Resources)."""
 
-TESTED: Fields = {"success": "boolean", "message": "text", "details": "json"}
+TEST_RESULT: Fields = {"success": "boolean", "message": "text", "details": "json"}
 PROVIDER: Fields = {"provider": "category", "available": "boolean", "types": "json"}
-DISCOVERED: Fields = {
+DISCOVERED_MODEL: Fields = {
     "name": "text",
     "provider": "category",
     "model_type": "category",
     "description": "text",
 }
-SYNCED: Fields = {
+SYNC_RESULT: Fields = {
     "provider": "category",
     "discovered": "integer",
     "new": "integer",
     "existing": "integer",
     "error": "text",
 }
-COUNTED: Fields = {"provider": "category", "counts": "json", "total": "integer"}
+MODEL_COUNT: Fields = {"provider": "category", "counts": "json", "total": "integer"}
 CREDENTIAL: Fields = {
     "id": "text",
     "name": "text",
@@ -178,9 +175,9 @@ CREDENTIAL: Fields = {
 }
 """Without the key itself, which no read returns (contract, Rules)."""
 
-DELETED_CREDENTIAL: Fields = {"id": "text", "deleted_models": "integer"}
-REGISTERED: Fields = {"created": "integer", "existing": "integer"}
-CONFIGURED: Fields = {"provider": "category", "configured": "boolean", "source": "category"}
+CREDENTIAL_DELETION: Fields = {"id": "text", "deleted_models": "integer"}
+MODEL_REGISTRATION: Fields = {"created": "integer", "existing": "integer"}
+CREDENTIAL_STATUS: Fields = {"provider": "category", "configured": "boolean", "source": "category"}
 SPEAKER: Fields = {
     "name": "text",
     "voice_id": "text",
@@ -208,14 +205,14 @@ EPISODE_PROFILE: Fields = {
     "max_tokens": "integer",
     **_TIMES,
 }
-SUBMITTED: Fields = {
+EPISODE_SUBMISSION: Fields = {
     "job_id": "text",
     "status": "category",
     "message": "text",
     "episode_id": "text",
     "episode_name": "text",
 }
-RETRIED: Fields = {"job_id": "text", "message": "text", "episode_id": "text"}
+EPISODE_RETRY: Fields = {"job_id": "text", "message": "text", "episode_id": "text"}
 JOB: Fields = {
     "job_id": "text",
     "status": "category",
@@ -248,28 +245,28 @@ EPISODE: Fields = {
 }
 """`duration` is in seconds; the profiles are as they were when it was generated."""
 
-WHOLE_EPISODE: Fields = {**EPISODE, "outline": "json", "transcript": "json"}
+EPISODE_DETAIL: Fields = {**EPISODE, "outline": "json", "transcript": "json"}
 """`outline` is `{"segments": […]}`, `transcript` `{"transcript": […]}`; None until it is made."""
 
 SEGMENT: Fields = {"name": "text", "description": "text", "size": "text"}
 LINE: Fields = {"speaker": "text", "dialogue": "text", "start": "number", "end": "number"}
 """What one speaker says at once, and from when to when: seconds; None where it is not told."""
 
-_WORDS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
+_SERVICE_TEXTS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
 """What a server says of itself, in which it may have put a key of a model's provider."""
 
 
-def made(fields: Fields, values: Mapping[str, Any]) -> Record:
+def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
     """Return a record of a kind out of what a server told; a key in its own words is masked."""
     record = {name: values.get(name) for name in fields}
-    for name in _WORDS & record.keys():
+    for name in _SERVICE_TEXTS & record.keys():
         told = record[name]
         if told and isinstance(told, str):
             record[name] = mask(told)
     return record
 
 
-def mapping(answer: Any, what: str) -> Mapping[str, Any]:
+def require_mapping(answer: Any, what: str) -> Mapping[str, Any]:
     """Return an answer that has to be one thing.
 
     Raises:
@@ -280,7 +277,7 @@ def mapping(answer: Any, what: str) -> Mapping[str, Any]:
     raise ServiceError(f"The notebook service's answer about {what} makes no sense.")
 
 
-def several(answer: Any, what: str) -> list[Mapping[str, Any]]:
+def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
     """Return an answer that has to be a list of things.
 
     Raises:
@@ -291,35 +288,226 @@ def several(answer: Any, what: str) -> list[Mapping[str, Any]]:
     raise ServiceError(f"The notebook service's list of {what} makes no sense.")
 
 
-def words(answer: Any) -> list[str]:
+def string_items(answer: Any) -> list[str]:
     """Return the words of a list in an answer; whatever else there is in it is left out."""
     return [each for each in answer if isinstance(each, str)] if isinstance(answer, list) else []
 
 
-def thing(fields: Fields, answer: Any, what: str) -> Record:
+def parse_record(fields: Fields, answer: Any, what: str) -> Record:
     """Return the record of one thing that has an identifier.
 
     Raises:
         ServiceError: the answer is none, or names none.
     """
-    record = made(fields, mapping(answer, what))
+    record = build_record(fields, require_mapping(answer, what))
     if isinstance(record["id"], str) and record["id"]:
         return record
     raise ServiceError(f"The notebook service's answer about {what} names no identifier.")
 
 
-def things(fields: Fields, answer: Any, what: str) -> list[Record]:
+def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
     """Return the records of a list of things that have identifiers.
 
     Raises:
         ServiceError: the answer is none.
     """
-    return [thing(fields, each, what) for each in several(answer, what)]
+    return [parse_record(fields, each, what) for each in require_list(answer, what)]
 
 
-def frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:
+def to_frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:
     """Return records of a kind as a typed DataFrame; an empty one has the same columns."""
-    from labext import frames
+    from labext.frames import conversion
 
-    columns = [frames.Column(name, kind) for name, kind in fields.items()]
-    return frames.frame(records, columns)
+    columns = [conversion.Column(name, kind) for name, kind in fields.items()]
+    return conversion.records_to_frame(records, columns)
+
+
+SETTING_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "default_embedding_option": ("ask", "always", "never"),
+    "auto_delete_files": ("yes", "no"),
+}
+"""The settings that take one of a few words, and these."""
+
+COMMAND: Fields = {
+    "job_id": "text",
+    "status": "category",
+    "subject": "text",
+    "command": "category",
+    "error_message": "text",
+    "result": "json",
+    "progress": "json",
+    **_TIMES,
+}
+"""Something that the service does in the background; `subject` is what it is done with."""
+
+COMMAND_KIND: Fields = {"command": "text", "app": "category"}
+"""A command that the service knows."""
+
+REBUILD_SUBMISSION: Fields = {"job_id": "text", "total_items": "integer", "message": "text"}
+REBUILD: Fields = {
+    "job_id": "text",
+    "status": "category",
+    "processed": "integer",
+    "total": "integer",
+    "sources": "integer",
+    "notes": "integer",
+    "insights": "integer",
+    "failed": "integer",
+    "error_message": "text",
+    "started_at": "time",
+    "completed_at": "time",
+}
+"""How far vectors are computed again: how many things are through, and of which kinds."""
+
+EMBEDDING_SUBMISSION: Fields = {
+    "job_id": "text",
+    "item_id": "text",
+    "item_type": "category",
+    "message": "text",
+}
+"""That vectors of one source or note are being computed."""
+
+SOURCE_CHAT: Fields = {
+    "id": "text",
+    "title": "text",
+    "source_id": "text",
+    "model_override": "text",
+    "message_count": "integer",
+    **_TIMES,
+}
+"""A chat about one source."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Sources and notes by identifier, None for every one; and whether either kind counts at all.
+
+    Where only sources or only notes are named, nothing of the other kind counts.
+    """
+
+    sources: tuple[str, ...] | None = None
+    notes: tuple[str, ...] | None = None
+    include_sources: bool = True
+    include_notes: bool = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look at."""
+        return not (self.includes("source") or self.includes("note"))
+
+    def holds(self, kind: str, identifier: str) -> bool:
+        """Say whether something of a kind is in it; of another kind nobody knows."""
+        if kind not in ("source", "note"):
+            return True
+        named = self.sources if kind == "source" else self.notes
+        return self.includes(kind) and (named is None or identifier in named)
+
+    def includes(self, kind: str) -> bool:
+        """Say whether anything of a kind, `source` or `note`, counts."""
+        own, other = self.sources, self.notes
+        included = self.include_sources
+        if kind == "note":
+            own, other, included = other, own, self.include_notes
+        if own is not None:
+            return included and bool(own)
+        return included and other is None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, what it is answered from, and by which models (identifiers)."""
+
+    text: str
+    scope: Scope
+    limit: int | None = None
+    min_similarity: float | None = None
+    model_override: str | None = None
+    strategy_model: str | None = None
+    answer_model: str | None = None
+    final_answer_model: str | None = None
+
+
+@dataclass(frozen=True)
+class MessageContext:
+    """What goes with a message of a chat.
+
+    Attributes:
+        context: as the service wants it.
+        tokens: how large that is for a model; None where the service gathers it by itself.
+    """
+
+    context: Mapping[str, Any]
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Where an answer has something from.
+
+    Attributes:
+        id, title: of the source or the note.
+        quote: what is cited; it stands word for word in the passage.
+        passage: the piece of the source's or note's text around it.
+        page: of a file that has pages, from 1.
+    """
+
+    id: str
+    title: str = ""
+    quote: str = ""
+    passage: str = ""
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer out of the knowledge base.
+
+    Attributes:
+        text: the answer; it marks what it cites as `[source:…]` or `[note:…]`.
+        citations: where it has it from; none where nothing supports an answer.
+        question: what was asked.
+        model: which model has answered, where the service tells.
+    """
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    question: str = ""
+    model: str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for on the way to an answer."""
+
+    term: str
+    instructions: str = ""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How the service goes about a question."""
+
+    reasoning: str
+    searches: tuple[Search, ...] = ()
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What one of the searches says to the question."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Final:
+    """The answer; nothing comes after it."""
+
+    answer: Answer
+
+
+AskEvent: TypeAlias = Strategy | Partial | Final
+"""One step of an answer that is read as it comes."""

@@ -1,4 +1,4 @@
-"""The client's methods for sources."""
+"""Client methods for sources."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext.nb import adding, originals, waiting, watching
-from labext.nb.group import UNCHANGED, Group
-from labext.nb.listing import all_sources
+from labext.http.download import is_html_name
+from labext.nb import polling, uploads
+from labext.nb.backends import OnBytes
+from labext.nb.polling import Ingestion
 from labext.nb.records import Record
-from labext.nb.watching import Ingestion
-from labext.nb.wire import OnBytes
-from labext.transport.download import is_page
+from labext.nb.resource import NO_CHANGES_STEP, Resource, iter_sources
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Sources(Group):
+class Sources(Resource):
     """`nb.sources`: research material (contract, Endpoints: Sources)."""
 
     def list(
@@ -39,9 +38,9 @@ class Sources(Group):
             order_by: `updated_at` (the default, newest first), `created_at` or `title`, with
                 ` asc` or ` desc` behind it.
         """
-        from labext.nb.rowviews import sources
+        from labext.nb.views import source_frame
 
-        return sources(self.iter(notebook, limit, offset, order_by))
+        return source_frame(self.iter(notebook, limit, offset, order_by))
 
     def iter(
         self,
@@ -51,7 +50,7 @@ class Sources(Group):
         order_by: str | None = None,
     ) -> Iterator[Record]:
         """Yield sources' records, page by page; arguments as for `list`."""
-        return all_sources(
+        return iter_sources(
             self._wire,
             self._dialect,
             notebook=self._notebook(notebook),
@@ -97,7 +96,7 @@ class Sources(Group):
                 refuses it.
             OutcomeUnknownError: the answer was lost; it may have been added.
         """
-        source = adding.checked_file(path)
+        source = uploads.validate_file(path)
         given = self._given(notebook, title, topic, process_async)
         return self._wire.run(self._dialect.add_file(source, **given), on_bytes=on_bytes)
 
@@ -111,7 +110,7 @@ class Sources(Group):
     ) -> Record:
         """Add a page of the web, which the service fetches; arguments as for `add_file`."""
         given = self._given(notebook, title, topic, process_async)
-        return self._wire.run(self._dialect.add_url(adding.checked_url(url), **given))
+        return self._wire.run(self._dialect.add_url(uploads.validate_url(url), **given))
 
     def add_text(
         self,
@@ -127,7 +126,7 @@ class Sources(Group):
             InputError: it is empty.
         """
         given = self._given(notebook, title, topic, process_async)
-        return self._wire.run(self._dialect.add_text(adding.checked_text(text), **given))
+        return self._wire.run(self._dialect.add_text(uploads.validate_text(text), **given))
 
     def add(
         self,
@@ -137,7 +136,7 @@ class Sources(Group):
         process_async: bool = True,
         on_bytes: Callable[[str, int, int | None], None] | None = None,
         on_added: Callable[[Record], None] | None = None,
-        on_refused: adding.OnRefused | None = None,
+        on_refused: uploads.OnRejected | None = None,
     ) -> pd.DataFrame:
         """Add several files and pages, one after the other; return a row for each.
 
@@ -159,16 +158,16 @@ class Sources(Group):
                 the service has refused some; the others were added.
             LabextError: the service failed; the error names the item and how many were added.
         """
-        from labext.nb.rowviews import sources
+        from labext.nb.views import source_frame
 
         given = self._given(notebook, None, topic, process_async)
-        steps = adding.several(self._wire, self._dialect, what, given, on_bytes, on_refused)
+        steps = uploads.add_several(self._wire, self._dialect, what, given, on_bytes, on_refused)
         added = []
         for record in steps:
             added.append(record)
             if on_added is not None:
                 on_added(record)
-        return sources(added)
+        return source_frame(added)
 
     def status(self, source: str) -> Record:
         """Return how far a source's processing is: `labext.nb.records.STATUS`."""
@@ -183,7 +182,7 @@ class Sources(Group):
         given = {"title": title, "topic": topic}
         changes = {key: value for key, value in given.items() if value is not None}
         if not changes:
-            raise InputError("Nothing of the source is to be changed.", UNCHANGED)
+            raise InputError("Nothing of the source is to be changed.", NO_CHANGES_STEP)
         return self._wire.run(self._dialect.change_source(self.find(source), changes))
 
     def delete(self, source: str) -> None:
@@ -208,12 +207,12 @@ class Sources(Group):
             StorageError: the disk is full, or the folder can't be written.
         """
         found = self.find(source)
-        name = originals.file_name(self._wire.run(self._dialect.source(found)))
+        name = uploads.original_file_name(self._wire.run(self._dialect.source(found)))
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= name
         request = self._dialect.original(found)
-        return self._wire.download(request, target, on_bytes, page=is_page(name))
+        return self._wire.download(request, target, on_bytes, page=is_html_name(name))
 
     def exists(self, source: str) -> bool:
         """Tell whether a source's file is on the service; False also without such a source."""
@@ -225,7 +224,7 @@ class Sources(Group):
         Of more than 1 MiB only the size is compared. None if the original can't be looked at.
         """
         request = self._dialect.original(self.find(source))
-        return originals.has_content(self._wire, request, adding.checked_file(path))
+        return uploads.has_content(self._wire, request, uploads.validate_file(path))
 
     def retry(self, source: str) -> Record:
         """Process a failed source again; return its record.
@@ -237,9 +236,9 @@ class Sources(Group):
 
     def insights(self, source: str) -> pd.DataFrame:
         """Return what models have made of a source, a row each; columns as `records.INSIGHT`."""
-        from labext.nb.rowviews import insights
+        from labext.nb.views import insight_frame
 
-        return insights(self._wire.run(self._dialect.insights(self.find(source))))
+        return insight_frame(self._wire.run(self._dialect.insights(self.find(source))))
 
     def unprocessed(
         self,
@@ -263,14 +262,14 @@ class Sources(Group):
             awaiting = self._wire.run(self._dialect.sources_awaiting_vectors())
             pending = {str(each["id"]) for each in awaiting}
         if sources is None:
-            records: Iterable[Record] = all_sources(self._wire, self._dialect, notebook=within)
+            records: Iterable[Record] = iter_sources(self._wire, self._dialect, notebook=within)
         else:
             found = self._titles.several("source", sources, within)
-            records = waiting.looked_up(self._wire, self._dialect, found)
+            records = polling.fetch_sources(self._wire, self._dialect, found)
         return [
             each
             for each in records
-            if watching.is_in_progress(each["status"]) or each["id"] in pending
+            if polling.is_in_progress(each["status"]) or each["id"] in pending
         ]
 
     def watch(
@@ -286,7 +285,7 @@ class Sources(Group):
             NotFoundError: one is not there at the first look.
         """
         found = self._titles.several("source", sources)
-        return watching.watch(self._wire, self._dialect, found, stop=stop)
+        return polling.watch_sources(self._wire, self._dialect, found, stop=stop)
 
     def wait(self, sources: Iterable[str] | str, timeout: float | None = None) -> pd.DataFrame:
         """Wait until sources are processed; return a row for each.
@@ -300,11 +299,11 @@ class Sources(Group):
             NotReadyError: they are not done in time: which are at what stage, and how long nothing
                 has changed. The processing goes on.
         """
-        from labext.nb.rowviews import sources as shown
+        from labext.nb.views import source_frame as shown
 
         found = self._titles.several("source", sources)
-        waiting.wait(watching.watch(self._wire, self._dialect, found), timeout)
-        return shown(waiting.looked_up(self._wire, self._dialect, found))
+        polling.wait_for_sources(polling.watch_sources(self._wire, self._dialect, found), timeout)
+        return shown(polling.fetch_sources(self._wire, self._dialect, found))
 
     def _given(
         self, notebook: str | None, title: str | None, topic: str | None, process_async: bool

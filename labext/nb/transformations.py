@@ -1,4 +1,4 @@
-"""The client's methods for transformations."""
+"""Client methods for transformations."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
-from labext.nb.group import Group, changes, given, names_of
 from labext.nb.records import Record
+from labext.nb.resource import Resource, build_changes, drop_none, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Transformations(Group):
+class Transformations(Resource):
     """`nb.transformations`: what models make of a text (contract, Endpoints: Transformations).
 
     One that applies by default is run on every new source, and what it makes is an insight of it.
@@ -21,9 +21,9 @@ class Transformations(Group):
 
     def list(self) -> pd.DataFrame:
         """Return the transformations, a row each; columns as `records.TRANSFORMATION`."""
-        from labext.nb.modelviews import transformations
+        from labext.nb.views import transformation_frame
 
-        return transformations(self.iter())
+        return transformation_frame(self.iter())
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all transformations."""
@@ -31,7 +31,7 @@ class Transformations(Group):
 
     def names(self) -> Sequence[str]:
         """Return the names of all transformations, each once."""
-        return names_of(self.iter())
+        return unique_names(self.iter())
 
     def find(self, transformation: str) -> str:
         """Return a transformation's identifier, by its name or its title."""
@@ -66,7 +66,12 @@ class Transformations(Group):
             OutcomeUnknownError: the answer was lost; it may have been made.
         """
         optional = {"title": title, "description": description, "model_id": self._model(model)}
-        body = {"name": name, "prompt": prompt, "apply_default": apply_default, **given(optional)}
+        body = {
+            "name": name,
+            "prompt": prompt,
+            "apply_default": apply_default,
+            **drop_none(optional),
+        }
         return self._wire.run(self._dialect.new_transformation(body))
 
     def update(
@@ -94,7 +99,7 @@ class Transformations(Group):
             "apply_default": apply_default,
             "model_id": self._model(model),
         }
-        changed = changes("transformation", wanted, {"model_id"})
+        changed = build_changes("transformation", wanted, {"model_id"})
         found = self.find(transformation)
         return self._wire.run(self._dialect.change_transformation(found, changed))
 

@@ -1,22 +1,18 @@
-"""The local services: three small but real servers on loopback, and what they share.
-
-`Sandbox` starts, stops and describes them. Importing this package costs nothing and works on every
-platform; the servers themselves need the `sandbox` extra and Linux or macOS.
-"""
+"""Run the lab, jobs and nb services locally."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labext.sandbox.control import Sandbox, SandboxStatus
+    from labext.sandbox.core.lifecycle import Sandbox, SandboxStatus
 
 __all__ = ["Sandbox", "SandboxStatus"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from labext.sandbox import control
+        from labext.sandbox.core import lifecycle
 
-        return getattr(control, name)
+        return getattr(lifecycle, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

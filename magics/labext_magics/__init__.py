@@ -1,8 +1,4 @@
-"""The magics: `%lab`, `%jobs` and `%nb`.
-
-Registering them is cheap: a closure and a matcher each. What they do is imported when a line is run
-or completed for the first time.
-"""
+"""Register the `%lab`, `%jobs` and `%nb` magics with IPython."""
 
 from __future__ import annotations
 
@@ -36,7 +32,7 @@ def unregister(ip: InteractiveShell) -> None:
     if ip.Completer is not None:
         matchers = ip.Completer.custom_matchers
         matchers[:] = [m for m in matchers if not _is_ours(m)]
-    for module in ("labext_magics.session", "labext_widgets"):
+    for module in ("labext_magics.core.session", "labext_widgets"):
         if module in sys.modules:
             sys.modules[module].unload()
 
@@ -45,12 +41,12 @@ def _lazy_magic(ip: InteractiveShell, name: str) -> Any:
     from IPython.core.magic import needs_local_scope, no_var_expand
 
     def run(line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
-        from labext_magics import dispatch
+        from labext_magics.core import dispatch
 
         return dispatch.run(ip, name, line, cell, local_ns)
 
     def help_text() -> str:
-        from labext_magics import dispatch
+        from labext_magics.core import dispatch
 
         return dispatch.help_text(name)
 
@@ -68,7 +64,7 @@ def _lazy_matcher(ip: InteractiveShell, name: str) -> Any:
     def matcher(context: CompletionContext) -> SimpleMatcherResult:
         if f"%{name}" not in context.full_text:
             return {"completions": [], "suppress": False}
-        from labext_magics import completion
+        from labext_magics.core import completion
 
         return completion.match(ip, name, context)
 

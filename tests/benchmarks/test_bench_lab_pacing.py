@@ -22,7 +22,7 @@ import trustme
 
 from labext import LabClient
 from labext.lab import ApiKey
-from labext.lab.sequences import records, rowviews
+from labext.lab.sequences import frames
 from labext.sandbox import Sandbox
 
 SERVER = """
@@ -86,7 +86,7 @@ server.serve_forever()
 """
 
 
-WARM = (records, rowviews)
+WARM = (frames, frames)
 """They load pandas, which takes a second, and is no part of what is measured."""
 
 

@@ -20,10 +20,10 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import recording
-from labext.sandbox.nb.store import Model
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.tables import Model
 
 MINUTES = 10
 FACTS = (
@@ -60,7 +60,7 @@ def test_ten_minutes_are_spoken_and_encoded(
         began = _processor_seconds()
         cast = dict.fromkeys(("Ada", "Ben"), (model, None))
         site: Any = None  # a built-in voice asks it for nothing
-        spoken = recording.record(site, turns, cast, target, lambda *_stage: None)
+        spoken = recording.record_dialogue(site, turns, cast, target, lambda *_stage: None)
         processor.append(_processor_seconds() - began)
         return spoken
 

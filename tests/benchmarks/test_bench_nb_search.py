@@ -21,11 +21,11 @@ import psutil
 import pytest
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.nb.models.registry import WORDLLAMA
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.providers.registry import WORDLLAMA
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.search.passages import Piece
-from labext.sandbox.nb.store import COMPLETED, Link, Notebook, Source
+from labext.sandbox.nb.tables import COMPLETED, Notebook, NotebookSource, Source
+from labext.sandbox.nb.text.segmentation import PassageText
 
 PASSAGES, WORDS = 8, 150
 NOTEBOOK = "notebook:bench"
@@ -63,7 +63,7 @@ def fill(box: Sandbox, sources: int) -> list[str]:
             session.add(Notebook(id=NOTEBOOK, name="Bench"))
             for number in range(sources):
                 identifier = f"source:{number:020d}"
-                pieces = [Piece(texts.text()) for _ in range(PASSAGES)]
+                pieces = [PassageText(texts.text()) for _ in range(PASSAGES)]
                 source = Source(
                     id=identifier,
                     kind="text",
@@ -73,10 +73,10 @@ def fill(box: Sandbox, sources: int) -> list[str]:
                 )
                 session.add(source)
                 session.flush()
-                session.add(Link(notebook_id=NOTEBOOK, source_id=identifier))
+                session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
                 vectors = numbers.standard_normal((PASSAGES, 256)).astype(np.float32)
                 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                index.put(session, identifier, source.title, pieces, vectors, WORDLLAMA)
+                index.index_passages(session, identifier, source.title, pieces, vectors, WORDLLAMA)
     finally:
         database.close()
     return [f"source:{number:020d}" for number in range(sources)]

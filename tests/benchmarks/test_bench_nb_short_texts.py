@@ -17,11 +17,11 @@ import requests
 from sqlalchemy import func, select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.nb import identifiers
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Task
+from labext.sandbox.nb import tables
 from labext.sandbox.nb.ingestion import tasks
-from labext.sandbox.nb.store import COMPLETED, Source
-from labext.sandbox.queue import Task
+from labext.sandbox.nb.tables import COMPLETED, Source
 
 WORKERS = 2
 
@@ -50,7 +50,7 @@ def queue_texts(database: Database, count: int) -> None:
         for number in range(count):
             content = text(number)
             source = Source(
-                id=identifiers.new("source"),
+                id=tables.new_identifier("source"),
                 kind="text",
                 topic="",
                 title=f"Text {number}",
@@ -60,8 +60,8 @@ def queue_texts(database: Database, count: int) -> None:
             session.add(source)
             session.add(
                 Task(
-                    kind=tasks.PROCESS,
-                    key=tasks.key(source.id),
+                    kind=tasks.PROCESS_TASK,
+                    key=tasks.task_key(source.id),
                     payload={"source": source.id, "titled": True, "short": True},
                     priority=2,
                 )

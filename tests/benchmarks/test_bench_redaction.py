@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import pytest
 
-from labext.redaction import keep_secret, mask
+from labext.redaction import mask, register_secret
 
 SIZE = 2_000_000
 
@@ -50,7 +50,7 @@ def test_masking(
         "sk-proj-abcdefgh1234567890",
         "p/ss+wo&rd<x>\"y'z\\w",
     ):
-        keep_secret(secret)
+        register_secret(secret)
     size = SIZE if request.config.getoption("benchmark_only", False) else 20_000
     text = (TEXTS[kind]() if kind in TEXTS else kind * (size // len(kind)))[:size]
 

@@ -81,7 +81,9 @@ class Service:
 
 
 def fork_server(host: psutil.Process) -> psutil.Process:
-    [found] = [p for p in host.children() if "labext.sandbox.forkserver" in p.cmdline()]
+    [found] = [
+        p for p in host.children() if "labext.sandbox.core.executors.fork_server" in p.cmdline()
+    ]
     return found
 
 

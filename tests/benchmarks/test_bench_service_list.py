@@ -20,8 +20,15 @@ import psutil
 from sqlalchemy import Table, insert, select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.store import COMPLETE, STOPPED, Account, Job, now, row
+from labext.sandbox.core.database import Database
+from labext.sandbox.jobs.tables import (
+    COMPLETE,
+    STOPPED,
+    Account,
+    Job,
+    current_timestamp,
+    job_record,
+)
 
 
 def fill(box: Sandbox, start: int, end: int) -> None:
@@ -40,7 +47,7 @@ def fill(box: Sandbox, start: int, end: int) -> None:
 
 
 def record(account: int, number: int) -> dict[str, Any]:
-    moment = now()
+    moment = current_timestamp()
     values = {
         "account_id": account,
         "name": f"digest-of-plasmid-{number}",
@@ -55,7 +62,7 @@ def record(account: int, number: int) -> dict[str, Any]:
         "weighted_hours": 0.000012,
         "bytes": 0,
     }
-    return values | {"record": orjson.dumps(row(Job(**values))).decode()}
+    return values | {"record": orjson.dumps(job_record(Job(**values))).decode()}
 
 
 class Asker:

@@ -74,7 +74,9 @@ def test_memory_of_the_processes(
     pid = box.status().pid
     assert pid is not None
     host = psutil.Process(pid)
-    [server] = [p for p in host.children() if "labext.sandbox.forkserver" in p.cmdline()]
+    [server] = [
+        p for p in host.children() if "labext.sandbox.core.executors.fork_server" in p.cmdline()
+    ]
     if benchmark.enabled:
         settled(server)
     loaded = {Path(file.path).name for file in server.memory_maps()}

@@ -50,7 +50,7 @@ def looks(path):
         if outcome:
             return
         time.sleep(0.05)
-last = labext_widgets.follow_ingestion(looks({path!r}), again="%nb sources wait")
+last = labext_widgets.watch_ingestion(looks({path!r}), again="%nb sources wait")
 """
 LONG_NAME = "A_protocol_for_induction_with_a_name_that_nobody_would_ever_break_anywhere_at_all.docx"
 

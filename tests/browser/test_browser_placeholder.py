@@ -19,7 +19,7 @@ watching = [t for t in threading.enumerate() if t.name.startswith("labext-watch"
 print(len(watching), "threads,", "no hub" if hub._hub is None else f"{len(hub._hub.views)} views")
 """
 UNLOAD = "labext_widgets.unload()"
-BROKEN = """from labext_widgets.placeholder import Placeholder
+BROKEN = """from labext_widgets.core.placeholder import Placeholder
 broken = Placeholder("<b>the picture</b>", "the picture")
 broken.live("progress", {"html": "<b>alive</b>", "name": "x", "spoken": "", "busy": False})
 """

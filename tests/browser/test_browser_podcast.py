@@ -38,7 +38,7 @@ def fetch():
     asked.append(1)
     return sound
 record = {record!r}
-labext_widgets.player(record, fetch, embed={embed})
+labext_widgets.show_player(record, fetch, embed={embed})
 """
 COUNT = "print('asked', len(asked))"
 SAID = [
@@ -105,7 +105,7 @@ def kept(nb: NotebookPage, words: str) -> str:
 
 def test_it_is_played(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
     code = PLAY.format(sound=mp3, record=record(), embed=False)
-    nb = page_of().write(code, COUNT, "labext_widgets.player(record, fetch)").open()
+    nb = page_of().write(code, COUNT, "labext_widgets.show_player(record, fetch)").open()
     nb.page.set_viewport_size({"width": 1100, "height": 900})
     nb.run(0)
     nb.run(2)

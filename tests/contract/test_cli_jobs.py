@@ -126,12 +126,12 @@ def test_without_a_keyring_no_key_is_made(run: Any, box: Sandbox) -> None:
     before = json.loads(run("keys", "list", "--json")[1])
     assert "no keyring" in run.refused("keys", "add", TEACHER, "--profile", "teacher")
     assert json.loads(run("keys", "list", "--json")[1]) == before
-    assert "teacher" not in config.profiles()
+    assert "teacher" not in config.profile_names()
 
 
 def test_a_key_that_is_not_made_leaves_no_profile(run: Any, ring: Any) -> None:
     run.refused("keys", "add", "nobody@course.example", "--profile", "nobody")
-    assert "nobody" not in config.profiles()
+    assert "nobody" not in config.profile_names()
     assert not ring.held
 
 

@@ -13,7 +13,7 @@ from labext import config
 from labext.errors import AccessError, SignInError
 from labext.lab import LabClient
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.collection import DATA
+from labext.sandbox.lab.sample_data import DATA_FOLDER
 
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
@@ -168,7 +168,7 @@ def test_every_noun_lists_as_a_table_and_as_json(lab: Any, noun: str) -> None:
         (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),
         (["sequences", "import", "/nowhere.fa", "--folder", "Vectors"], "nowhere.fa"),
         (
-            ["sequences", "import", str(DATA / "opuntia.fasta"), "--folder", "Vekt"],
+            ["sequences", "import", str(DATA_FOLDER / "opuntia.fasta"), "--folder", "Vekt"],
             "There is no folder",
         ),
     ],

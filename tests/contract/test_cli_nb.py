@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
+from labext.sandbox.core.database import Database
 from labext.sandbox.nb import settings
 
 PASSWORD = "correct-horse-battery"
@@ -127,7 +127,7 @@ def private(box: Sandbox) -> bool:
     database = Database.at(box.data_dir / "sandbox.sqlite")
     try:
         with database.read() as session:
-            return settings.private_fetches(session)
+            return settings.allows_private_fetches(session)
     finally:
         database.close()
 

@@ -17,7 +17,8 @@ import nbformat
 import pytest
 import requests
 
-from labext import cli, demo
+from labext import cli
+from labext.cli import examples
 from labext.sandbox import Sandbox
 
 SHORT = """
@@ -43,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "demo"
     folder.mkdir()
     cells = [nbformat.v4.new_code_cell(text.strip()) for text in SHORT.split("---")]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / demo.NOTEBOOK)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / examples.NOTEBOOK)
     return folder
 
 
@@ -70,7 +71,7 @@ def test_run_executes_the_notebook_and_says_what_it_did(folder: Path, data_dir: 
     assert executed.cells[2].outputs[0].text.strip() == sys.prefix
     assert any((folder / "out" / "cut").rglob("*"))
     assert (folder / "data" / "hairpins.csv").is_file()
-    assert nbformat.read(folder / demo.NOTEBOOK, as_version=4).cells[0].execution_count is None
+    assert nbformat.read(folder / examples.NOTEBOOK, as_version=4).cells[0].execution_count is None
     check_printed_stop_command(done.stdout, data_dir)
 
 
@@ -87,9 +88,9 @@ def check_printed_stop_command(printed: str, data_dir: Path) -> None:
 
 
 def test_a_failing_cell_is_one_line_and_the_copy_shows_it(folder: Path, data_dir: Path) -> None:
-    notebook = nbformat.read(folder / demo.NOTEBOOK, as_version=4)
+    notebook = nbformat.read(folder / examples.NOTEBOOK, as_version=4)
     notebook.cells[1].source = "%jobs submit digest --set sequnce=GAATTC"
-    nbformat.write(notebook, folder / demo.NOTEBOOK)
+    nbformat.write(notebook, folder / examples.NOTEBOOK)
     done = labext(
         "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
     )
@@ -164,10 +165,12 @@ def test_doctor_gives_the_line_that_installs_what_is_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from labext import extras
-    from labext.sandbox.jobs.tool import Tool
+    from labext.sandbox.jobs.tools.tool import Tool
 
     monkeypatch.setattr(Tool, "absent", lambda self: self.name == "rna_fold")
-    monkeypatch.setattr(extras, "installed", lambda name: None if name == "viennarna" else "1.0")
+    monkeypatch.setattr(
+        extras, "installed_version", lambda name: None if name == "viennarna" else "1.0"
+    )
     cli.main(["doctor"])
     out = capsys.readouterr().out
     line = f'{sys.executable} -m pip install "labext-jupyter[rna]"'
@@ -179,22 +182,24 @@ def test_doctor_names_the_extra_that_is_off(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from labext import extras
-    from labext.sandbox.jobs import catalogue
-    from labext.sandbox.jobs.tool import Tool
+    from labext.sandbox.jobs.tools import catalogue
+    from labext.sandbox.jobs.tools.tool import Tool
 
     pair = {"primer_design": "primer3-py", "gene_find": "pyrodigal"}
     found = Tool.absent
     monkeypatch.setattr(
         Tool, "absent", lambda self: [self.name] if self.name in pair else found(self)
     )
-    monkeypatch.setattr(extras, "installed", lambda name: None if name in pair.values() else "1.0")
+    monkeypatch.setattr(
+        extras, "installed_version", lambda name: None if name in pair.values() else "1.0"
+    )
     cli.main(["doctor"])
     out = capsys.readouterr().out
     line = f'{sys.executable} -m pip install "labext-jupyter[gpl-tools]"'
     assert f"extra gpl-tools: missing {', '.join(pair.values())}: {line}" in out
     for name in pair:
         assert f"tool {name}: absent: {line}" in out
-        assert name not in catalogue.catalogue()
+        assert name not in catalogue.available_tools()
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
-from labext import examples
+from labext.cli import examples
 from labext.errors import InputError, JobFailedError
 from labext.sandbox import Sandbox
 
@@ -66,7 +66,7 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     """A shell in a folder with the examples' data, whose sandbox is the one that runs."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    shutil.copytree(examples.source() / "data", tmp_path / "data")
+    shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
     monkeypatch.chdir(tmp_path)

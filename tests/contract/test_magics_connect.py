@@ -158,7 +158,7 @@ def test_a_wrong_key_changes_nothing(
     for _ in range(3):
         with pytest.raises((SignInError, SetupError)):
             run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
-    assert config.profiles() == []
+    assert config.profile_names() == []
     assert not memory.kept
     with pytest.raises(SetupError, match="No jobs service is configured"):
         run("%jobs list")
@@ -178,7 +178,7 @@ def test_a_failed_connect_names_the_service_that_stays_in_use(
         "Check the address, and that the service runs. "
         f"`%jobs` still uses {box.jobs.base_url} (profile up)."
     )
-    assert config.profiles() == ["up"]
+    assert config.profile_names() == ["up"]
 
 
 def test_where_nobody_can_be_asked(run: Run, box: Sandbox, asked_for: Ask) -> None:
@@ -205,7 +205,7 @@ def test_what_does_not_go_together(run: Run, box: Sandbox, asked_for: Ask) -> No
     }.items():
         with pytest.raises((InputError, SetupError), match=what):
             run(line)
-    assert config.profiles() == ["lab", "other"]
+    assert config.profile_names() == ["lab", "other"]
 
 
 def test_a_profile_of_another_service_takes_this_one_too(

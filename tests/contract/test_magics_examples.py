@@ -13,10 +13,10 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
-from labext import examples
+from labext.cli import examples
 from labext.config import connection
 from labext.errors import SetupError, UnreachableError
-from labext_magics.dispatch import magic_named
+from labext_magics.core.dispatch import magic_named
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests/
 from open_notebook import serving
@@ -84,7 +84,7 @@ def shell(
     """A shell in the folder of the example notebooks, cut to a few rows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
-    shutil.copytree(examples.source() / "data", tmp_path / "data")
+    shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:4]))
     opened_shell.run_cell("%load_ext labext").raise_error()

@@ -13,7 +13,8 @@ from labext_test_shell import offered, opened
 from labext import config
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
-from labext_magics import candidates, live, session
+from labext_magics.core import candidates, session
+from labext_magics.core import session as core_session
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,9 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     """A fresh shell that has only loaded the extension, in an empty folder."""
     assert client
-    monkeypatch.setattr(live, "PATIENCE", 60.0)  # a busy machine; the figure has its own test
+    monkeypatch.setattr(
+        core_session, "LOOKUP_TIMEOUT", 60.0
+    )  # a busy machine; the figure has its own test
     monkeypatch.chdir(tmp_path)
     with opened() as ip:
         ip.run_line_magic("load_ext", "labext")
@@ -64,7 +67,7 @@ def test_the_first_tab_offers_names_without_a_connect_line(shell: InteractiveShe
 @pytest.mark.usefixtures("configured")
 def test_the_first_tab_of_any_kind_looks_for_names(shell: InteractiveShell) -> None:
     assert offered(shell, "%jobs sho") == ["%jobs show"]
-    names = session.of(shell).names
+    names = session.session_of(shell).names
     for thread in threading.enumerate():
         if thread.name.startswith("labext-names"):
             thread.join()
@@ -93,12 +96,12 @@ def test_an_archive_longer_than_what_is_read_gives_names_or_none(
     client: JobsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
-    monkeypatch.setattr("labext.jobs.client.results._TABLE_OF_CONTENTS", 1500)
+    monkeypatch.setattr("labext.jobs.client.list._TABLE_OF_CONTENTS", 1500)
     assert client.result_files("first-tab") in (whole, [])
-    monkeypatch.setattr("labext.jobs.client.results._TABLE_OF_CONTENTS", 60)
+    monkeypatch.setattr("labext.jobs.client.list._TABLE_OF_CONTENTS", 60)
     assert client.result_files("first-tab") == []
 
 
 def test_completion_does_not_wait_longer_than_300_ms() -> None:
-    assert live.PATIENCE < 0.3
-    assert candidates.FIRST.keys() == {"lab", "jobs", "nb"}
+    assert core_session.LOOKUP_TIMEOUT < 0.3
+    assert candidates.MAX_CANDIDATES.keys() == {"lab", "jobs", "nb"}

@@ -24,8 +24,8 @@ from urllib3 import HTTPResponse
 
 from labext.errors import LabextError
 from labext.sandbox import Sandbox
-from labext_magics import session
-from labext_magics.dispatch import magic_named
+from labext_magics.core import session
+from labext_magics.core.dispatch import magic_named
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests/
 from open_notebook import serving
@@ -380,7 +380,7 @@ def open_notebook(shell: InteractiveShell, sandbox: Server) -> Iterator[Server]:
     assert sandbox.identifiers
     with serving() as replay, pytest.MonkeyPatch.context() as patch:
         patch.setattr("labext.progress.interval", lambda _: 0.0)
-        patch.setattr("labext.nb.watching.interval", lambda _: 0.0)
+        patch.setattr("labext.nb.polling.interval", lambda _: 0.0)
         lines = SETUP_ON_OPEN_NOTEBOOK.strip().splitlines()
         for line in [f"%nb connect {replay.base_url}", *lines]:
             shell.run_cell(line).raise_error()
@@ -415,7 +415,7 @@ def front(
     monkeypatch.setenv("CI", "1")
     # What moves is looked at at once, and an unknown status is not waited for.
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.0)
-    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.0)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.0)
     monkeypatch.setattr("labext.progress.UNKNOWN_STATUS_PATIENCE", 0.0)
     shell.user_ns.update(server.identifiers)
     wire.mode = ""
@@ -426,9 +426,9 @@ def front(
         "%nb use N",
     ):
         shell.run_cell(line).raise_error()
-    used = session.of(shell).notebook
+    used = session.session_of(shell).notebook
     assert used is not None
-    session.of(shell).notebook = replace(used, name=used.name + HOSTILE)
+    session.session_of(shell).notebook = replace(used, name=used.name + HOSTILE)
     if request.param == "notebook":
         monkeypatch.setattr(shell, "kernel", Kernel(), raising=False)
     yield shell
@@ -445,14 +445,14 @@ def shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Shown:
     """Run a command; return all that it shows, by where it shows it."""
-    in_use = session.of(front).notebook
+    in_use = session.session_of(front).notebook
     displayed: list[dict[str, Any]] = []
     monkeypatch.setattr(
         front.display_pub, "publish", lambda data, *_, **options: displayed.append(data)
     )
 
     def run(title: str, text: str) -> dict[str, str]:
-        session.of(front).notebook = in_use
+        session.session_of(front).notebook = in_use
         displayed.clear()
         capsys.readouterr()
         name, _, command = title.partition(" ")

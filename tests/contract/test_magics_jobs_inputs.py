@@ -12,8 +12,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
 from labext.errors import ConflictError, InputError, InvalidJobsError, JobFailedError
+from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
-from labext.views import text_of
 
 THREE = ">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
 FOUR = THREE + ">d\nACGTTCGAAG\n"
@@ -215,6 +215,6 @@ def test_a_list_is_filtered_by_state_tool_and_time(run: Run) -> None:
 
 def test_a_submission_is_shown_in_one_line(run: Run) -> None:
     row = run("%jobs submit digest --name oneline --set sequence=GAATTC --set enzymes=EcoRI --wait")
-    assert text_of(row).startswith("oneline · digest · Complete · length: 6, cuts: 1")
-    assert "\n" not in text_of(row)
+    assert frame_text(row).startswith("oneline · digest · Complete · length: 6, cuts: 1")
+    assert "\n" not in frame_text(row)
     assert row["JobStatus"].tolist() == ["Complete"]

@@ -207,11 +207,11 @@ def test_a_refused_secret_of_the_sandbox_is_told_and_a_token_is_asked_for(
     sandbox: Run, user: User, id_token: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    known = config.known("lab")
+    known = config.connection_with_secrets("lab")
     stale = replace(known, secrets={**known.secrets, "oidc_secret": WRONG})
     user.answers = [id_token]
     with monkeypatch.context() as patch:
-        patch.setattr(config, "known", lambda *_: stale)
+        patch.setattr(config, "connection_with_secrets", lambda *_: stale)
         sandbox("%lab login --method oidc")
     out = capsys.readouterr().out
     assert "not accepted" in out
@@ -271,11 +271,11 @@ def test_the_sandboxs_own_key_may_be_replaced(
     sandbox: Run, box: Sandbox, user: User, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    known = config.known("lab")
+    known = config.connection_with_secrets("lab")
     stale = replace(known, secrets={**known.secrets, "api_key": WRONG})
     user.answers = [box.lab.api_key]
     with monkeypatch.context() as patch:
-        patch.setattr(config, "known", lambda *_: stale)
+        patch.setattr(config, "connection_with_secrets", lambda *_: stale)
         sandbox("%lab login")
     assert "The key that was kept is not accepted." in capsys.readouterr().out
     assert len(user.unseen) == 1
@@ -357,7 +357,7 @@ def test_a_wrong_key_changes_nothing(run: Run, address: str, user: User, memory:
     for _ in range(3):
         with pytest.raises(LabextError):
             run(f"%lab connect {address} --save work")
-    assert config.profiles() == []
+    assert config.profile_names() == []
     assert not memory.kept
     assert not user.offers
     with pytest.raises(SetupError, match="No lab service is configured"):
@@ -434,7 +434,7 @@ def test_an_address_that_is_not_encrypted_gets_no_byte(run: Run, user: User) -> 
         with pytest.raises(BlockingIOError):
             listening.accept()
     assert not user.unseen
-    assert config.profiles() == []
+    assert config.profile_names() == []
 
 
 def test_a_certificate_that_nobody_knows_is_told_before_a_key_is_asked_for(

@@ -23,11 +23,11 @@ from labext.errors import (
     SignInError,
 )
 from labext.nb import Answer, Final, NotebookClient, Partial, Strategy, records
-from labext.nb.dialects.contract_sources import ADD_JSON
+from labext.nb.backends.contract.notebooks import ADD_SOURCE_JSON
 from labext.progress import Outcome
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.nb.limits import LIMITS
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.settings import LIMITS
 
 PAPER = """Glucose is added to the uninduced culture because it represses the araBAD promoter.
 
@@ -130,7 +130,7 @@ class TestNotebooks:
         counts = [preview[each] for each in list(records.PREVIEW)[2:]]
         assert counts == [1, 1, 1, 1]
         told = nb.notebooks.delete(name, delete_sources=True)
-        assert [told[each] for each in list(records.DELETED)[1:]] == [1, 1, 1, 1]
+        assert [told[each] for each in list(records.NOTEBOOK_DELETION)[1:]] == [1, 1, 1, 1]
         with pytest.raises(NotFoundError):
             nb.sources.get(own["id"])
         assert nb.sources.get(shared["id"])["notebooks"] == [other]
@@ -148,7 +148,7 @@ class TestSources:
         record = nb.sources.add_file(
             path, name, topic="plasmids", on_bytes=lambda *each: gone.append(each)
         )
-        assert list(record) == list(records.WHOLE_SOURCE)
+        assert list(record) == list(records.SOURCE_DETAIL)
         assert gone[-1][0] == gone[-1][1]
         frame = nb.sources.wait(path.name, timeout=60)
         assert set(frame.columns) == set(records.SOURCE)
@@ -196,7 +196,7 @@ class TestSources:
 
     def test_the_legacy_address_makes_the_same(self, nb: NotebookClient, name: str) -> None:
         body = {"text": PAPER, "title": f"{name} json"}
-        made = nb._wire.transport.send(ADD_JSON, json=body).json()
+        made = nb._wire.transport.send(ADD_SOURCE_JSON, json=body).json()
         assert nb.sources.get(f"{name} json")["id"] == made["id"]
 
     def test_a_list_is_cut_ordered_and_filtered(self, nb: NotebookClient, name: str) -> None:

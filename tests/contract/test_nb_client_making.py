@@ -22,10 +22,10 @@ from labext.errors import (
     ServiceError,
     SetupError,
 )
+from labext.frames.views import frame_text
 from labext.nb import NotebookClient, records
 from labext.progress import Outcome
 from labext.sandbox import Sandbox
-from labext.views import text_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from openai_server import OpenAI, serving
@@ -83,7 +83,7 @@ def voice(nb: NotebookClient, lab: str) -> str:
 @pytest.fixture(scope="module")
 def episode(nb: NotebookClient, voice: str) -> str:
     sent = nb.podcasts.generate("Bench", "interview", ["host", "guest"], "Episode 1")
-    assert list(sent) == list(records.SUBMITTED)
+    assert list(sent) == list(records.EPISODE_SUBMISSION)
     seen = list(nb.podcasts.watch("Episode 1"))
     assert seen[-1].outcome is Outcome.COMPLETE, seen[-1].reason
     assert {each.subject for each in seen} == {"Episode 1"}
@@ -106,7 +106,7 @@ class TestTransformations:
         frame = nb.transformations.list()
         assert set(frame.columns) == set(records.TRANSFORMATION)
         assert {"Key findings", "Methods"} <= set(nb.transformations.names())
-        assert "Methods" in text_of(frame)
+        assert "Methods" in frame_text(frame)
         nb.transformations.delete("Methods")
         with pytest.raises(NotFoundError, match="%nb transformations"):
             nb.transformations.get("Methods")
@@ -202,7 +202,7 @@ class TestModels:
         assert synced["discovered"] == synced["new"] + synced["existing"]
         every = nb.models.sync()
         assert "openai_compatible" in set(every["provider"])
-        assert set(every.columns) == set(records.SYNCED)
+        assert set(every.columns) == set(records.SYNC_RESULT)
         with pytest.raises(InputError, match="no provider"):
             nb.models.discover("nobody")
 
@@ -230,7 +230,7 @@ class TestCredentials:
 
     def test_where_keys_are(self, nb: NotebookClient, lab: str) -> None:
         frame = nb.credentials.status()
-        assert set(frame.columns) == set(records.CONFIGURED)
+        assert set(frame.columns) == set(records.CREDENTIAL_STATUS)
         source = frame.set_index("provider")["source"]
         assert (source["openai_compatible"], source["groq"]) == ("database", "none")
         assert frame.attrs["encryption_configured"] is True
@@ -300,7 +300,7 @@ class TestProfiles:
 class TestPodcasts:
     def test_what_is_said_and_heard(self, nb: NotebookClient, episode: str, tmp_path: Path) -> None:
         record = nb.podcasts.episode(episode)
-        assert list(record) == list(records.WHOLE_EPISODE)
+        assert list(record) == list(records.EPISODE_DETAIL)
         lines = record["transcript"]["transcript"]
         assert len({each["speaker"] for each in lines}) == 2
         assert all(each["start"] < each["end"] <= record["duration"] for each in lines)
@@ -312,7 +312,7 @@ class TestPodcasts:
         assert len(sound) == record["audio_bytes"]
         frame = nb.podcasts.episodes()
         assert set(frame.columns) == set(records.EPISODE)
-        assert "Episode 1" in text_of(frame)
+        assert "Episode 1" in frame_text(frame)
         assert episode in nb.podcasts.names()
 
     def test_one_that_is_there_is_not_retried(self, nb: NotebookClient, episode: str) -> None:

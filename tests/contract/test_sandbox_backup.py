@@ -19,9 +19,9 @@ from labext import JobsClient, cli
 from labext.errors import LabextError
 from labext.lab import ApiKey, LabClient
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.store import COMPLETE, Job, UploadedFile
-from labext.sandbox.nb.store import Source
+from labext.sandbox.core.database import Database
+from labext.sandbox.jobs.tables import COMPLETE, Job, UploadedFile
+from labext.sandbox.nb.tables import Source
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 

@@ -21,7 +21,7 @@ import requests
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.folder import MARKER, Lock
+from labext.sandbox.core.data_folder import MARKER_FILE, FileLock
 
 NewBox = Callable[..., Sandbox]
 
@@ -79,7 +79,7 @@ def kill(pid: int) -> None:
 
 def kill_host(box: Sandbox) -> None:
     """Kill the host, and wait for its last thread, which keeps its files open so long."""
-    lock = Lock(box.data_dir / "host.lock")
+    lock = FileLock(box.data_dir / "host.lock")
     kill(pid_of(box))
     poll(lambda: not lock.is_held())
 
@@ -395,7 +395,7 @@ def test_reset_stops_and_deletes_and_a_start_begins_anew(small_box: NewBox) -> N
 
 
 def test_a_reset_that_was_cut_off_can_be_taken_up(tmp_path: Path) -> None:
-    (tmp_path / MARKER).touch()
+    (tmp_path / MARKER_FILE).touch()
     (tmp_path / "half").mkdir()
     assert Sandbox(tmp_path).reset()
     assert not tmp_path.exists()

@@ -13,7 +13,7 @@ import nbformat
 import pexpect
 import pytest
 
-from labext import examples
+from labext.cli import examples
 from labext.sandbox import Sandbox
 
 PROMPT = r"In \[(\d+)\]: $"
@@ -24,7 +24,9 @@ CELL_SECONDS = 120
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
     """IPython in a pseudo-terminal, in a copy of the examples, whose table has 40 rows."""
     folder = tmp_path / "notebooks"
-    shutil.copytree(examples.source(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
+    shutil.copytree(
+        examples.examples_folder(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*")
+    )
     table = folder / "data" / "hairpins.csv"
     table.write_text("".join(table.read_text().splitlines(keepends=True)[:41]))
     environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "xterm"}
@@ -58,7 +60,7 @@ def enter(terminal: pexpect.spawn, line: str) -> str:
 
 def test_the_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
     terminal.expect(PROMPT)
-    notebook = nbformat.read(examples.source() / "jobs.ipynb", as_version=4)
+    notebook = nbformat.read(examples.examples_folder() / "jobs.ipynb", as_version=4)
     shown = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":

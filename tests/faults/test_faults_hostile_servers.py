@@ -26,15 +26,14 @@ import pytest
 import trustme
 
 from labext.errors import LabextError
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http.connection_pool import MIB, ResponseLimits
 from labext.jobs import JobsClient
 from labext.lab import ApiKey, ClientCredentials, LabClient
-from labext.lab.auth.provider import ProviderSignIn
+from labext.lab.auth.id_token import ProviderSignIn
 from labext.nb import NotebookClient
-from labext.nb.dialects import Request
-from labext.nb.wire import Wire
-from labext.transport import Operation, Repeat, Transport
-from labext.transport.auth import ApiKeyHeader, Bearer
-from labext.transport.limits import MIB, ResponseLimits
+from labext.nb.backends import Request, RequestExecutor
 
 SECRET = "swordfish-0123456789"
 WIRE_FORMS = (SECRET, b64encode(f"{SECRET}:".encode()).decode())
@@ -210,17 +209,17 @@ MODES: dict[str, Callable[[Any], list[Act]]] = {
     ],
 }  # fmt: skip
 
-READ = Operation("read", "GET", "read", Repeat.ALWAYS, answer="json")
-WRITE = Operation("write", "POST", "write", Repeat.UNSENT, answer="json")
+READ = Operation("read", "GET", "read", RetryMode.ALWAYS, answer="json")
+WRITE = Operation("write", "POST", "write", RetryMode.UNSENT, answer="json")
 
 
-def transport(url: str, **options: Any) -> Transport:
-    settings: dict[str, Any] = {"auth": ApiKeyHeader(SECRET), "service": "job service"}
-    return Transport(url, rate=None, limits=LIMITS, timeout=(2, 2), **(settings | options))
+def transport(url: str, **options: Any) -> HttpClient:
+    settings: dict[str, Any] = {"auth": ApiKeyAuth(SECRET), "service": "job service"}
+    return HttpClient(url, rate=None, limits=LIMITS, timeout=(2, 2), **(settings | options))
 
 
 def events(url: str) -> list[Any]:
-    wire = Wire(transport(url, auth=Bearer(SECRET), service="notebook service"))
+    wire = RequestExecutor(transport(url, auth=BearerAuth(SECRET), service="notebook service"))
     return list(wire.events(Request(WRITE, json={}), 2.0))
 
 
@@ -271,11 +270,11 @@ SLOW_STREAMS = {"body byte by byte", "endless trailers"}
 
 @pytest.fixture(autouse=True)
 def small_bounds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labext.transport.paging.MAX_PAGES", 30)
-    monkeypatch.setattr("labext.transport.download._CHUNK_SECONDS", 0.5)
-    monkeypatch.setattr("labext.transport.download.LARGEST_UNDECLARED", 8 * MIB)
-    monkeypatch.setattr("labext.lab.auth.tokens.DOCUMENT", LIMITS)
-    monkeypatch.setattr("labext.lab.auth.provider.DOCUMENT", LIMITS)
+    monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 30)
+    monkeypatch.setattr("labext.http.download._CHUNK_SECONDS", 0.5)
+    monkeypatch.setattr("labext.http.download.MAX_UNDECLARED_SIZE", 8 * MIB)
+    monkeypatch.setattr("labext.lab.auth.client_credentials.DOCUMENT", LIMITS)
+    monkeypatch.setattr("labext.lab.auth.id_token.DOCUMENT", LIMITS)
 
 
 @pytest.fixture(scope="module")

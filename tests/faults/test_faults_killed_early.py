@@ -13,8 +13,8 @@ import requests
 
 from labext import JobsClient
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.queue import QUEUED, Task
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import QUEUED, Task
 
 PARTS = Path(__file__).parents[1] / "sandbox_parts"
 KILLS = 4

@@ -29,7 +29,7 @@ from labext.errors import (
     TransferInterrupted,
     UnreachableError,
 )
-from labext.transport import Transport
+from labext.http import HttpClient
 
 KEY = "swordfish-0123456789"
 ROW = {"JobName": "done1", "Type": "digest", "JobStatus": "Complete", "Settings": "{}"}
@@ -40,8 +40,8 @@ Run = Callable[[str], LabextError]
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     monkeypatch.chdir(tmp_path)
-    patient = functools.partial(Transport, attempts=2)
-    monkeypatch.setattr(labext.jobs.client.base, "Transport", patient)
+    patient = functools.partial(HttpClient, attempts=2)
+    monkeypatch.setattr(labext.jobs.client.base, "HttpClient", patient)
     with opened() as ip:
         ip.run_cell("%load_ext labext").raise_error()
         yield ip
@@ -212,11 +212,11 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """A terminal, where a transfer is drawn from its beginning."""
-    from labext_widgets import transfer
+    from labext_widgets.progress import transfer
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(transfer, "PATIENCE", 0.0)
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
     return Terminal(shell)
 
 
@@ -291,9 +291,9 @@ def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from labext_widgets import transfer
+    from labext_widgets.progress import transfer
 
-    monkeypatch.setattr(transfer, "PATIENCE", 0.0)
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
     offers(Halves(archive(BIG), lambda: None))
     shell.run_cell("df = %jobs results done1 --to out").raise_error()
     assert capsys.readouterr().out == "The results (2 files) were fetched to out.\n"
@@ -302,7 +302,7 @@ def test_where_nothing_can_be_drawn_again_a_slow_download_says_its_message_alone
 def test_a_bug_keeps_its_traceback(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from labext_magics import session
+    from labext_magics.core import session
 
     def broken(_: Any) -> Any:
         raise ZeroDivisionError("a bug of ours")

@@ -23,18 +23,18 @@ from labext.errors import (
     SignInError,
     UnreachableError,
 )
-from labext.transport import Failure, Operation, Rate, Repeat, Transport
-from labext.transport.auth import ApiKeyHeader
-from labext.transport.limits import ResponseLimits
-from labext.transport.multipart import Multipart
+from labext.http import ErrorResponse, HttpClient, Operation, Rate, RetryMode
+from labext.http.auth import ApiKeyAuth
+from labext.http.connection_pool import ResponseLimits
+from labext.http.upload import MultipartForm
 
-READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
-ASK = Operation("ask for results", "POST", "result", Repeat.ALWAYS)
+READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+ASK = Operation("ask for results", "POST", "result", RetryMode.ALWAYS)
 SUBMIT = Operation(
-    "submit a job", "POST", "submit-job", Repeat.UNSENT, find_out="Look at the list."
+    "submit a job", "POST", "submit-job", RetryMode.UNSENT, find_out="Look at the list."
 )
-DELETE = Operation("delete a job", "DELETE", "delete-job", Repeat.DELETE)
-UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", Repeat.ALWAYS)
+DELETE = Operation("delete a job", "DELETE", "delete-job", RetryMode.DELETE)
+UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 
 KEY = "swordfish-0123"
 GOOD = {"jobs": []}
@@ -42,19 +42,19 @@ GOOD = {"jobs": []}
 
 @pytest.fixture
 def transport_to(clock: Any) -> Any:
-    made: list[Transport] = []
+    made: list[HttpClient] = []
 
-    def make(server: Any, **options: Any) -> Transport:
+    def make(server: Any, **options: Any) -> HttpClient:
         url = server if isinstance(server, str) else server.url
         settings: dict[str, Any] = {
-            "auth": ApiKeyHeader(KEY),
+            "auth": ApiKeyAuth(KEY),
             "rate": None,
             "timeout": (1, 0.3),
             "service": "job service",
             "clock": clock,
             "sleep": clock.sleep,
         }
-        transport = Transport(url, **(settings | options))
+        transport = HttpClient(url, **(settings | options))
         made.append(transport)
         return transport
 
@@ -338,11 +338,11 @@ def test_last_word_of_the_service_itself_is_not_asked_for_again(
 def test_reading_of_a_refusal_knows_who_refused(
     kind: str, headers: dict[str, str], expected: tuple[bool, bool], faulty: Any, transport_to: Any
 ) -> None:
-    failures: list[Failure] = []
+    failures: list[ErrorResponse] = []
     server = faulty(faulty.answer("no", 401, kind=kind, **headers))
     with pytest.raises(SignInError):
         transport_to(server, explain=failures.append).send(READ)
-    assert [(each.spoken, each.challenged) for each in failures] == [expected]
+    assert [(each.from_service, each.has_challenge) for each in failures] == [expected]
 
 
 @pytest.mark.parametrize("limit", ["size", "time", "values"])
@@ -420,7 +420,7 @@ def test_a_stream_of_unknown_length_is_sent_in_chunks(faulty: Any, transport_to:
 def test_form_that_cannot_be_rewound_is_not_sent_on_by_a_redirect(
     faulty: Any, transport_to: Any
 ) -> None:
-    form = Multipart([("title", "a")])
+    form = MultipartForm([("title", "a")])
     server = faulty(faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"))
     with pytest.raises(ServiceError, match="without what was sent"):
         transport_to(server).send(

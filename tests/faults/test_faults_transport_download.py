@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from labext.errors import AccessError, NotFoundError, ServiceError, StorageError, UnreachableError
-from labext.transport import partial
-from labext.transport.download import fetch, is_page
-from labext.transport.terms import Terms
+from labext.http import download
+from labext.http.download import download_file, is_html_name
+from labext.http.retry_policy import RequestOptions
 
 CONTENT = random.Random(7).randbytes(300_000)
 ETAG = '"v1"'
@@ -56,8 +56,8 @@ class Store:
 def into(tmp_path: Path, clock: Any) -> Any:
     def get(server: Any, name: str = "a.zip", **options: Any) -> Path:
         url = server if isinstance(server, str) else f"{server.url}{name}?signature=c0ffee"
-        terms = Terms(timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
-        return fetch(url, tmp_path / "out" / name, terms=terms, **options)
+        terms = RequestOptions(timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
+        return download_file(url, tmp_path / "out" / name, terms=terms, **options)
 
     return get
 
@@ -67,13 +67,13 @@ def before_writing(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Have something happen in the middle of a download."""
 
     def happens(act: Callable[[], None]) -> None:
-        write = partial.Partial.write
+        write = download.PartialFile.write
 
         def written(self: Any, chunk: bytes) -> None:
             act()
             write(self, chunk)
 
-        monkeypatch.setattr(partial.Partial, "write", written)
+        monkeypatch.setattr(download.PartialFile, "write", written)
 
     return happens
 
@@ -231,8 +231,8 @@ def test_part_that_cannot_be_taken_up_is_removed(
 
 @pytest.mark.parametrize("name", ["r.html", "R.HTM", "r.xhtml"])
 def test_page_is_told_by_its_name(name: str) -> None:
-    assert is_page(name)
-    assert not is_page(f"{name}.zip")
+    assert is_html_name(name)
+    assert not is_html_name(f"{name}.zip")
 
 
 def test_part_that_is_the_whole_file_is_taken(faulty: Any, into: Any, tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_a_full_disk_is_told_before_anything_is_written(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type("usage", (), {"total": 10**9, "free": 1000})
-    monkeypatch.setattr(partial.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda _: usage)
     with pytest.raises(StorageError, match="disk is full"):
         into(faulty(Store()))
     assert left_behind(tmp_path) == []
@@ -367,7 +367,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
     def fill() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(partial.Partial, "write", write)
+    monkeypatch.setattr(download.PartialFile, "write", write)
     server = faulty(Store())
     with pytest.raises(StorageError, match="disk is full") as caught:
         into(server)

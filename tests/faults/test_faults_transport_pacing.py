@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from labext.transport import Operation, Rate, Repeat, Transport
-from labext.transport.pacing import Pacer
+from labext.http import HttpClient, Operation, Rate, RetryMode
+from labext.http.rate_limiter import RateLimiter
 
-READ = Operation("list sequences", "GET", "dna-sequences", Repeat.ALWAYS, answer="json")
+READ = Operation("list sequences", "GET", "dna-sequences", RetryMode.ALWAYS, answer="json")
 GOOD = {"dnaSequences": []}
 
 
-def transport_to(server: Any, clock: Any, **options: Any) -> Transport:
-    return Transport(
+def transport_to(server: Any, clock: Any, **options: Any) -> HttpClient:
+    return HttpClient(
         server.url, auth=None, clock=clock, sleep=clock.sleep, **({"rate": Rate(100, 10)} | options)
     )
 
@@ -43,7 +43,7 @@ def test_429s_that_tell_nothing_are_tried_again_ever_later(faulty: Any, clock: A
 def test_what_one_client_is_told_the_other_keeps(faulty: Any, clock: Any) -> None:
     told = {"x_rate_limit_limit": "60", "x_rate_limit_remaining": "0", "x_rate_limit_reset": "30"}
     server = faulty(faulty.answer(GOOD, **told), faulty.answer(GOOD))
-    pacer = Pacer(Rate(100, 10), clock=clock, sleep=clock.sleep)
+    pacer = RateLimiter(Rate(100, 10), clock=clock, sleep=clock.sleep)
     with (
         transport_to(server, clock, pacer=pacer) as one,
         transport_to(server, clock, pacer=pacer) as other,

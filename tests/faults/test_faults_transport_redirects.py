@@ -14,22 +14,22 @@ import trustme
 import urllib3.util.connection
 
 from labext.errors import LabextError, OutcomeUnknownError, ResponseLimitError, ServiceError
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http.connection_pool import ResponseLimits
+from labext.http.upload import MultipartForm
 from labext.jobs import JobsClient
 from labext.lab import ApiKey, ClientCredentials, LabClient
-from labext.lab.auth.provider import ProviderSignIn
+from labext.lab.auth.id_token import ProviderSignIn
 from labext.nb import NotebookClient
-from labext.transport import Operation, Repeat, Transport
-from labext.transport.auth import ApiKeyHeader, Bearer
-from labext.transport.limits import ResponseLimits
-from labext.transport.multipart import Multipart
 
 SECRET = "swordfish-0123456789"
 WIRE_FORMS = (SECRET.encode(), b64encode(f"{SECRET}:".encode()), b64encode(SECRET.encode()))
 
-GET = Operation("list", "GET", "list", Repeat.ALWAYS)
-POST = Operation("submit", "POST", "submit", Repeat.UNSENT)
-PUT = Operation("upload", "PUT", "upload/a", Repeat.ALWAYS)
-DELETE = Operation("delete", "DELETE", "delete", Repeat.DELETE)
+GET = Operation("list", "GET", "list", RetryMode.ALWAYS)
+POST = Operation("submit", "POST", "submit", RetryMode.UNSENT)
+PUT = Operation("upload", "PUT", "upload/a", RetryMode.ALWAYS)
+DELETE = Operation("delete", "DELETE", "delete", RetryMode.DELETE)
 
 LOCATIONS = {
     "backslash": "{scheme}://{foreign}\\@{own}/s",
@@ -86,14 +86,14 @@ class Case:
         self.send, self.tls, self.away = send, tls, away
 
 
-def transport(url: str) -> Transport:
-    auth = ApiKeyHeader(SECRET)
-    return Transport(url, auth=auth, rate=None, timeout=(1, 5), attempts=1, service="job service")
+def transport(url: str) -> HttpClient:
+    auth = ApiKeyAuth(SECRET)
+    return HttpClient(url, auth=auth, rate=None, timeout=(1, 5), attempts=1, service="job service")
 
 
 def stream(url: str, operation: Operation) -> None:
     with (
-        Transport(url, auth=Bearer(SECRET), rate=None, attempts=1) as nb,
+        HttpClient(url, auth=BearerAuth(SECRET), rate=None, attempts=1) as nb,
         nb.stream(operation) as response,
     ):
         response.raw.read(100)
@@ -138,13 +138,15 @@ CASES = {
     "nb stream by POST": Case(lambda url, ca, to: stream(url, POST)),
     "nb stream by GET": Case(lambda url, ca, to: stream(url, GET), away=True),
     "nb download": Case(
-        lambda url, ca, to: Transport(url, auth=Bearer(SECRET), rate=None).fetch(GET, to / "f"),
+        lambda url, ca, to: HttpClient(url, auth=BearerAuth(SECRET), rate=None).fetch(
+            GET, to / "f"
+        ),
         away=True,
     ),
     "nb form": Case(
         lambda url, ca, to: transport(url).send(
             POST,
-            content=(form := Multipart([("key", SECRET)])).open,
+            content=(form := MultipartForm([("key", SECRET)])).open,
             headers=form.headers,
         )
     ),
@@ -281,7 +283,7 @@ def test_redirect_within_the_origin_keeps_the_key(location: str, faulty: Any) ->
 
 
 def test_default_port_is_the_same_origin() -> None:
-    from labext.transport.session import origin
+    from labext.http.connection_pool import origin
 
     assert origin("http://lab.example/") == origin("HTTP://LAB.example:80/")
     assert origin("https://lab.example/") == origin("https://lab.example:443/")
@@ -339,8 +341,8 @@ def test_redirect_from_https_to_https_is_followed(
     server = faulty(
         faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"), tls=context
     )
-    auth = ApiKeyHeader(SECRET)
-    with Transport(server.url, auth=auth, rate=None, verify=bundle, attempts=1) as client:
+    auth = ApiKeyAuth(SECRET)
+    with HttpClient(server.url, auth=auth, rate=None, verify=bundle, attempts=1) as client:
         assert client.send(GET).content
     assert [request.headers["x-api-key"] for request in server.received] == [SECRET, SECRET]
 
@@ -351,7 +353,7 @@ def test_limits_hold_over_https_too(faulty: Any, authority: tuple[ssl.SSLContext
     limits = ResponseLimits(seconds=0.05)
     options: dict[str, Any] = {"verify": bundle, "timeout": (1, 5), "limits": limits}
     with (
-        Transport(server.url, auth=None, rate=None, attempts=1, **options) as client,
+        HttpClient(server.url, auth=None, rate=None, attempts=1, **options) as client,
         pytest.raises(ResponseLimitError, match=r"more than 0\.05 s"),
     ):
         client.send(GET)

@@ -8,21 +8,23 @@ from typing import Any
 import pytest
 
 from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
-from labext.transport.store import Store, check_presigned
-from labext.transport.terms import Terms
+from labext.http.retry_policy import RequestOptions
+from labext.http.upload import PresignedStore, check_presigned_url
 
 
 @pytest.fixture
-def store(clock: Any) -> Store:
-    return Store(Terms(service="job service", timeout=(1, 0.3), clock=clock, sleep=clock.sleep))
+def store(clock: Any) -> PresignedStore:
+    return PresignedStore(
+        RequestOptions(service="job service", timeout=(1, 0.3), clock=clock, sleep=clock.sleep)
+    )
 
 
-def put(store: Store, server: Any, content: bytes = b"ATOM") -> None:
+def put(store: PresignedStore, server: Any, content: bytes = b"ATOM") -> None:
     store.put(f"{server.url}a.pdb?signature=c0ffee", "a.pdb", lambda: io.BytesIO(content))
 
 
 @pytest.mark.parametrize("content", [b"ATOM", b"A", b""])
-def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: Store) -> None:
+def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: PresignedStore) -> None:
     server = faulty(faulty.answer(b""))
     put(store, server, content)
     (request,) = server.received
@@ -43,7 +45,7 @@ def test_upload_is_sent_with_its_length(content: bytes, faulty: Any, store: Stor
     ],
 )
 def test_refused_upload_is_an_error_and_not_repeated(
-    status: int, error: type[LabextError], what: str, faulty: Any, store: Store
+    status: int, error: type[LabextError], what: str, faulty: Any, store: PresignedStore
 ) -> None:
     server = faulty(faulty.answer("Sorry", status, kind="text/plain"))
     with pytest.raises(error) as caught:
@@ -56,7 +58,7 @@ def test_refused_upload_is_an_error_and_not_repeated(
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 def test_failed_upload_is_repeated_after_the_wait_asked_for(
-    status: int, faulty: Any, store: Store, clock: Any
+    status: int, faulty: Any, store: PresignedStore, clock: Any
 ) -> None:
     server = faulty(faulty.answer(b"", status, Retry_After="7"), faulty.answer(b""))
     put(store, server)
@@ -66,10 +68,10 @@ def test_failed_upload_is_repeated_after_the_wait_asked_for(
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_presigned_address_is_http_or_https(scheme: str) -> None:
-    check_presigned(f"{scheme}://store.example/a?signature=c0ffee", "job service")
+    check_presigned_url(f"{scheme}://store.example/a?signature=c0ffee", "job service")
 
 
 @pytest.mark.parametrize("scheme", ["ftp", "file", "httpx"])
 def test_presigned_address_of_another_scheme_is_refused(scheme: str) -> None:
     with pytest.raises(ServiceError, match="invalid address"):
-        check_presigned(f"{scheme}://store.example/a?signature=c0ffee", "job service")
+        check_presigned_url(f"{scheme}://store.example/a?signature=c0ffee", "job service")

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from labext.errors import OutcomeUnknownError, UnreachableError
+from labext.http import HttpClient, Operation, Rate, RetryMode
+from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http.event_stream import read_events
+from labext.http.upload import MultipartForm
 from labext.redaction import MASK
-from labext.transport import Operation, Rate, Repeat, Transport
-from labext.transport.auth import ApiKeyHeader, Bearer
-from labext.transport.events import events
-from labext.transport.multipart import Multipart
 
-ASK = Operation("ask", "POST", "ask", Repeat.ALWAYS)
-CHAT = Operation("chat", "POST", "chat", Repeat.UNSENT)
-ADD = Operation("add a source", "POST", "sources", Repeat.UNSENT)
+ASK = Operation("ask", "POST", "ask", RetryMode.ALWAYS)
+CHAT = Operation("chat", "POST", "chat", RetryMode.UNSENT)
+ADD = Operation("add a source", "POST", "sources", RetryMode.UNSENT)
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -31,10 +31,10 @@ def chunk(text: str) -> bytes:
 
 @pytest.fixture
 def transport(clock: Any) -> Any:
-    def to(server: Any) -> Transport:
-        return Transport(
+    def to(server: Any) -> HttpClient:
+        return HttpClient(
             server.url,
-            auth=Bearer("swordfish"),
+            auth=BearerAuth("swordfish"),
             rate=Rate(None),
             timeout=(1, 1),
             service="notebook service",
@@ -56,7 +56,7 @@ def test_an_event_is_there_before_the_stream_ends(faulty: Any, transport: Any) -
 
     server = faulty(act)
     with transport(server).stream(ASK, json={"question": "why"}) as response:
-        stream = events(response)
+        stream = read_events(response)
         assert next(stream).json() == {"type": "strategy"}
         read.set()
         assert [event.data for event in stream] == ["ü"]
@@ -70,7 +70,7 @@ def test_a_stream_cut_midway_is_not_the_end(faulty: Any, transport: Any) -> None
         pytest.raises(UnreachableError, match="cut short"),
         transport(server).stream(ASK) as response,
     ):
-        list(_noted(events(response), seen))
+        list(_noted(read_events(response), seen))
     assert seen == ["1"]
 
 
@@ -89,14 +89,14 @@ def test_a_stream_that_falls_silent_is_told(faulty: Any, transport: Any) -> None
         pytest.raises(UnreachableError, match="no answer in time"),
         transport(faulty(act)).stream(ASK, timeout=(1, 0.2)) as response,
     ):
-        list(events(response))
+        list(read_events(response))
 
 
 def test_a_stream_that_never_begins_is_tried_as_any_other(faulty: Any, transport: Any) -> None:
     begun = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
     server = faulty(faulty.silence, faulty.answer("busy", 503), begun)
     with transport(server).stream(ASK) as response:
-        assert [event.data for event in events(response)] == ["1"]
+        assert [event.data for event in read_events(response)] == ["1"]
     assert server.count == 3
     server = faulty(faulty.silence)
     with pytest.raises(OutcomeUnknownError), transport(server).stream(CHAT):
@@ -107,7 +107,7 @@ def test_a_stream_that_never_begins_is_tried_as_any_other(faulty: Any, transport
 def test_a_form_with_a_file_arrives_whole(faulty: Any, transport: Any, tmp_path: Path) -> None:
     path = tmp_path / "paper.txt"
     path.write_bytes(bytes(range(256)) * 4000)
-    form = Multipart([("type", "upload"), ("embed", "true")], {"file": path})
+    form = MultipartForm([("type", "upload"), ("embed", "true")], {"file": path})
     server = faulty(faulty.answer({"id": "source:1"}))
     reply = transport(server).send(ADD, content=form.open, headers=form.headers)
     assert reply.json() == {"id": "source:1"}
@@ -122,7 +122,7 @@ def test_no_log_shows_a_key_or_a_presigned_query(
     faulty: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = faulty(faulty.answer({"a": 1}))
-    keyed = Transport(server.url, auth=ApiKeyHeader("swordfish"), rate=None)
+    keyed = HttpClient(server.url, auth=ApiKeyAuth("swordfish"), rate=None)
     with caplog.at_level(logging.DEBUG):
         keyed.send(ASK, params={"key": "swordfish"})
         keyed.download(f"{server.url}a.zip?expires=1&signature=c0ffee", tmp_path / "a.zip")

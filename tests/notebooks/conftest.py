@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labext import examples
+from labext.cli import examples
 from labext.sandbox import Sandbox
 
 
@@ -22,7 +22,9 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     top = tmp_path_factory.mktemp("notebooks")
     folder = top / "notebooks"
     shutil.copytree(
-        examples.source(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*", "__*")
+        examples.examples_folder(),
+        folder,
+        ignore=shutil.ignore_patterns("out", "*.py", ".*", "__*"),
     )
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("LABEXT_")]:

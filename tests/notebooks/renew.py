@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from labext import examples
+from labext.cli import examples
 from labext.sandbox import Sandbox
 
 PORT = re.compile(r"localhost:\d+")
@@ -54,4 +54,4 @@ def _without_machine(output: Any) -> None:
 if __name__ == "__main__":
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     for each in sys.argv[1:]:
-        renew(examples.source() / each)
+        renew(examples.examples_folder() / each)

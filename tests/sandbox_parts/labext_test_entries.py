@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.runner import TaskError
+from labext.sandbox.core.executors.task_process import TaskError
 
 Payload = dict[str, Any]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox import Sandbox
+from labext.sandbox.core.queue import TaskKind
+from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import execution
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.queue import Kind
-from labext.sandbox.service import Site
 
 SECONDS = 240.0  # that a job waits at most: whatever becomes of its test, it ends
 
@@ -44,7 +44,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     end = time.monotonic() + SECONDS
     while payload["job"] > _let_through(file) and time.monotonic() < end:
         time.sleep(0.02)
-    return execution.run(work, payload)
+    return execution.run_job(work, payload)
 
 
 def _let_through(file: Path) -> float:
@@ -59,8 +59,8 @@ class Service(JobService):
     def preload(self) -> Sequence[str]:
         return [__name__, *super().preload]
 
-    def kinds(self, site: Site) -> list[Kind]:
-        gated = {"labext.sandbox.jobs.execution:run": f"{__name__}:run"}
+    def kinds(self, site: Site) -> list[TaskKind]:
+        gated = {"labext.sandbox.jobs.execution:run_job": f"{__name__}:run"}
         return [replace(k, entry=gated.get(k.entry, k.entry)) for k in super().kinds(site)]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import labext_test_entries
 
-from labext.sandbox.jobs import catalogue
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.tool import Parameter, Tool
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 TOOL = Tool(
     name="cut_loose",
@@ -38,5 +38,5 @@ class Service(JobService):
 
 # A tool is a module of that name; this one is found wherever this module was imported before.
 sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
-catalogue._MODULES = (*catalogue._MODULES, sys.modules[__name__])  # type: ignore[assignment]
+catalogue._TOOL_MODULES = (*catalogue._TOOL_MODULES, sys.modules[__name__])  # type: ignore[assignment]
 service = Service()

@@ -9,9 +9,9 @@ from fastapi import FastAPI, HTTPException, Request
 from sqlalchemy import JSON, MetaData, String, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from labext.sandbox import folder, web
-from labext.sandbox.queue import Ending, Kind, Task
-from labext.sandbox.service import Site
+from labext.sandbox.core import data_folder, web
+from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.service_protocol import Site
 
 
 class Base(DeclarativeBase):
@@ -35,7 +35,7 @@ class TestService:
     preload = ("labext_test_entries",)
     data_folders = ("files",)
 
-    def kinds(self, site: Site) -> list[Kind]:
+    def kinds(self, site: Site) -> list[TaskKind]:
         def change(session: Session, task: Task, **values: Any) -> None:
             row = session.get(Row, task.key)
             if row is not None:
@@ -46,7 +46,7 @@ class TestService:
             row = session.get_one(Row, task.key)
             row.state, row.starts = "running", row.starts + 1
 
-        def end(session: Session, task: Task, ending: Ending) -> None:
+        def end(session: Session, task: Task, ending: TaskOutcome) -> None:
             change(session, task, state=ending.outcome, reason=ending.reason, result=ending.result)
 
         def requeue(session: Session, task: Task) -> None:
@@ -54,7 +54,7 @@ class TestService:
 
         names = ("wait", "descend", "answer", "print_secret", "environment")
         return [
-            Kind(
+            TaskKind(
                 name,
                 f"labext_test_entries:{name}",
                 on_start=start,
@@ -66,15 +66,19 @@ class TestService:
         ]
 
     def seed(self, site: Site) -> None:
-        folder.secret(site.secrets / "jobs_api_key")
+        data_folder.ensure_secret(site.secrets / "jobs_api_key")
 
     def orphans(self, site: Site) -> list[Path]:
         with site.database.read() as session:
             kept = set(session.scalars(select(Row.name)))
-        return [path for path in folder.entries(site.folder / "files") if path.name not in kept]
+        return [
+            path
+            for path in data_folder.list_entries(site.folder / "files")
+            if path.name not in kept
+        ]
 
     def connection(self, site: Site) -> dict[str, str]:
-        key = folder.secret(site.secrets / "jobs_api_key")
+        key = data_folder.ensure_secret(site.secrets / "jobs_api_key")
         return {"base_url": f"{site.origin}/api/", "api_key": key}
 
     def certificate(self, folder: Path, secrets: Path) -> None:

@@ -1,6 +1,6 @@
 """Hosts of sandboxes, forked from a warm process: most of a start is Python importing the server.
 
-`Warm.spawn` stands in for `labext.sandbox.daemon.spawn`. A forked host is what a started one is: a
+`Warm.spawn` stands in for `labext.sandbox.core.host_process.spawn_host`. A forked host is what a started one is: a
 process in a session of its own, with the same arguments, environment, folder and log, and nobody
 else's files or signal handlers. How a host is really started is seen by whatever starts one from
 another process (kernels, shells, the browser's notebooks) and by the tests with the fixture `cold`.
@@ -38,13 +38,13 @@ class Warm:
         self._lock = threading.Lock()
 
     def spawn(self, folder: Any, options: Sequence[str]) -> Host:
-        """Start the host of `folder`, as `labext.sandbox.daemon.spawn` does."""
-        from labext.sandbox import daemon
+        """Start the host of `folder`, as `labext.sandbox.core.host_process.spawn_host` does."""
+        from labext.sandbox.core import host_process
 
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         asked = {
             "arguments": [str(folder.path), *options],
-            "environment": daemon.environment(),
+            "environment": host_process.host_environment(),
             "folder": str(folder.path),
         }
         try:
@@ -106,8 +106,8 @@ class Server:
     """The warm process: forks hosts, and buries them as soon as they end."""
 
     def __init__(self, asked: socket.socket) -> None:
-        from labext.sandbox import host
-        from labext.sandbox.jobs import catalogue
+        from labext.sandbox.core import host
+        from labext.sandbox.jobs.tools import catalogue
 
         self._socket = asked
         self._codes: dict[int, int] = {}
@@ -162,7 +162,7 @@ def _become(asked: dict[str, Any], log: int) -> NoReturn:
         os.environ.update(asked["environment"])
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
-        from labext.sandbox import host
+        from labext.sandbox.core import host
 
         gc.unfreeze()
         code = host.main(asked["arguments"])

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from labext.sandbox.database import Database
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
 from labext.sandbox.jobs import tasks
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.store import Account, Base
-from labext.sandbox.queue import Base as QueueBase
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.jobs.tables import Account, Base
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def site(tmp_path):
         origins={"jobs": "http://127.0.0.1:1"},
         options=Options(rate="off"),
     )
-    for kind in tasks.kinds(made):
+    for kind in tasks.task_kinds(made):
         made.queue.add(kind)
     JobService().seed(made)
     yield made

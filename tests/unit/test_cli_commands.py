@@ -12,9 +12,9 @@ import click
 import pytest
 
 from labext import cli
-from labext.cli.commands import table
+from labext.cli.groups import table
 from labext.sandbox import Sandbox
-from labext.sandbox.control import SandboxStatus
+from labext.sandbox.core.lifecycle import SandboxStatus
 
 HEAVY = {"numpy", "pandas", "requests", "rich", "sqlalchemy", "fastapi", "labext.jobs", "keyring"}
 
@@ -86,7 +86,7 @@ def test_interrupt_ends_with_exit_code_130(
     def interrupted() -> list[str]:
         raise error
 
-    monkeypatch.setattr("labext.doctor.report", interrupted)
+    monkeypatch.setattr("labext.cli.diagnostics.report_lines", interrupted)
     assert cli.main(["doctor"]) == 130
     assert capsys.readouterr().err.strip() == "labext: interrupted."
 
@@ -97,7 +97,7 @@ def test_operating_system_error_is_one_line(
     def denied() -> list[str]:
         raise PermissionError(13, "Permission denied", "/data")
 
-    monkeypatch.setattr("labext.doctor.report", denied)
+    monkeypatch.setattr("labext.cli.diagnostics.report_lines", denied)
     assert cli.main(["doctor"]) == 1
     assert capsys.readouterr().err == "labext: [Errno 13] Permission denied: '/data'.\n"
 
@@ -125,9 +125,9 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_every_tenant_can_be_named() -> None:
     from labext.cli.lab import TENANTS
-    from labext.sandbox.lab import doors
+    from labext.sandbox.lab import endpoints
 
-    assert tuple(doors.TENANTS) == TENANTS
+    assert tuple(endpoints.TENANT_ENDPOINTS) == TENANTS
 
 
 @pytest.mark.parametrize("count", ["-1", "many", "1.5"])

@@ -67,7 +67,7 @@ def test_the_order_is_argument_session_environment_default(
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://env.example/api/")
     assert config.connection("jobs").base_url == "https://env.example/api/"
     config.choose_profile("jobs", "course")
-    assert config.connection("jobs").profile == config.chosen("jobs") == "course"
+    assert config.connection("jobs").profile == config.chosen_profile("jobs") == "course"
     assert config.connection("jobs", "other").profile == "other"
     running_sandbox(isolated / "sandbox")
     assert config.connection("jobs", "sandbox").base_url == "http://127.0.0.1:4711/api/"
@@ -77,7 +77,7 @@ def test_the_order_is_argument_session_environment_default(
 
 def test_an_address_may_be_used_for_a_session() -> None:
     typed = config.Connection("jobs", None, "https://typed.example/api/", {"api_key": "typed-key"})
-    config.use(typed)
+    config.use_connection(typed)
     assert config.connection("jobs") == typed
     assert mask("typed-key") != "typed-key"
     config.save_profile("course", "jobs", "https://course.example/api/")
@@ -157,9 +157,9 @@ def test_the_file_holds_addresses_and_options_only(isolated: Path, ring: MemoryK
 
 def test_profiles_are_listed_the_sandbox_first(isolated: Path) -> None:
     config.save_profile("course", "jobs", "https://course.example/")
-    assert config.profiles() == ["course"]
+    assert config.profile_names() == ["course"]
     running_sandbox(isolated / "sandbox")
-    assert config.profiles() == ["sandbox", "course"]
+    assert config.profile_names() == ["sandbox", "course"]
 
 
 def test_limits_of_a_response_come_from_the_profile(isolated: Path) -> None:
@@ -297,7 +297,7 @@ def test_signing_out_leaves_the_keyring_and_the_environment(
     config.choose_profile("jobs", "course")
     config.sign_out("jobs")
     assert config.connection("jobs").secrets == {}
-    assert config.known("jobs").secrets == {"api_key": "kept-key"}
+    assert config.connection_with_secrets("jobs").secrets == {"api_key": "kept-key"}
     assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
     config.choose_profile("jobs", "course")
     assert config.connection("jobs").secrets == {"api_key": "kept-key"}
@@ -306,15 +306,15 @@ def test_signing_out_leaves_the_keyring_and_the_environment(
 
 def test_signing_out_forgets_what_was_typed() -> None:
     url = "https://jobs.example.org/api/"
-    config.use(config.Connection("jobs", None, url, {"api_key": "typed-key"}))
+    config.use_connection(config.Connection("jobs", None, url, {"api_key": "typed-key"}))
     config.sign_out("jobs")
-    assert config.known("jobs").secrets == config.connection("jobs").secrets == {}
+    assert config.connection_with_secrets("jobs").secrets == config.connection("jobs").secrets == {}
     assert config.connection("jobs").base_url == url
 
 
 def test_an_app_s_id_is_no_secret_and_may_be_read() -> None:
     secrets = {"client_id": "client_abc123", "client_secret": "hidden-abc123"}
-    config.use(config.Connection("lab", None, "https://lab.example.org", secrets))
+    config.use_connection(config.Connection("lab", None, "https://lab.example.org", secrets))
     assert mask("client_abc123 and hidden-abc123") == "client_abc123 and •••"
 
 

@@ -10,17 +10,17 @@ import pytest
 import requests
 from urllib3 import HTTPResponse
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError, LabextError
+from labext.http import Operation, RetryMode
+from labext.http import event_stream as event_module
+from labext.http.event_stream import ServerSentEvent, read_events
+from labext.http.failures import READ_FOR_WORDS, server_message
+from labext.http.response import Response
 from labext.jobs.identity import settings_difference
-from labext.redaction import keep_secret, mask_start
-from labext.sandbox.jobs.names import shown as shown_by_the_service
-from labext.transport import Operation, Repeat
-from labext.transport import events as event_module
-from labext.transport.events import Event, events
-from labext.transport.failure import READ_FOR_WORDS, server_words
-from labext.transport.reply import Reply
-from labext_magics import line
+from labext.redaction import mask_start, register_secret
+from labext.sandbox.jobs.names import quote_value as shown_by_the_service
+from labext_magics.core import line
 
 SECRET = "swordfish-of-the-deep"
 
@@ -41,21 +41,21 @@ def _response(body: bytes) -> Any:
 
 
 def _reply(text: str) -> str:
-    operation = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
-    error = Reply(operation, 200, {}, text.encode()).broken()
+    operation = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+    error = Response(operation, 200, {}, text.encode()).validation_error()
     assert error is not None
     return f"{error} {error.server}"
 
 
 def _no_event_stream(text: str) -> str:
     with pytest.raises(LabextError) as caught:
-        list(events(_response(text.encode())))
+        list(read_events(_response(text.encode())))
     return str(caught.value)
 
 
 def _event(text: str) -> str:
     with pytest.raises(LabextError) as caught:
-        Event("message", text).json()
+        ServerSentEvent("message", text).json()
     return str(caught.value)
 
 
@@ -65,7 +65,7 @@ def _settings(text: str) -> str:
 
 def _line(text: str) -> str:
     with pytest.raises(InputError) as caught:
-        line.read(f"list {{{text}")
+        line.tokenize(f"list {{{text}")
     return str(caught.value)
 
 
@@ -77,16 +77,16 @@ def _line(text: str) -> str:
         _event,
         _settings,
         _line,
-        wording.shown,
+        messages.quote_value,
         shown_by_the_service,
-        lambda text: server_words(text.encode()),
+        lambda text: server_message(text.encode()),
     ],
 )
 @pytest.mark.parametrize("blank", [" ", "x", "\u3000"])
 def test_a_secret_at_the_cut_is_not_shown_in_part(
     message: Callable[[str], str], blank: str
 ) -> None:
-    keep_secret(SECRET)
+    register_secret(SECRET)
     for before in [*range(0, 90, 5), *range(465, 505, 5)]:
         shown = message(f"x{blank * before}{SECRET} and more{' words' * 200}")
         assert not any(SECRET[:end] in shown for end in range(4, len(SECRET))), (before, shown)
@@ -96,7 +96,7 @@ def test_a_secret_at_the_cut_is_not_shown_in_part(
 def test_a_secret_at_the_end_of_what_is_read_is_not_shown_in_part(
     message: Callable[[str], str],
 ) -> None:
-    keep_secret(SECRET)
+    register_secret(SECRET)
     wide = "\u3000"  # three bytes that become nothing of a line
     for limit in (4000, 4096, READ_FOR_WORDS):
         text = "x" + wide * ((limit - 10) // 3) + SECRET
@@ -106,7 +106,7 @@ def test_a_secret_at_the_end_of_what_is_read_is_not_shown_in_part(
 def test_an_answer_that_never_ends_is_quoted_without_half_a_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    keep_secret(SECRET)
+    register_secret(SECRET)
     times: Iterator[float] = iter([0.0, 1.0, 2.0, 99.0])
     monkeypatch.setattr(event_module.time, "monotonic", lambda: next(times))
     shown = _no_event_stream(f"key {SECRET}")  # 14 bytes arrive in time

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from urllib3 import HTTPResponse
 
 from labext.errors import ServiceError
-from labext.transport.events import Event, EventReader, events
+from labext.http.event_stream import EventReader, ServerSentEvent, read_events
 
 LINE = st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=("Cs",)), max_size=20)
 
 
-def read(stream: bytes, cuts: list[int] = []) -> list[Event]:  # noqa: B006 - never changed
+def read(stream: bytes, cuts: list[int] = []) -> list[ServerSentEvent]:  # noqa: B006 - never changed
     reader = EventReader()
     edges = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     pieces = [stream[a:b] for a, b in pairwise(edges)]
@@ -39,7 +39,7 @@ def test_what_was_sent_comes_out_wherever_it_was_cut(
     for name, data in sent:
         lines += [f"event: {name}", *(f"data: {line}" for line in data), ": another", ""]
     stream = ("\ufeff" * mark + end.join([*lines, ""])).encode()
-    expected = [Event(name or "message", "\n".join(data)) for name, data in sent]
+    expected = [ServerSentEvent(name or "message", "\n".join(data)) for name, data in sent]
     assert read(stream, cuts) == expected
 
 
@@ -51,24 +51,24 @@ def test_no_bytes_are_too_strange(stream: bytes, cuts: list[int]) -> None:
 @pytest.mark.parametrize(
     ("stream", "expected"),
     [
-        (b"data: a\n\n", [Event("message", "a")]),
-        (b"data:a\ndata\ndata:  b\n\n", [Event("message", "a\n\n b")]),
-        (b"event: x\n\ndata: a\n\n", [Event("message", "a")]),
+        (b"data: a\n\n", [ServerSentEvent("message", "a")]),
+        (b"data:a\ndata\ndata:  b\n\n", [ServerSentEvent("message", "a\n\n b")]),
+        (b"event: x\n\ndata: a\n\n", [ServerSentEvent("message", "a")]),
         (
             b"id: 7\ndata: a\n\ndata: b\n\n",
-            [Event("message", "a", "7"), Event("message", "b", "7")],
+            [ServerSentEvent("message", "a", "7"), ServerSentEvent("message", "b", "7")],
         ),
         (b"retry: 10\nunknown: 1\n:\n\n", []),
         (b"data: half", []),
         (b"data: half\n", []),
-        ("data: ü\n\n".encode(), [Event("message", "ü")]),
-        ("\ufeffdata: a\n\n".encode(), [Event("message", "a")]),
+        ("data: ü\n\n".encode(), [ServerSentEvent("message", "ü")]),
+        ("\ufeffdata: a\n\n".encode(), [ServerSentEvent("message", "a")]),
         ("\ufeff\ufeffdata: a\n\n".encode(), []),
-        (b"id: 7\nid: 8\0\ndata: a\n\n", [Event("message", "a", "7")]),
-        (b'data: {"a": 1}\r\n\r\n', [Event("message", '{"a": 1}')]),
+        (b"id: 7\nid: 8\0\ndata: a\n\n", [ServerSentEvent("message", "a", "7")]),
+        (b'data: {"a": 1}\r\n\r\n', [ServerSentEvent("message", '{"a": 1}')]),
     ],
 )
-def test_events_by_example(stream: bytes, expected: list[Event]) -> None:
+def test_events_by_example(stream: bytes, expected: list[ServerSentEvent]) -> None:
     assert read(stream) == expected
     assert read(stream, list(range(len(stream)))) == expected
 
@@ -80,9 +80,9 @@ def test_an_event_without_end_does_not_fill_the_memory() -> None:
 
 
 def test_data_may_be_json_or_is_an_error() -> None:
-    assert Event("answer", '{"a": 1}').json() == {"a": 1}
+    assert ServerSentEvent("answer", '{"a": 1}').json() == {"a": 1}
     with pytest.raises(ServiceError, match="no JSON"):
-        Event("answer", '{"a":').json()
+        ServerSentEvent("answer", '{"a":').json()
 
 
 def response(body: bytes, kind: str) -> Any:
@@ -95,32 +95,32 @@ def response(body: bytes, kind: str) -> Any:
 
 def test_a_streamed_answer_gives_its_events() -> None:
     stream = b"data: 1\n\ndata: 2\n\n"
-    found = list(events(response(stream, "text/event-stream; charset=utf-8")))
+    found = list(read_events(response(stream, "text/event-stream; charset=utf-8")))
     assert [event.json() for event in found] == [1, 2]
 
 
 def test_another_answer_is_no_event_stream() -> None:
     with pytest.raises(ServiceError, match="Sign in"):
-        list(events(response(b"<html>Sign in</html>", "text/html")))
+        list(read_events(response(b"<html>Sign in</html>", "text/html")))
 
 
 def test_plain_text_is_an_event_stream_where_that_is_asked_for() -> None:
     stream = b"data: 1\n\n"
-    assert len(list(events(response(stream, "Text/Plain"), plain=True))) == 1
+    assert len(list(read_events(response(stream, "Text/Plain"), plain=True))) == 1
     for kind, plain in [("text/plain", False), ("application/json", True)]:
         with pytest.raises(ServiceError, match="in place of an event stream"):
-            list(events(response(stream, kind), plain=plain))
+            list(read_events(response(stream, kind), plain=plain))
 
 
 def test_stream_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = b"data: 1\n\n" * 10
-    monkeypatch.setattr("labext.transport.events.ResponseLimits.size", len(stream))
-    assert len(list(events(response(stream, "text/event-stream")))) == 10
+    monkeypatch.setattr("labext.http.event_stream.ResponseLimits.size", len(stream))
+    assert len(list(read_events(response(stream, "text/event-stream")))) == 10
     with pytest.raises(ServiceError, match="stream of over"):
-        list(events(response(stream + b"\n", "text/event-stream")))
+        list(read_events(response(stream + b"\n", "text/event-stream")))
 
 
 def test_compressed_stream_gives_its_events() -> None:
     answer = response(gzip.compress(b"data: 1\n\n"), "text/event-stream")
     answer.raw.headers["Content-Encoding"] = "gzip"
-    assert [event.json() for event in events(answer)] == [1]
+    assert [event.json() for event in read_events(answer)] == [1]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.frames import Column, Gathered, Kind, frame, spread
+from labext.frames.conversion import Column, FrameBuilder, Kind, records_to_frame, spread_column
 
 COLUMNS = [
     Column("JobName", "text"),
@@ -44,7 +44,7 @@ def types(table: pd.DataFrame) -> list[str]:
 
 
 def test_cells_have_real_types() -> None:
-    table = frame([ROW, ROW | {"JobName": "fold2"}], COLUMNS)
+    table = records_to_frame([ROW, ROW | {"JobName": "fold2"}], COLUMNS)
     assert list(table.columns) == [column.name for column in COLUMNS]
     assert table.Created[0] == pd.Timestamp("2026-11-20T13:23:23.761", tz="UTC")
     assert str(table.Created.dtype) == "datetime64[us, UTC]"
@@ -57,14 +57,20 @@ def test_cells_have_real_types() -> None:
 
 
 def test_an_empty_list_has_the_same_columns_and_types() -> None:
-    assert types(frame([], COLUMNS)) == types(frame([ROW], COLUMNS)) == types(frame([{}], COLUMNS))
-    assert len(frame([], COLUMNS)) == 0
-    assert list(frame([], COLUMNS).columns) == list(frame([ROW], COLUMNS).columns)
+    assert (
+        types(records_to_frame([], COLUMNS))
+        == types(records_to_frame([ROW], COLUMNS))
+        == types(records_to_frame([{}], COLUMNS))
+    )
+    assert len(records_to_frame([], COLUMNS)) == 0
+    assert list(records_to_frame([], COLUMNS).columns) == list(
+        records_to_frame([ROW], COLUMNS).columns
+    )
 
 
 def test_what_no_column_names_is_appended_as_it_came() -> None:
     rows = [ROW | {"x": 1}, ROW | {"y": "a", "x": 2}, {"z": [1]}]
-    table = frame(iter(rows), COLUMNS)
+    table = records_to_frame(iter(rows), COLUMNS)
     assert list(table.columns)[len(COLUMNS) :] == ["x", "y", "z"]
     assert table.x[1] == 2
     assert table.z[2] == [1]
@@ -80,11 +86,11 @@ def test_what_no_column_names_is_appended_as_it_came() -> None:
     )
 )
 def test_no_cell_stops_a_list(rows: list[dict[str, Any]]) -> None:
-    table = frame(rows, COLUMNS)
+    table = records_to_frame(rows, COLUMNS)
     assert len(table) == len(rows)
-    assert types(table)[: len(COLUMNS)] == types(frame([], COLUMNS))
+    assert types(table)[: len(COLUMNS)] == types(records_to_frame([], COLUMNS))
     table.to_html()  # and it can be shown
-    spread(table, "Score", "score").to_html()
+    spread_column(table, "Score", "score").to_html()
 
 
 @pytest.mark.parametrize(
@@ -113,17 +119,17 @@ def test_no_cell_stops_a_list(rows: list[dict[str, Any]]) -> None:
     ],
 )
 def test_what_does_not_fit_is_missing_or_stays_text(kind: Kind, cell: Any, expected: Any) -> None:
-    found = frame([{"a": cell}, {}], [Column("a", kind)]).a[0]
+    found = records_to_frame([{"a": cell}, {}], [Column("a", kind)]).a[0]
     assert found == expected or (expected in (None, pd.NaT) and pd.isna(found))
 
 
 def test_scores_with_nan_are_read() -> None:
-    table = frame([{"Score": json.dumps({"mfe": float("nan")})}], COLUMNS)
+    table = records_to_frame([{"Score": json.dumps({"mfe": float("nan")})}], COLUMNS)
     assert np.isnan(table.Score[0]["mfe"])
 
 
 def test_half_a_surrogate_pair_can_be_shown() -> None:
-    table = frame([{"JobName": "\ud800", "JobStatus": "\udfff"}], COLUMNS)
+    table = records_to_frame([{"JobName": "\ud800", "JobStatus": "\udfff"}], COLUMNS)
     table.to_html().encode()
 
 
@@ -134,7 +140,7 @@ def test_dictionaries_spread_where_they_stood() -> None:
         {"a": 1, "Score": None, "b": 2},
     ]
     columns = [Column("a", "integer"), Column("Score", "json"), Column("b", "integer")]
-    table = spread(frame(rows, columns), "Score", "score")
+    table = spread_column(records_to_frame(rows, columns), "Score", "score")
     assert list(table.columns) == ["a", "score.mfe", "score.note", "score.deep", "b"]
     assert table["score.mfe"].dtype == np.float64
     assert table["score.mfe"].min() == -2.5
@@ -144,15 +150,15 @@ def test_dictionaries_spread_where_they_stood() -> None:
 
 def test_a_score_that_is_no_dictionary_stands_by_itself() -> None:
     rows = [{"Score": "0.5"}, {"Score": '{"mfe": 1}'}]
-    table = spread(frame(rows, [Column("Score", "json")]), "Score", "score")
+    table = spread_column(records_to_frame(rows, [Column("Score", "json")]), "Score", "score")
     assert list(table.columns) == ["score", "score.mfe"]
     assert table["score"][0] == 0.5
 
 
 def test_spreading_nothing_gives_nothing() -> None:
-    empty = frame([], COLUMNS)
-    assert "Score" not in spread(empty, "Score", "score")
-    assert len(spread(empty, "Score", "score").columns) == len(COLUMNS) - 1
+    empty = records_to_frame([], COLUMNS)
+    assert "Score" not in spread_column(empty, "Score", "score")
+    assert len(spread_column(empty, "Score", "score").columns) == len(COLUMNS) - 1
 
 
 def test_a_list_taken_page_by_page_is_the_same_frame() -> None:
@@ -162,16 +168,16 @@ def test_a_list_taken_page_by_page_is_the_same_frame() -> None:
         {"other": "x", "JobStatus": "Stopped"},
         {**ROW, "extra": 2},
     ]
-    gathered = Gathered(COLUMNS)
+    gathered = FrameBuilder(COLUMNS)
     for row in rows:
-        gathered.take([row])
-    gathered.take([])
-    pd.testing.assert_frame_equal(gathered.frame(), frame(rows, COLUMNS))
-    pd.testing.assert_frame_equal(gathered.frame(), frame([], COLUMNS))
+        gathered.add_rows([row])
+    gathered.add_rows([])
+    pd.testing.assert_frame_equal(gathered.build(), records_to_frame(rows, COLUMNS))
+    pd.testing.assert_frame_equal(gathered.build(), records_to_frame([], COLUMNS))
 
 
 @pytest.mark.parametrize("cell", [None, "plain", "[1]", 5, [1, {"a": None}], {"b": "5"}, 2**70])
 def test_a_value_that_came_parsed_stays_what_it_is(cell: Any) -> None:
-    table = frame([{"v": cell}], [Column("v", "value")])
+    table = records_to_frame([{"v": cell}], [Column("v", "value")])
     assert table["v"].dtype == object
     assert table["v"].tolist() == [cell]

@@ -9,8 +9,8 @@ import requests
 import urllib3
 
 from labext.errors import ResponseLimitError, SetupError
-from labext.transport import Operation, Repeat
-from labext.transport.limits import (
+from labext.http import Operation, RetryMode
+from labext.http.connection_pool import (
     MIB,
     Deadline,
     ResponseLimits,
@@ -18,29 +18,29 @@ from labext.transport.limits import (
     ResponseTooSlow,
     read_body,
 )
-from labext.transport.paging import MAX_EMPTY, MAX_REPEATED, PageGuard
-from labext.transport.reply import Reply, parse
+from labext.http.pagination import MAX_EMPTY, MAX_REPEATED, PageGuard
+from labext.http.response import Response, parse_json
 
 
 def test_default_limits_are_256_mib_and_300_seconds() -> None:
-    assert ResponseLimits() == ResponseLimits.of({}) == ResponseLimits(256 * MIB, 300.0)
+    assert ResponseLimits() == ResponseLimits.from_options({}) == ResponseLimits(256 * MIB, 300.0)
 
 
 def test_limits_of_a_profile() -> None:
     options = {"max_response_mib": "0.5", "max_response_seconds": "7"}
-    assert ResponseLimits.of(options) == ResponseLimits(MIB // 2, 7.0)
+    assert ResponseLimits.from_options(options) == ResponseLimits(MIB // 2, 7.0)
 
 
 @pytest.mark.parametrize("name", ["max_response_mib", "max_response_seconds"])
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "many", ""])
 def test_limit_that_is_no_positive_number_is_refused(name: str, value: str) -> None:
     with pytest.raises(SetupError, match=f"{name} is .* not a positive number"):
-        ResponseLimits.of({name: value})
+        ResponseLimits.from_options({name: value})
 
 
 def test_deadline_counts_from_the_first_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("labext.transport.limits.time.monotonic", lambda: now)
+    monkeypatch.setattr("labext.http.connection_pool.time.monotonic", lambda: now)
     deadline = Deadline(5)
     now += 60
     assert deadline.remaining() is None
@@ -88,9 +88,9 @@ def test_body_that_declares_too_much_is_refused_unread() -> None:
 )
 def test_json_with_more_values_than_fit_is_refused_before_it_is_parsed(content: bytes) -> None:
     with pytest.raises(ResponseTooLarge):
-        parse(content, 50_000)
-    operation = Operation("list", "GET", "list", Repeat.ALWAYS, answer="json")
-    reply = Reply(operation, 200, {}, content, service="job service", limit=50_000)
+        parse_json(content, 50_000)
+    operation = Operation("list", "GET", "list", RetryMode.ALWAYS, answer="json")
+    reply = Response(operation, 200, {}, content, service="job service", limit=50_000)
     with pytest.raises(
         ResponseLimitError, match="job service answered 'list' with too many values"
     ):
@@ -99,7 +99,7 @@ def test_json_with_more_values_than_fit_is_refused_before_it_is_parsed(content: 
 
 def test_long_json_with_few_values_is_parsed() -> None:
     text = "a" * 100_000
-    assert parse(f'["{text}"]'.encode(), 50_000) == [text]
+    assert parse_json(f'["{text}"]'.encode(), 50_000) == [text]
 
 
 def guard() -> PageGuard:
@@ -109,49 +109,49 @@ def guard() -> PageGuard:
 def test_list_with_new_items_on_every_page_goes_on() -> None:
     pages = guard()
     for number in range(1, 500):
-        assert pages.new([f"item {number}", "moved"]) >= 1
-        pages.go_on(str(number))
+        assert pages.add_page([f"item {number}", "moved"]) >= 1
+        pages.check_next(str(number))
 
 
 @pytest.mark.parametrize("cursors", [["0"], ["1", "1"], ["1", "2", "3", "1"]])
 def test_repeated_cursor_ends_a_list(cursors: list[str]) -> None:
     pages = guard()
     for cursor in cursors[:-1]:
-        pages.new([cursor])
-        pages.go_on(cursor)
-    pages.new(["new"])
+        pages.add_page([cursor])
+        pages.check_next(cursor)
+    pages.add_page(["new"])
     with pytest.raises(ResponseLimitError, match="list of jobs does not end: it repeats a page"):
-        pages.go_on(cursors[-1])
+        pages.check_next(cursors[-1])
 
 
 @pytest.mark.parametrize(("items", "most"), [(["known"], MAX_REPEATED), ([], MAX_EMPTY)])
 def test_pages_without_anything_new_end_a_list(items: list[str], most: int) -> None:
     pages = guard()
-    pages.new(["known"])
+    pages.add_page(["known"])
     for number in range(1, most):
-        assert pages.new(items) == 0
-        pages.go_on(str(number))
-    pages.new(["something new"])
+        assert pages.add_page(items) == 0
+        pages.check_next(str(number))
+    pages.add_page(["something new"])
     for number in range(most, 2 * most - 1):
-        pages.new(items)
-        pages.go_on(str(number))
-    pages.new(items)
+        pages.add_page(items)
+        pages.check_next(str(number))
+    pages.add_page(items)
     with pytest.raises(ResponseLimitError, match="goes on without anything new"):
-        pages.go_on("last")
+        pages.check_next("last")
 
 
 def test_endless_new_items_end_at_the_most_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labext.transport.paging.MAX_PAGES", 20)
+    monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 20)
     pages = guard()
     for number in range(1, 20):
-        pages.new([number])
-        pages.go_on(str(number))
-    pages.new([20])
+        pages.add_page([number])
+        pages.check_next(str(number))
+    pages.add_page([20])
     with pytest.raises(ResponseLimitError, match="has more than 20 pages"):
-        pages.go_on()
+        pages.check_next()
 
 
 def test_items_without_an_identifier_count_as_new() -> None:
     pages = guard()
-    assert pages.new([None, None]) == 2
-    assert pages.new([None]) == 1
+    assert pages.add_page([None, None]) == 2
+    assert pages.add_page([None]) == 1

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.transport.multipart import Multipart
+from labext.http.upload import MultipartForm
 
 
-def parsed(form: Multipart, body: bytes) -> list[Message]:
+def parsed(form: MultipartForm, body: bytes) -> list[Message]:
     head = f"Content-Type: {form.headers['Content-Type']}\r\n\r\n".encode()
     parts = BytesParser().parsebytes(head + body).get_payload()
     assert isinstance(parts, list)
@@ -22,7 +22,7 @@ def parsed(form: Multipart, body: bytes) -> list[Message]:
 
 @given(st.integers(1, 5000))
 def test_it_reads_back_as_what_it_was_in_pieces_of_any_size(size: int) -> None:
-    form = Multipart([("type", "text"), ("content", "zwölf\r\nBoxkämpfer")])
+    form = MultipartForm([("type", "text"), ("content", "zwölf\r\nBoxkämpfer")])
     stream = form.open()
     pieces = []
     while piece := stream.read(size):
@@ -37,7 +37,7 @@ def test_it_reads_back_as_what_it_was_in_pieces_of_any_size(size: int) -> None:
 def test_a_file_goes_along_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "a “b”.pdb"
     path.write_bytes(bytes(range(256)) * 5000)
-    form = Multipart([("type", "upload")], {"file": path})
+    form = MultipartForm([("type", "upload")], {"file": path})
     for _ in range(2):  # as often as need be
         stream = form.open()
         body = stream.read()
@@ -49,13 +49,13 @@ def test_a_file_goes_along_with_its_name(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_fails_before_anything_is_sent(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Multipart(files={"file": tmp_path / "none"}).open()
+        MultipartForm(files={"file": tmp_path / "none"}).open()
 
 
 def test_a_file_that_shrinks_while_it_is_sent_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"0" * 1000)
-    stream = Multipart(files={"file": path}).open()
+    stream = MultipartForm(files={"file": path}).open()
     path.write_bytes(b"0")
     with pytest.raises(OSError, match="became shorter"):
         stream.read()

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import BusyError
-from labext.transport.pacing import Pacer
-from labext.transport.rate_headers import retry_after
-from labext.transport.window import Rate
+from labext.http.rate_headers import retry_after_seconds
+from labext.http.rate_limiter import Rate, RateLimiter
 
 
 class Clock:
@@ -52,14 +51,14 @@ class FixedWindow:
         }
 
 
-def pacer(rate: Rate, clock: Clock) -> Pacer:
-    return Pacer(rate, clock=clock, sleep=clock.sleep)
+def pacer(rate: Rate, clock: Clock) -> RateLimiter:
+    return RateLimiter(rate, clock=clock, sleep=clock.sleep)
 
 
-def ask(paced: Pacer, headers: dict[str, str] | None = None, patience: float = 60) -> float:
+def ask(paced: RateLimiter, headers: dict[str, str] | None = None, patience: float = 60) -> float:
     """Take a turn, and return when it came."""
-    with paced.turn(patience) as turn:
-        turn.answered(headers or {})
+    with paced.slot(patience) as turn:
+        turn.record_response(headers or {})
         return paced._clock()
 
 
@@ -76,7 +75,7 @@ def test_no_window_ever_holds_more_than_the_rate(
     sent = []
     for gap in gaps:
         clock.now += gap
-        with paced.turn(1e6):
+        with paced.slot(1e6):
             sent.append(clock.now)
     for early, late in zip(sent, sent[limit:], strict=False):
         assert late - early >= seconds
@@ -87,9 +86,9 @@ def test_250_pages_at_100_in_10_seconds_take_20_and_are_never_refused() -> None:
     service = FixedWindow(clock, 100, 10)
     paced = pacer(Rate(100, 10), clock)
     for _ in range(250):
-        with paced.turn(60) as turn:
+        with paced.slot(60) as turn:
             clock.now += 0.01
-            turn.answered(service.ask())
+            turn.record_response(service.ask())
     assert service.refused == 0
     assert clock.now - 1000 < 25
 
@@ -100,9 +99,9 @@ def test_the_service_s_own_limit_takes_over(limit: int, seconds: float) -> None:
     service = FixedWindow(clock, limit, seconds)
     paced = pacer(Rate(100, 10), clock)
     for _ in range(3 * limit):
-        with paced.turn(60) as turn:
+        with paced.slot(60) as turn:
             clock.now += 0.001
-            turn.answered(service.ask())
+            turn.record_response(service.ask())
     assert service.refused == 0
     assert clock.now - 1000 < 2.5 * seconds
 
@@ -110,7 +109,7 @@ def test_the_service_s_own_limit_takes_over(limit: int, seconds: float) -> None:
 def test_what_is_on_its_way_counts() -> None:
     clock = Clock()
     paced = pacer(Rate(None), clock)
-    with paced.turn(60), paced.turn(60), paced.turn(60):
+    with paced.slot(60), paced.slot(60), paced.slot(60):
         # The service has seen one of four: of the three it still allows, three are taken.
         ask(paced, {"x-rate-limit-remaining": "3", "x-rate-limit-reset": "10"})
         assert ask(paced) == 1010
@@ -120,10 +119,10 @@ def test_an_answer_that_was_overtaken_allows_nothing_more() -> None:
     clock = Clock()
     paced = pacer(Rate(None), clock)
     with ExitStack() as others:
-        early = [others.enter_context(paced.turn(60)) for _ in range(2)]
+        early = [others.enter_context(paced.slot(60)) for _ in range(2)]
         ask(paced, {"x-rate-limit-remaining": "0", "x-rate-limit-reset": "10"})
         for left, turn in enumerate(early, 1):
-            turn.answered({"x-rate-limit-remaining": str(left), "x-rate-limit-reset": "10"})
+            turn.record_response({"x-rate-limit-remaining": str(left), "x-rate-limit-reset": "10"})
     assert ask(paced) == 1010
 
 
@@ -157,7 +156,7 @@ def test_headers_that_make_no_sense_are_not_followed(headers: dict[str, str]) ->
 def test_a_turn_that_ends_badly_takes_nothing_with_it() -> None:
     paced = pacer(Rate(None), Clock())
     for _ in range(5):
-        with pytest.raises(KeyboardInterrupt), paced.turn(60):
+        with pytest.raises(KeyboardInterrupt), paced.slot(60):
             raise KeyboardInterrupt
     ask(paced, {"x-rate-limit-remaining": "1", "x-rate-limit-reset": "10"})
     assert ask(paced) == 1000
@@ -165,13 +164,13 @@ def test_a_turn_that_ends_badly_takes_nothing_with_it() -> None:
 
 
 def test_threads_share_one_limit() -> None:
-    paced = Pacer(Rate(5, 0.2))
+    paced = RateLimiter(Rate(5, 0.2))
     sent: list[float] = []
     lock = threading.Lock()
 
     def ask() -> None:
         for _ in range(5):
-            with paced.turn(30), lock:
+            with paced.slot(30), lock:
                 sent.append(time.monotonic())
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -198,7 +197,7 @@ def test_threads_share_one_limit() -> None:
 )
 def test_retry_after_is_a_number_or_a_date(value: str | None, seconds: float | None) -> None:
     headers: dict[str, Any] = {} if value is None else {"Retry-After": value}
-    assert retry_after(headers, datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
+    assert retry_after_seconds(headers, datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
 
 
 @pytest.mark.parametrize(("requests", "seconds"), [(0, 10), (5, 0)])

@@ -10,11 +10,9 @@ import weakref
 import pytest
 
 from labext.errors import BusyError
-from labext.transport import Transport
-from labext.transport.pacing import Pacer, Unpaced
-from labext.transport.rate_headers import asked_to_wait
-from labext.transport.sharing import shared
-from labext.transport.window import Rate
+from labext.http import HttpClient
+from labext.http.rate_headers import requested_delay
+from labext.http.rate_limiter import Rate, RateLimiter, UnlimitedRateLimiter, shared_rate_limiter
 
 HERE = "https://tenant.example/api/v2"
 NOTHING_LEFT = {
@@ -43,21 +41,23 @@ def clock() -> Clock:
     return Clock()
 
 
-def pacer(clock: Clock, rate: Rate = Rate(100, 10)) -> Pacer:  # noqa: B008 - never changed
-    return Pacer(rate, clock=clock, sleep=clock.sleep)
+def pacer(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
+    return RateLimiter(rate, clock=clock, sleep=clock.sleep)
 
 
-def ask(paced: Pacer, status: int = 200, patience: float = 60, **headers: str) -> None:
-    with paced.turn(patience) as turn:
-        turn.answered({name.replace("_", "-"): value for name, value in headers.items()}, status)
+def ask(paced: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> None:
+    with paced.slot(patience) as turn:
+        turn.record_response(
+            {name.replace("_", "-"): value for name, value in headers.items()}, status
+        )
 
 
 # --- sharing -----------------------------------------------------------------------------------
 
 
 def test_one_identity_at_one_service_has_one_allowance() -> None:
-    first = shared(HERE, "app notebook", Rate(2, 10))
-    again = shared("https://TENANT.example:443/", "app notebook", Rate(2, 10))
+    first = shared_rate_limiter(HERE, "app notebook", Rate(2, 10))
+    again = shared_rate_limiter("https://TENANT.example:443/", "app notebook", Rate(2, 10))
     ask(first)
     ask(again)
     with pytest.raises(BusyError):
@@ -76,9 +76,9 @@ def test_one_identity_at_one_service_has_one_allowance() -> None:
     ],
 )
 def test_others_have_another(address: str, identity: str) -> None:
-    mine = shared(HERE, "app notebook", Rate(1, 10))
+    mine = shared_rate_limiter(HERE, "app notebook", Rate(1, 10))
     ask(mine)
-    ask(shared(address, identity, Rate(1, 10)), patience=1)
+    ask(shared_rate_limiter(address, identity, Rate(1, 10)), patience=1)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,10 @@ def test_others_have_another(address: str, identity: str) -> None:
     ],
 )
 def test_of_two_rates_the_stricter_holds_for_both(one: Rate, other: Rate, most: int) -> None:
-    first, second = shared(HERE, "two rates", one), shared(HERE, "two rates", other)
+    first, second = (
+        shared_rate_limiter(HERE, "two rates", one),
+        shared_rate_limiter(HERE, "two rates", other),
+    )
     for number in range(most):
         ask((first, second)[number % 2], patience=1)
     with pytest.raises(BusyError):
@@ -100,7 +103,7 @@ def test_of_two_rates_the_stricter_holds_for_both(one: Rate, other: Rate, most: 
 
 
 def test_an_allowance_is_forgotten_with_its_last_client() -> None:
-    pacer = shared(HERE, "short-lived", Rate(1, 10))
+    pacer = shared_rate_limiter(HERE, "short-lived", Rate(1, 10))
     ask(pacer)
     gone = weakref.ref(pacer)
     del pacer
@@ -109,25 +112,25 @@ def test_an_allowance_is_forgotten_with_its_last_client() -> None:
 
 
 def test_a_clock_of_its_own_or_no_pacing_is_not_shared(clock: Clock) -> None:
-    assert isinstance(shared(HERE, "nobody", None), Unpaced)
-    ask(shared(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
-    ask(shared(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+    assert isinstance(shared_rate_limiter(HERE, "nobody", None), UnlimitedRateLimiter)
+    ask(shared_rate_limiter(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+    ask(shared_rate_limiter(HERE, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
     assert clock.now == 1000
 
 
 def test_transports_with_one_pacer_keep_its_pace() -> None:
-    paced = shared(HERE, "two transports", Rate(100, 10))
-    one, other = (Transport(HERE, auth=None, rate=None, pacer=paced) for _ in range(2))
+    paced = shared_rate_limiter(HERE, "two transports", Rate(100, 10))
+    one, other = (HttpClient(HERE, auth=None, rate=None, pacer=paced) for _ in range(2))
     assert one._pacer is other._pacer is paced
 
 
 def test_threads_that_make_clients_at_once_share() -> None:
-    made: list[Pacer] = []
+    made: list[RateLimiter] = []
     start = threading.Barrier(8)
 
     def make() -> None:
         start.wait(10)
-        made.append(shared(HERE, "at once", Rate(100, 10)))
+        made.append(shared_rate_limiter(HERE, "at once", Rate(100, 10)))
 
     threads = [threading.Thread(target=make) for _ in range(8)]
     for thread in threads:
@@ -151,7 +154,7 @@ def test_one_request_goes_ahead_after_a_refusal(clock: Clock) -> None:
     paced = pacer(clock, Rate(None))
     ask(paced)
     ask(paced, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
-    with paced.turn(60):
+    with paced.slot(60):
         assert clock.now == 1007
         ask(paced)
         assert clock.now > 1008  # waits for the response of the one that went ahead
@@ -203,20 +206,20 @@ def test_waits_differ_from_client_to_client() -> None:
 def test_how_long_a_refusal_asks_to_wait(
     status: int, headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert asked_to_wait(status, headers) == seconds
+    assert requested_delay(status, headers) == seconds
 
 
 # --- one ahead of the others -------------------------------------------------------------------
 
 
 def test_one_goes_ahead_where_nobody_knows_what_is_left() -> None:
-    paced = Pacer(Rate(100, 10))
+    paced = RateLimiter(Rate(100, 10))
     flying, most = 0, 0
     lock = threading.Lock()
 
     def act() -> None:
         nonlocal flying, most
-        with paced.turn(30) as turn:
+        with paced.slot(30) as turn:
             with lock:
                 flying += 1
                 most = max(most, flying)
@@ -224,7 +227,7 @@ def test_one_goes_ahead_where_nobody_knows_what_is_left() -> None:
             with lock:
                 flying -= 1
             # Three, then nothing for a moment: eight threads must not ask all at once after it.
-            turn.answered({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
+            turn.record_response({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
 
     threads = [threading.Thread(target=act) for _ in range(6)]
     for thread in threads:
@@ -237,7 +240,7 @@ def test_one_goes_ahead_where_nobody_knows_what_is_left() -> None:
 def test_a_lost_answer_lets_the_next_one_go_ahead(clock: Clock) -> None:
     paced = pacer(clock)
     for _ in range(3):
-        with pytest.raises(KeyboardInterrupt), paced.turn(60):
+        with pytest.raises(KeyboardInterrupt), paced.slot(60):
             raise KeyboardInterrupt
     ask(paced)
     assert clock.now == 1000
@@ -245,7 +248,7 @@ def test_a_lost_answer_lets_the_next_one_go_ahead(clock: Clock) -> None:
 
 def test_an_answer_that_does_not_come_holds_the_others_for_a_moment(clock: Clock) -> None:
     paced = pacer(clock)
-    with paced.turn(60):
+    with paced.slot(60):
         ask(paced)
         assert 1001 < clock.now < 1005
         before = clock.now
@@ -256,7 +259,7 @@ def test_an_answer_that_does_not_come_holds_the_others_for_a_moment(clock: Clock
 def test_after_a_window_is_over_it_is_not_known_what_is_left(clock: Clock) -> None:
     paced = pacer(clock, Rate(None))
     ask(paced, x_rate_limit_remaining="0", x_rate_limit_reset="30")
-    with paced.turn(60):
+    with paced.slot(60):
         assert clock.now == 1030
         ask(paced)
         assert clock.now > 1031  # for it waits for the first one's answer

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.transport.pacing import Pacer
-from labext.transport.window import Rate
+from labext.http.rate_limiter import Rate, RateLimiter
 
 
 class Time:
@@ -124,7 +123,7 @@ class Client:
 
     def __init__(self, service: Service, rate: Rate, there: float = 0.01, back: float = 0.01):
         self.service, self.clock = service, service.clock
-        self.pacer = Pacer(rate, clock=service.clock, sleep=service.clock.sleep)
+        self.pacer = RateLimiter(rate, clock=service.clock, sleep=service.clock.sleep)
         self.there, self.back = there, back
         self.done = self.refused = 0
 
@@ -132,11 +131,11 @@ class Client:
         def act() -> None:
             got = 0
             while got < pages:
-                with self.pacer.turn(1e6) as turn:
+                with self.pacer.slot(1e6) as turn:
                     self.clock.sleep(self.there)
                     status, headers = self.service.ask()
                     self.clock.sleep(self.back)
-                    turn.answered(headers, status)
+                    turn.record_response(headers, status)
                 got += status == 200
                 self.refused += status == 429
             self.done += got

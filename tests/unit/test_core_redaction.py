@@ -18,20 +18,20 @@ from labext.redaction import (
     LONGEST,
     MARGIN,
     MASK,
-    SHORTEST,
-    keep_secret,
-    logger,
+    MIN_SECRET_LENGTH,
+    get_logger,
     mask,
     mask_only,
     mask_start,
+    register_secret,
 )
 
 # What a header can carry: printable ASCII.
-SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=SHORTEST)
+SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=MIN_SECRET_LENGTH)
 
 
 # What a profile or a password may hold besides.
-WIDE_SECRETS = st.text(st.characters(exclude_categories=["C"]), min_size=SHORTEST).filter(
+WIDE_SECRETS = st.text(st.characters(exclude_categories=["C"]), min_size=MIN_SECRET_LENGTH).filter(
     lambda secret: not secret.isspace() and "•" not in secret
 )
 
@@ -83,7 +83,7 @@ for offset in range(3):
 def test_known_secret_is_masked_in_every_encoding(
     encoding: str, secret: str, before: str, after: str
 ) -> None:
-    keep_secret(secret)
+    register_secret(secret)
     encoded = ENCODINGS[encoding](secret)
     masked = mask(f"{before} {encoded} {after}")
     assert encoded not in masked
@@ -113,7 +113,7 @@ def test_control_characters_of_a_secret_are_found_in_json_and_repr() -> None:
 def test_known_secret_within_base64_is_masked_with_the_characters_that_share_its_bits(
     secret: str, before: bytes, after: bytes
 ) -> None:
-    keep_secret(secret)
+    register_secret(secret)
     encoded = base64.b64encode(before + secret.encode() + after).decode()
     first, last = len(before) * 8 // 6, -(-(len(before) + len(secret)) * 8 // 6)
     masked = mask(f"Authorization: {encoded}")
@@ -125,7 +125,7 @@ def test_known_secret_within_base64_is_masked_with_the_characters_that_share_its
 @given(st.lists(SECRETS, min_size=2, max_size=4), st.text())
 def test_several_known_secrets_are_masked_in_one_text(secrets: list[str], text: str) -> None:
     for secret in secrets:
-        keep_secret(secret)
+        register_secret(secret)
     masked = mask(text.join(secrets))
     assert not any(secret in masked for secret in secrets)
 
@@ -144,7 +144,7 @@ def test_plain_prose_is_unchanged_whatever_secrets_are_known(
     words: list[str], secrets: list[str]
 ) -> None:
     for secret in secrets:
-        keep_secret(secret)
+        register_secret(secret)
     prose = " ".join(words)
     assert any(secret in prose for secret in secrets) or mask(prose) == prose
 
@@ -278,15 +278,15 @@ def test_innocent_text_stays(text: str) -> None:
 
 
 def test_a_short_secret_would_blank_out_every_text_and_is_let_be() -> None:
-    keep_secret("abc")
-    keep_secret("")
-    keep_secret(None)
+    register_secret("abc")
+    register_secret("")
+    register_secret(None)
     assert mask("abcdef") == "abcdef"
 
 
 @given(st.integers(0, 300), st.sampled_from(["swordfish-of-the-deep", "sk-abcdefgh12345678"]))
 def test_cut_text_never_ends_in_half_a_secret(length: int, secret: str) -> None:
-    keep_secret("swordfish-of-the-deep")
+    register_secret("swordfish-of-the-deep")
     text = f"{'word ' * 30}{secret}{' word' * 2_000}"
     shown = mask_start(text, length)
     assert len(shown) <= length
@@ -302,12 +302,12 @@ def test_start_of_a_text_of_any_length_is_shown(total: int) -> None:
 def test_half_of_a_secret_at_the_cut_is_not_shown_though_masking_shortens_the_text() -> None:
     keys = "".join(f"password={'a' * 1_000} " for _ in range(4))
     secret = "swordfish" * 50
-    keep_secret(secret)
+    register_secret(secret)
     assert "sword" not in mask_start(f"{keys}{secret}{'.' * 9_000}", len(keys) + 200 - MARGIN)
 
 
 def test_longest_text_is_masked_to_its_end() -> None:
-    keep_secret("swordfish")
+    register_secret("swordfish")
     start = "word " * (LONGEST // 5)
     assert mask(start) == start
     assert mask(f"{start[:-9]}swordfish") == f"{start[:-9]}{MASK}"
@@ -315,7 +315,7 @@ def test_longest_text_is_masked_to_its_end() -> None:
 
 @pytest.mark.parametrize("before", range(LONGEST - 10, LONGEST + 2))
 def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
-    keep_secret("swordfish")
+    register_secret("swordfish")
     start = ("word " * (before // 5 + 1))[:before]
     masked = mask(f"{start}swordfish{' word' * 2_000}")
     assert LONGEST - 10 < len(masked) <= LONGEST
@@ -329,8 +329,8 @@ def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
 def test_a_log_shows_neither_a_secret_nor_a_presigned_query(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    keep_secret("swordfish")
-    log = logger("labext.test")
+    register_secret("swordfish")
+    log = get_logger("labext.test")
     with caplog.at_level(logging.DEBUG, "labext.test"):
         try:
             raise ValueError("the key swordfish")
@@ -342,15 +342,15 @@ def test_a_log_shows_neither_a_secret_nor_a_presigned_query(
 
 
 def test_log_masks_a_stack_and_a_finished_traceback() -> None:
-    keep_secret("swordfish")
+    register_secret("swordfish")
     record = logging.LogRecord("x", logging.INFO, "", 0, "%s", ("swordfish",), None)
     record.stack_info = record.exc_text = "the key is swordfish"
-    (masking,) = logger("labext.test.stack").filters
+    (masking,) = get_logger("labext.test.stack").filters
     assert isinstance(masking, logging.Filter)
     masking.filter(record)
     assert "swordfish" not in logging.Formatter().format(record)
 
 
 def test_a_logger_is_filtered_once() -> None:
-    assert logger("labext.test.once").filters == logger("labext.test.once").filters
-    assert len(logger("labext.test.once").filters) == 1
+    assert get_logger("labext.test.once").filters == get_logger("labext.test.once").filters
+    assert len(get_logger("labext.test.once").filters) == 1

@@ -13,10 +13,10 @@ import pytest
 import trustme
 
 from labext.errors import ServiceError, SetupError
-from labext.transport import Operation, Repeat, Transport
-from labext.transport.session import is_loopback, origin, proxies_for
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.connection_pool import is_loopback, origin, proxies_for
 
-READ = Operation("look", "GET", "look", Repeat.ALWAYS)
+READ = Operation("look", "GET", "look", RetryMode.ALWAYS)
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -77,7 +77,7 @@ def authority(server: Server, tmp_path: Path) -> str:
 
 def ask(url: str, **options: Any) -> str:
     settings: dict[str, Any] = {"auth": None, "rate": None, "attempts": 1, "timeout": (2, 2)}
-    with Transport(url, **(settings | options)) as transport:
+    with HttpClient(url, **(settings | options)) as transport:
         return transport.send(READ).text()
 
 
@@ -149,7 +149,7 @@ def test_netrc_adds_no_password(
 
 def test_no_cookie_is_kept(server: Server) -> None:
     url = f"http://127.0.0.1:{server.server_port}/"
-    with Transport(url, auth=None, rate=None) as transport:
+    with HttpClient(url, auth=None, rate=None) as transport:
         transport.send(READ)
         transport.send(READ)
     assert all("cookie" not in headers for headers in server.seen)

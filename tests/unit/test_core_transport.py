@@ -26,14 +26,13 @@ from labext.errors import (
     SignInError,
     StorageError,
 )
-from labext.redaction import keep_secret, mask
-from labext.transport import Failure, Operation, Repeat, Reply, Transport
-from labext.transport.auth import ApiKeyHeader, BasicKey, Bearer
-from labext.transport.call import new_call
-from labext.transport.failure import error_of, first_words, server_words
-from labext.transport.lost import lost
+from labext.http import ErrorResponse, HttpClient, Operation, Response, RetryMode
+from labext.http.auth import ApiKeyAuth, BasicKeyAuth, BearerAuth
+from labext.http.failures import classify_failure, excerpt, server_message, to_exception
+from labext.http.request import build_request
+from labext.redaction import mask, register_secret
 
-OP = Operation("upload a file", "PUT", "upload/{filename}", Repeat.ALWAYS)
+OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 
 
 # --- addresses and bodies ----------------------------------------------------------------------
@@ -67,7 +66,7 @@ def call(**what: Any) -> Any:
         "content": None,
         "headers": None,
     }
-    return new_call(OP, "http://h/api", **(given | what))
+    return build_request(OP, "http://h/api", **(given | what))
 
 
 def test_a_query_is_written_as_services_read_it() -> None:
@@ -106,7 +105,7 @@ def test_what_can_t_be_written_fails_before_it_is_sent(value: Any) -> None:
 
 
 def test_a_file_that_can_t_be_read_fails_before_it_is_sent(tmp_path: Any) -> None:
-    transport = Transport("http://127.0.0.1:9/", auth=None, rate=None)
+    transport = HttpClient("http://127.0.0.1:9/", auth=None, rate=None)
     with pytest.raises(InputError, match=r"none\.pdb can't be read"):
         transport.send(
             OP, path={"filename": "a"}, content=lambda: (tmp_path / "none.pdb").open("rb")
@@ -146,16 +145,16 @@ def test_what_was_sent_is_shown_without_the_service_s_own_path() -> None:
     ],
 )
 def test_a_service_s_words_come_in_many_forms(body: str, words: str) -> None:
-    assert server_words(body.encode()) == words
+    assert server_message(body.encode()) == words
 
 
 @given(st.binary(max_size=300))
 def test_no_body_is_too_strange(body: bytes) -> None:
-    assert "\n" not in server_words(body)
+    assert "\n" not in server_message(body)
 
 
 def test_words_are_cut_and_masked() -> None:
-    words = server_words(json.dumps({"error": "api_key='swordfish' " + "x" * 5000}).encode())
+    words = server_message(json.dumps({"error": "api_key='swordfish' " + "x" * 5000}).encode())
     assert "swordfish" not in words
     assert len(words) <= 500
 
@@ -163,23 +162,23 @@ def test_words_are_cut_and_masked() -> None:
 @pytest.mark.parametrize("secret", ["swordfish-of-the-deep", "sk-abcdefgh12345678"])
 @pytest.mark.parametrize("before", [0, 400, 480, 490, 495, 499])
 def test_secret_across_the_cut_is_not_shown_in_part(secret: str, before: int) -> None:
-    keep_secret("swordfish-of-the-deep")
-    words = server_words(f"{'.' * before}{secret} {'and more ' * 2_000}".encode())
+    register_secret("swordfish-of-the-deep")
+    words = server_message(f"{'.' * before}{secret} {'and more ' * 2_000}".encode())
     assert not any(secret[:end] in words for end in range(4, len(secret)))
 
 
 @pytest.mark.parametrize("length", [79, 80, 81, 1_600, 1_601, 3_000, 6_000, 20_000])
 def test_first_words_of_a_text_of_any_length_are_shown(length: int) -> None:
     text = "x" * length
-    assert first_words(text) == (text if length <= 80 else f"{'x' * 79}…")
+    assert excerpt(text) == (text if length <= 80 else f"{'x' * 79}…")
 
 
 def test_words_after_many_blanks_are_shown() -> None:
-    assert server_words(f"first{' ' * 5_000}last".encode()) == "first last"
+    assert server_message(f"first{' ' * 5_000}last".encode()) == "first last"
 
 
 def test_a_deeply_nested_body_is_shown_as_text() -> None:
-    assert server_words(b"[" * 100_000).startswith("[[")
+    assert server_message(b"[" * 100_000).startswith("[[")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +198,9 @@ def test_a_deeply_nested_body_is_shown_as_text() -> None:
     ],
 )
 def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextError]) -> None:
-    found = error_of(Failure(status, "PUT", "/upload/a", "the words", OP), "job service", None)
+    found = to_exception(
+        ErrorResponse(status, "PUT", "/upload/a", "the words", OP), "job service", None
+    )
     assert type(found) is error
     assert (found.status, found.method, found.path) == (status, "PUT", "/upload/a")
     assert found.server == "the words"
@@ -209,20 +210,24 @@ def test_a_status_is_an_error_with_all_it_knows(status: int, error: type[LabextE
 
 @pytest.mark.parametrize("end", [".", "!", "?", "…"])
 def test_sentence_of_the_service_keeps_its_end(end: str) -> None:
-    failure = Failure(400, "PUT", "/upload/a", f"no such job{end}", OP)
-    assert error_of(failure, "job service", None).what.endswith(f": no such job{end}")
+    failure = ErrorResponse(400, "PUT", "/upload/a", f"no such job{end}", OP)
+    assert to_exception(failure, "job service", None).what.endswith(f": no such job{end}")
 
 
 def test_a_service_s_own_reading_comes_first() -> None:
-    failure = Failure(400, "PUT", "/upload/a", "no such job", OP)
-    found = error_of(failure, "job service", lambda each: NotFoundError(each.words, "Look."))
+    failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
+    found = to_exception(
+        failure, "job service", lambda each: NotFoundError(each.server_message, "Look.")
+    )
     assert isinstance(found, NotFoundError)
     assert (found.what, found.status, found.server) == ("no such job", 400, "no such job")
 
 
 def test_status_of_a_service_s_own_reading_stays() -> None:
-    failure = Failure(400, "PUT", "/upload/a", "no such job", OP)
-    found = error_of(failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404))
+    failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
+    found = to_exception(
+        failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404)
+    )
     assert found.status == 404
 
 
@@ -236,23 +241,25 @@ def test_status_of_a_service_s_own_reading_stays() -> None:
     ],
 )
 def test_web_page_is_named_by_its_title(page: bytes, kind: str, words: str) -> None:
-    assert server_words(page, kind) == words
+    assert server_message(page, kind) == words
 
 
 def test_lost_connection_shows_neither_password_nor_query() -> None:
     url = "http://ada:lovelace@h.example/a?signature=c0ffee"
-    missing = lost(requests.ConnectionError(), url, "job service")
+    missing = classify_failure(requests.ConnectionError(), url, "job service")
     assert "at http://h.example/a broke" in missing.error.what
 
 
 # --- replies -----------------------------------------------------------------------------------
 
-READ = Operation("list jobs", "GET", "jobs", Repeat.ALWAYS, answer="json")
+READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 
 
-def reply(content: bytes, kind: str = "application/json", op: Operation = OP, **more: Any) -> Reply:
+def reply(
+    content: bytes, kind: str = "application/json", op: Operation = OP, **more: Any
+) -> Response:
     headers = {"Content-Type": kind, "Content-Length": str(len(content))}
-    return Reply(op, more.pop("status", 200), headers, content, **more)
+    return Response(op, more.pop("status", 200), headers, content, **more)
 
 
 @pytest.mark.parametrize(
@@ -272,18 +279,18 @@ def reply(content: bytes, kind: str = "application/json", op: Operation = OP, **
         (b" " * 250 + b"<html>", "application/json", OP, False),
         (b"Sign in", "Text/HTML", OP, True),
         (b"\n [1, ", "application/JSON", OP, True),
-        (b"", "application/json", Operation("look", "HEAD", "a", Repeat.ALWAYS, "json"), False),
+        (b"", "application/json", Operation("look", "HEAD", "a", RetryMode.ALWAYS, "json"), False),
     ],
 )
 def test_an_answer_is_judged_by_what_was_asked(
     content: bytes, kind: str, op: Operation, broken: bool
 ) -> None:
-    assert (reply(content, kind, op).broken() is not None) is broken
+    assert (reply(content, kind, op).validation_error() is not None) is broken
 
 
 @pytest.mark.parametrize("status", [204, 304, 404])
 def test_no_content_is_no_broken_answer(status: int) -> None:
-    assert reply(b"", op=READ, status=status).broken() is None
+    assert reply(b"", op=READ, status=status).validation_error() is None
 
 
 @pytest.mark.parametrize(
@@ -298,7 +305,7 @@ def test_no_content_is_no_broken_answer(status: int) -> None:
 def test_empty_answer_is_broken_unless_its_length_is_named(
     headers: dict[str, str], broken: bool
 ) -> None:
-    assert (Reply(OP, 200, headers, b"").broken() is not None) is broken
+    assert (Response(OP, 200, headers, b"").validation_error() is not None) is broken
 
 
 @pytest.mark.parametrize("content", [b"[1]", b"[1", b"[" * 100_000])
@@ -334,16 +341,16 @@ def test_json_is_read_once_also_with_nan() -> None:
 @pytest.mark.parametrize(
     ("auth", "header", "value"),
     [
-        (ApiKeyHeader(" swordfish\n"), "x-api-key", "swordfish"),
-        (Bearer("swordfish"), "Authorization", "Bearer swordfish"),
-        (BasicKey("swordfish"), "Authorization", "Basic c3dvcmRmaXNoOg=="),
+        (ApiKeyAuth(" swordfish\n"), "x-api-key", "swordfish"),
+        (BearerAuth("swordfish"), "Authorization", "Bearer swordfish"),
+        (BasicKeyAuth("swordfish"), "Authorization", "Basic c3dvcmRmaXNoOg=="),
     ],
 )
 def test_a_key_goes_into_its_header_and_nowhere_else(auth: Any, header: str, value: str) -> None:
     request = requests.Request("GET", "http://h/", auth=auth).prepare()
     assert request.headers[header] == value
     assert "swordfish" not in repr(auth)
-    assert "swordfish" not in repr(Transport("http://h/", auth=auth, rate=None))
+    assert "swordfish" not in repr(HttpClient("http://h/", auth=auth, rate=None))
     type(auth)("swordfish")
     assert "swordfish" not in mask("x swordfish x")
     assert "c3dvcmRmaXNoOg" not in mask("c3dvcmRmaXNoOg==") or header == "x-api-key"
@@ -352,7 +359,7 @@ def test_a_key_goes_into_its_header_and_nowhere_else(auth: Any, header: str, val
 @pytest.mark.parametrize("key", ["", "  ", "sword\nfish", "swördfish", "sword\0fish"])
 def test_what_is_no_key_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(InputError) as caught:
-        ApiKeyHeader(key)
+        ApiKeyAuth(key)
     assert not key.strip() or key not in str(caught.value)
 
 

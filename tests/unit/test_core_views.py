@@ -13,10 +13,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
-from labext.jobs.rows import table
-from labext.jobs.rowviews import JOBS
-from labext.rowviews import RowView
-from labext.views import facts
+from labext.frames.views import RowView, facts_frame
+from labext.jobs.records import jobs_frame
+from labext.jobs.views import JOBS
 
 PLANTS = RowView(name="plants (test)", first=("name",), last=("id",))
 
@@ -97,7 +96,9 @@ def test_itables_displays_all_frames(
     with contextlib.redirect_stdout(io.StringIO()):
         itables.init_notebook_mode(all_interactive=True)
     try:
-        jobs = JOBS.show(table([{"JobName": "a", "Settings": {"x": [1]}, "Score": {"y": 0.5}}]))
+        jobs = JOBS.show(
+            jobs_frame([{"JobName": "a", "Settings": {"x": [1]}, "Score": {"y": 0.5}}])
+        )
         assert 'id="itables_' in displayed(shell, jobs)["text/html"]
         for each in (frame, plants(), frame.sort_values("name")):
             html = displayed(shell, each)["text/html"]
@@ -122,7 +123,7 @@ def test_styler_and_files_are_those_of_pandas(shell: InteractiveShell) -> None:
 
 def test_facts_are_displayed_whole(shell: InteractiveShell) -> None:
     long = "word " * 60
-    data: dict[str, Any] = displayed(shell, facts({"service": long}, "nb"))
+    data: dict[str, Any] = displayed(shell, facts_frame({"service": long}, "nb"))
     assert long.strip() in data["text/html"]
     assert long.strip() in data["text/plain"]
 

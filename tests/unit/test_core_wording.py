@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from labext import wording
+from labext import messages
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from labext import wording
 )
 def test_the_nearest_word_is_one_that_is_begun_or_spelt_alike(word: str, meant: str | None) -> None:
     among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
-    assert wording.near(word, among) == meant
-    assert wording.did_you_mean(word, among) == (f' (did you mean "{meant}"?)' if meant else "")
+    assert messages.closest_match(word, among) == meant
+    assert messages.did_you_mean(word, among) == (f' (did you mean "{meant}"?)' if meant else "")
 
 
 @pytest.mark.parametrize(
@@ -42,25 +42,25 @@ def test_a_suggestion_needs_a_similarity_of_at_least_0_6(
     names = ["sequence", "helix1"]
     ratios = [SequenceMatcher(None, word, name).ratio() for name in names]
     assert max(ratios) == pytest.approx(similarity, abs=0.001)
-    assert wording.near(word, names) == match
+    assert messages.closest_match(word, names) == match
 
 
 def test_counts_and_lists() -> None:
-    assert wording.count(1, "file") == "1 file"
-    assert wording.count(1200, "file") == "1,200 files"
-    assert wording.listed("abc", 3) == "a, b, c"
-    assert wording.listed("abcd", 2) == "a, b and 2 more"
+    assert messages.pluralize(1, "file") == "1 file"
+    assert messages.pluralize(1200, "file") == "1,200 files"
+    assert messages.join_words("abc", 3) == "a, b, c"
+    assert messages.join_words("abcd", 2) == "a, b and 2 more"
 
 
 def test_a_long_value_is_cut() -> None:
-    assert wording.shown("a") == '"a"'
-    assert wording.shown(3) == '"3"'
-    assert len(wording.shown("x" * 1000)) == 60
+    assert messages.quote_value("a") == '"a"'
+    assert messages.quote_value(3) == '"3"'
+    assert len(messages.quote_value("x" * 1000)) == 60
 
 
 def test_a_noun_has_its_article_and_a_sentence_its_capital() -> None:
-    assert wording.article("key") == "a key"
-    assert wording.article("ID token") == "an ID token"
-    assert wording.sentence("ID token of an app") == "ID token of an app"
-    assert wording.sentence("unknown") == "Unknown"
-    assert wording.sentence("") == ""
+    assert messages.with_article("key") == "a key"
+    assert messages.with_article("ID token") == "an ID token"
+    assert messages.capitalize_first("ID token of an app") == "ID token of an app"
+    assert messages.capitalize_first("unknown") == "Unknown"
+    assert messages.capitalize_first("") == ""

@@ -15,7 +15,13 @@ HOMES = {
     "labext_magics": ROOT / "magics" / "labext_magics",
 }
 ORDER = list(HOMES)
-CLIENT = ("labext.jobs", "labext.transport", "labext.frames", "labext.config", "labext.progress")
+CLIENT = (
+    "labext.jobs",
+    "labext.http",
+    "labext.frames.conversion",
+    "labext.config",
+    "labext.progress",
+)
 POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
 
 

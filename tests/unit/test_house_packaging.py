@@ -16,7 +16,7 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
-from labext import examples
+from labext.cli import examples
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,7 +55,7 @@ def test_the_wheel_holds_every_module(wheel: zipfile.ZipFile) -> None:
 
 def test_the_notebooks_travel_in_the_wheel_with_their_data(wheel: zipfile.ZipFile) -> None:
     inside = "labext/example_notebooks/"
-    ours = examples.files(ROOT / "example_notebooks")
+    ours = examples.read_examples(ROOT / "example_notebooks")
     assert "jobs.ipynb" in ours
     assert "data/hairpins.csv" in ours
     travelling = {name: wheel.read(name) for name in wheel.namelist() if name.startswith(inside)}

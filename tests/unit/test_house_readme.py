@@ -11,13 +11,15 @@ import click
 import pytest
 
 from labext import cli
-from labext_magics import jobs, lab, nb
+from labext_magics.jobs import magic
+from labext_magics.lab import magic as lab
+from labext_magics.nb import magic as nb
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SETUP = 'python3 -m venv .venv && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
 TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
-MAGICS = {"jobs": jobs.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
+MAGICS = {"jobs": magic.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
 
 
 def test_the_two_commands_stand_there_as_they_are_run() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.jobs import names
-from labext.jobs.adapting import adapted, found, told
-from labext.jobs.batch.plan import Plan, room
-from labext.jobs.batch.report import overview
+from labext.jobs import identity
+from labext.jobs.batch.plan import BatchPlan, max_job_name_length
+from labext.jobs.batch.report import plan_overview
+from labext.jobs.identity import adapt_names, adapted_names_message, find_adapted_name
 
 ORCHID = "gi|2765658|emb|Z78533.1|CIZ78533"
 NAMES = st.lists(st.text(min_size=1, max_size=120), unique=True, min_size=1, max_size=12)
@@ -22,17 +22,17 @@ CLOSE = st.lists(st.text("ab.|-", min_size=1, max_size=5), unique=True, min_size
 def test_what_breaks_the_rule_becomes_a_dash() -> None:
     given_names = [ORCHID, "pBAD30", "pUC19 (copy)"]
     made = ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30", "pUC19--copy-"]
-    assert adapted(given_names) == made
-    assert adapted(["x" * 120, "y"], 30) == ["x" * 30, "y"]
+    assert adapt_names(given_names) == made
+    assert adapt_names(["x" * 120, "y"], 30) == ["x" * 30, "y"]
 
 
 @given(NAMES | CLOSE, st.integers(20, 100))
 def test_every_name_keeps_the_rule_and_is_another(originals: list[str], most: int) -> None:
-    made = adapted(originals, most)
-    assert all(names.fault(name) is None and len(name) <= most for name in made)
+    made = adapt_names(originals, most)
+    assert all(identity.name_fault(name) is None and len(name) <= most for name in made)
     assert len(set(made)) == len(made)
     for original, name in zip(originals, made, strict=True):
-        if names.fault(original) is None and len(original) <= most:
+        if identity.name_fault(original) is None and len(original) <= most:
             assert name == original
 
 
@@ -40,26 +40,26 @@ def test_every_name_keeps_the_rule_and_is_another(originals: list[str], most: in
 def test_a_name_depends_on_no_order(originals: list[str], random: object) -> None:
     shuffled = list(originals)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    both = dict(zip(originals, adapted(originals), strict=True))
-    assert both == dict(zip(shuffled, adapted(shuffled), strict=True))
+    both = dict(zip(originals, adapt_names(originals), strict=True))
+    assert both == dict(zip(shuffled, adapt_names(shuffled), strict=True))
 
 
 @given(CLOSE)
 def test_a_job_is_found_by_the_original_without_the_others(originals: list[str]) -> None:
-    jobs = adapted(originals)
+    jobs = adapt_names(originals)
     # Where "a-" was there too, "a." was told apart: alone it is still found.
     for original, job in zip(originals, jobs, strict=True):
-        among = set(jobs) if names.fault(original) is None else set(jobs) - set(originals)
-        assert found(original, among, 100) in {job, adapted([original])[0]}
-        assert found(original, {job}, 100) == job
+        among = set(jobs) if identity.name_fault(original) is None else set(jobs) - set(originals)
+        assert find_adapted_name(original, among, 100) in {job, adapt_names([original])[0]}
+        assert find_adapted_name(original, {job}, 100) == job
 
 
 def test_what_was_adapted_is_told() -> None:
-    assert told({}) == ""
-    assert told({"a-b": "a b"}) == '1 name was adapted: "a b" is a-b.'
+    assert adapted_names_message({}) == ""
+    assert adapted_names_message({"a-b": "a b"}) == '1 name was adapted: "a b" is a-b.'
     many = {f"n-{n}": f"n.{n}" for n in range(1200)}
-    assert told(many).startswith('1,200 names were adapted: "n.0" is n-0, ')
-    assert told(many).endswith(" and 1,197 more.")
+    assert adapted_names_message(many).startswith('1,200 names were adapted: "n.0" is n-0, ')
+    assert adapted_names_message(many).endswith(" and 1,197 more.")
 
 
 @given(
@@ -67,11 +67,11 @@ def test_what_was_adapted_is_told() -> None:
     st.integers(1, 2500),
 )
 def test_names_fit_behind_the_batchs_or_its_parts(batch: str, jobs: int) -> None:
-    most = room(batch, jobs)
-    plan = Plan(batch, "digest", {f"j{n}": {} for n in range(jobs)})
+    most = max_job_name_length(batch, jobs)
+    plan = BatchPlan(batch, "digest", {f"j{n}": {} for n in range(jobs)})
     longest = max(len(part.name) for part in plan.parts)
-    assert most in (names.LONGEST - longest - 1, names.LONGEST)
-    assert (most == names.LONGEST) == (longest > 79)
+    assert most in (identity.MAX_NAME_LENGTH - longest - 1, identity.MAX_NAME_LENGTH)
+    assert (most == identity.MAX_NAME_LENGTH) == (longest > 79)
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_names_fit_behind_the_batchs_or_its_parts(batch: str, jobs: int) -> None
 )
 def test_the_original_stands_beside_the_jobs_name(column: str, shown: str) -> None:
     rows = pd.DataFrame({"bases": ["AC", "GT"], column: [ORCHID, "pBAD30"], "n": [1, 2]})
-    jobs = dict(zip(adapted([ORCHID, "pBAD30"]), [{}, {}], strict=True))
-    frame = overview(Plan("b", "digest", jobs, rows=rows, name_column=column))
+    jobs = dict(zip(adapt_names([ORCHID, "pBAD30"]), [{}, {}], strict=True))
+    frame = plan_overview(BatchPlan("b", "digest", jobs, rows=rows, name_column=column))
     assert frame.columns.tolist() == ["Name", shown, "bases", "n", "Part", "JobName"]
     assert frame[shown].tolist() == [ORCHID, "pBAD30"]
     assert frame["Name"].tolist() == ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30"]
     assert frame.attrs["adapted"].startswith("1 name was adapted: ")
-    plain = overview(
-        Plan(
+    plain = plan_overview(
+        BatchPlan(
             "b",
             "digest",
             {"x": {}, "y": {}},

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import ArchiveError
-from labext.jobs.results import archives, merging
-from labext.jobs.results.archives import Bounds
+from labext.jobs.results import archives
+from labext.jobs.results import archives as results_archives
+from labext.jobs.results.archives import ArchiveBounds
 
 PART = st.text(st.characters(codec="utf-8", exclude_characters="/\\:\0"), min_size=1, max_size=8)
 ANY_NAME = st.lists(PART | st.sampled_from(["..", ".", "", "C:", "/", "\\"]), min_size=1).map(
@@ -46,7 +47,7 @@ def test_nothing_is_ever_written_outside(places: Any, files: dict[str, bytes]) -
     into.mkdir(parents=True)
     archive = packed(place, files)
     try:
-        found = archives.unpack(archive, into)
+        found = archives.unpack_archive(archive, into)
     except ArchiveError:
         found = None
     outside = [
@@ -57,7 +58,7 @@ def test_nothing_is_ever_written_outside(places: Any, files: dict[str, bytes]) -
         for file in found:
             path = into / file.path
             assert path.resolve().is_relative_to(into.resolve())
-            assert archives.file_of(path, file.path) == file
+            assert archives.describe_file(path, file.path) == file
 
 
 def test_files_come_out_as_they_went_in(tmp_path: Path) -> None:
@@ -66,20 +67,20 @@ def test_files_come_out_as_they_went_in(tmp_path: Path) -> None:
     into = tmp_path / "into"
     into.mkdir()
     assert archives.unpacked_size(archive) == sum(map(len, files.values()))
-    found = archives.unpack(archive, into)
+    found = archives.unpack_archive(archive, into)
     assert {file.path: (into / file.path).read_bytes() for file in found} == files
 
 
 @pytest.mark.parametrize(
     "bounds",
-    [Bounds(files=2), Bounds(bytes=100), Bounds(ratio=10, free=1000)],
+    [ArchiveBounds(files=2), ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
 )
-def test_bounds(tmp_path: Path, bounds: Bounds) -> None:
+def test_bounds(tmp_path: Path, bounds: ArchiveBounds) -> None:
     archive = packed(tmp_path, {"a": bytes(50_000), "b": b"1", "c": b"2"})
     into = tmp_path / "into"
     into.mkdir()
     with pytest.raises(ArchiveError, match="not safe to unpack"):
-        archives.unpack(archive, into, bounds)
+        archives.unpack_archive(archive, into, bounds)
     assert not list(into.iterdir())
 
 
@@ -89,8 +90,8 @@ def test_bounds(tmp_path: Path, bounds: Bounds) -> None:
 )
 def test_names_that_are_one_on_some_disks(tmp_path: Path, pair: tuple[str, str]) -> None:
     archive = packed(tmp_path, dict.fromkeys(pair, b""))
-    with archives.opened(archive) as whole, pytest.raises(ArchiveError):
-        archives.members(whole)
+    with archives.open_archive(archive) as whole, pytest.raises(ArchiveError):
+        archives.list_members(whole)
 
 
 TRAVERSAL = ["../x", "a/../../x", "/etc/x", "\\\\host\\x", "..\\x", "C:x", "c:/x", "a/..", "//x"]
@@ -102,7 +103,7 @@ def test_names_that_no_results_have(tmp_path: Path, name: str) -> None:
     archive = packed(tmp_path, {"fine.txt": b"x", name: b"x"})
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError) as raised:
-        archives.unpack(archive, tmp_path / "into")
+        archives.unpack_archive(archive, tmp_path / "into")
     assert not any(character in str(raised.value) for character in "\n\x1b\x9b\u202e\u2028\u2067")
     assert not list((tmp_path / "into").iterdir())
 
@@ -112,7 +113,9 @@ def test_a_name_ends_at_its_nul(tmp_path: Path) -> None:
     archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
     (tmp_path / "into").mkdir()
     with contextlib.suppress(ArchiveError):
-        assert [each.path for each in archives.unpack(archive, tmp_path / "into")] == ["a.pdb"]
+        assert [each.path for each in archives.unpack_archive(archive, tmp_path / "into")] == [
+            "a.pdb"
+        ]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +139,9 @@ def test_names_that_windows_keeps_for_itself(
     (tmp_path / "into").mkdir()
     monkeypatch.setattr(archives, "_WINDOWS", True)
     with pytest.raises(ArchiveError, match="Windows"):
-        archives.unpack(archive, tmp_path / "into")
+        archives.unpack_archive(archive, tmp_path / "into")
     monkeypatch.setattr(archives, "_WINDOWS", False)
-    assert len(archives.unpack(archive, tmp_path / "into")) == 2
+    assert len(archives.unpack_archive(archive, tmp_path / "into")) == 2
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO])
@@ -149,7 +152,7 @@ def test_links_and_devices(tmp_path: Path, kind: int) -> None:
         archive.writestr(info, "/etc/passwd")
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="link or a device"):
-        archives.unpack(path, tmp_path / "into")
+        archives.unpack_archive(path, tmp_path / "into")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -160,7 +163,7 @@ def test_a_name_that_is_there_twice(tmp_path: Path) -> None:
         archive.writestr("a.txt", "two")
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="two names"):
-        archives.unpack(path, tmp_path / "into")
+        archives.unpack_archive(path, tmp_path / "into")
 
 
 def test_files_that_share_their_bytes(tmp_path: Path) -> None:
@@ -174,18 +177,18 @@ def test_files_that_share_their_bytes(tmp_path: Path) -> None:
             again.filename = again.orig_filename = str(number)
             archive.filelist.append(again)
             archive.NameToInfo[again.filename] = again
-    with archives.opened(path) as whole, pytest.raises(ArchiveError, match="lies over"):
-        archives.members(whole)
+    with archives.open_archive(path) as whole, pytest.raises(ArchiveError, match="lies over"):
+        archives.list_members(whole)
 
 
 def test_a_bomb_of_one_file_and_a_bomb_within(tmp_path: Path) -> None:
     bomb = packed(tmp_path, {"zeros": bytes(300 * 1024**2)})
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="would unpack to"):
-        archives.unpack(bomb, tmp_path / "into")
+        archives.unpack_archive(bomb, tmp_path / "into")
     packed_bomb = bomb.read_bytes()
     nested = packed(tmp_path, {"inner.zip": packed_bomb})
-    archives.unpack(nested, tmp_path / "into")
+    archives.unpack_archive(nested, tmp_path / "into")
     assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left as it is"
 
 
@@ -196,7 +199,7 @@ def test_a_wrong_checksum(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"ATOM 1", b"ATOM 2"))
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="CRC"):
-        archives.unpack(path, tmp_path / "into")
+        archives.unpack_archive(path, tmp_path / "into")
 
 
 @pytest.fixture(scope="session")
@@ -211,17 +214,17 @@ def many_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_hundred_thousand_empty_files_are_refused(many_files: Path, tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="more than 50,000 files") as refusal:
-        archives.unpack(many_files, tmp_path)
+        archives.unpack_archive(many_files, tmp_path)
     assert refusal.value.next_step == "Nothing was written; ask who runs the tool."
     assert list(tmp_path.iterdir()) == []
 
 
 def test_archive_of_a_split_batch_may_hold_as_many_files_as_its_parts(many_files: Path) -> None:
-    assert archives.unpacked_size(many_files, Bounds.of_parts(2)) == 0
-    with archives.opened(many_files, Bounds.of_parts(2)) as whole:
-        assert len(archives.members(whole, Bounds.of_parts(2))) == 100_000
+    assert archives.unpacked_size(many_files, ArchiveBounds.for_parts(2)) == 0
+    with archives.open_archive(many_files, ArchiveBounds.for_parts(2)) as whole:
+        assert len(archives.list_members(whole, ArchiveBounds.for_parts(2))) == 100_000
         with pytest.raises(ArchiveError, match="99,999 is the most"):
-            archives.members(whole, Bounds(files=99_999))
+            archives.list_members(whole, ArchiveBounds(files=99_999))
 
 
 def test_table_of_contents_is_not_read_whatever_its_size(
@@ -231,23 +234,23 @@ def test_table_of_contents_is_not_read_whatever_its_size(
         zipfile.ZipInfo, "__init__", lambda *_: pytest.fail("an entry was looked at")
     )
     with pytest.raises(ArchiveError, match="more than 10,000 files"):
-        archives.unpacked_size(many_files, Bounds(files=10_000))
+        archives.unpacked_size(many_files, ArchiveBounds(files=10_000))
 
 
 def test_metrics_that_do_not_fit_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merging, "_LARGEST", 10)
+    monkeypatch.setattr(results_archives, "_MAX_METRICS_SIZE", 10)
     part = packed(tmp_path, {"metrics.csv": b"job,score\nx,1\n"})
     with pytest.raises(ArchiveError, match="10 is the most"):
-        merging.merge({"p1": part}, tmp_path / "whole.zip", ["x"])
+        results_archives.merge_archives({"p1": part}, tmp_path / "whole.zip", ["x"])
     assert not (tmp_path / "whole.zip").exists()
 
 
 def test_folders_may_be_named_again(tmp_path: Path) -> None:
     archive = packed(tmp_path, {"a/": b"", "a/b/": b"", "a/b/c": b"1", "a/d": b"2"})
-    with archives.opened(archive) as whole:
-        assert list(archives.members(whole)) == ["a/b/c", "a/d"]
+    with archives.open_archive(archive) as whole:
+        assert list(archives.list_members(whole)) == ["a/b/c", "a/d"]
 
 
 @given(st.binary(max_size=300), st.integers(0, 10_000))
@@ -262,8 +265,8 @@ def test_damage_is_an_archive_error_or_no_damage(places: Any, noise: bytes, at: 
     into = place / "into"
     into.mkdir()
     with contextlib.suppress(ArchiveError):
-        for file in archives.unpack(archive, into):
-            assert archives.file_of(into / file.path, file.path) == file
+        for file in archives.unpack_archive(archive, into):
+            assert archives.describe_file(into / file.path, file.path) == file
 
 
 def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
@@ -274,7 +277,7 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
     archive.write_bytes(content)
     (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match=r'"a.txt" in the archive .* is encrypted') as caught:
-        archives.unpack(archive, tmp_path / "into")
+        archives.unpack_archive(archive, tmp_path / "into")
     assert "ZipInfo" not in str(caught.value)
 
 
@@ -289,12 +292,12 @@ def test_merged_metrics_are_in_the_inputs_order(order: list[int], cut: int) -> N
         part: ("job,n\n" + "".join(f"{part}-j{n},{n}\n" for n in jobs)).encode()
         for part, jobs in tables.items()
     }
-    text = merging.metrics_of(parts, [f"j{n}" for n in range(9)])
+    text = results_archives.merge_metrics(parts, [f"j{n}" for n in range(9)])
     assert text == "job,n\n" + "".join(f"j{n},{n}\n" for n in range(9))
 
 
 def test_merged_metrics_keep_every_cell() -> None:
-    text = merging.metrics_of(
+    text = results_archives.merge_metrics(
         {
             "b-part1of2": '\ufeffscore,Name,note\n1e-300,x,"a,""b""\n"\n'.encode(),
             "b-part2of2": b"Name,energy\ny,0.1\n\nz\n",
@@ -302,9 +305,9 @@ def test_merged_metrics_keep_every_cell() -> None:
         ["x", "y", "z"],
     )
     assert text == 'score,Name,note,energy\n1e-300,x,"a,""b""\n",\n,y,,0.1\n,z,,\n'
-    assert merging.metrics_of({"p": b""}, []) == ""
+    assert results_archives.merge_metrics({"p": b""}, []) == ""
     with pytest.raises(ArchiveError, match="no table"):
-        merging.metrics_of({"p": b"\xff\xfe"}, [])
+        results_archives.merge_metrics({"p": b"\xff\xfe"}, [])
 
 
 def test_merging_keeps_bytes(tmp_path: Path) -> None:
@@ -314,7 +317,7 @@ def test_merging_keeps_bytes(tmp_path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, content)
     target = tmp_path / "whole.zip"
-    merging.merge({"p1": first, "p2": second}, target, ["x", "y"])
+    results_archives.merge_archives({"p1": first, "p2": second}, target, ["x", "y"])
     with zipfile.ZipFile(io.BytesIO(target.read_bytes())) as archive:
         assert archive.testzip() is None
         assert archive.namelist() == ["x/a.bin", "y/a.bin"]

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs.batch import tables
-from labext.jobs.batch.parts import merged, phase
-from labext.jobs.batch.plan import Limits, Plan, named_settings
+from labext.jobs.batch import draft
+from labext.jobs.batch.merge_parts import merge_part_rows, merge_phases
+from labext.jobs.batch.plan import BatchLimits, BatchPlan, named_settings
 from labext.jobs.schema import Tool
 
 TOOL = Tool(
@@ -31,7 +31,7 @@ TOOL = Tool(
 
 def read(frame: pd.DataFrame, **options: Any) -> dict[str, dict[str, Any]]:
     given = {"name_column": "name", "mapping": {"sequence": "bases"}, "constants": {}}
-    rows = tables.read_rows(frame, TOOL, **(given | options))
+    rows = draft.read_rows(frame, TOOL, **(given | options))
     if rows.error is not None:
         raise rows.error
     return dict(zip(rows.names, rows.settings, strict=True))
@@ -43,7 +43,7 @@ FRAME = pd.DataFrame({"name": ["a", "b"], "bases": ["AC", "GU"], "t": [37.0, 38.
 @given(st.integers(1, 1234), st.floats(0.01, 1e6))
 def test_a_plan_loses_no_job_and_no_budget(count: int, budget: float) -> None:
     jobs = {f"j{n}": {"n": n} for n in range(count)}
-    plan = Plan("b", "fold", jobs, Limits(None, budget))
+    plan = BatchPlan("b", "fold", jobs, BatchLimits(None, budget))
     assert [job for part in plan.parts for job in part.jobs] == list(jobs)
     assert all(1 <= len(part.jobs) <= 100 for part in plan.parts)
     assert len(plan.parts) == math.ceil(count / 100)
@@ -162,7 +162,7 @@ def test_forms_that_are_none(form: Any, said: str) -> None:
 )
 def test_limits_that_are_none(limits: Any) -> None:
     with pytest.raises(InputError, match="can't be"):
-        Limits(*limits)
+        BatchLimits(*limits)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_limits_that_are_none(limits: Any) -> None:
     ],
 )
 def test_the_phase_of_the_whole(words: list[str], missing: list[str], whole: str) -> None:
-    assert phase(words, missing) == whole
+    assert merge_phases(words, missing) == whole
 
 
 def test_the_row_of_the_whole() -> None:
@@ -204,7 +204,7 @@ def test_the_row_of_the_whole() -> None:
         },
         "b-part3of3": None,
     }
-    row = merged("b", found, {"b-part3of3": 7})
+    row = merge_part_rows("b", found, {"b-part3of3": 7})
     assert row["batchStatus"] == "Running"
     assert row["statuses"] == {"Complete": 101, "Running": 2, "not sent": 7}
     assert row["Created"] == "2026-01-01T00:00:00Z"
@@ -224,14 +224,14 @@ def test_the_settings_of_the_parts_are_those_of_the_batch() -> None:
     second = part(
         '{"type": "fold", "jobs": 3, "maxRuntimeSeconds": 60, "weightedHoursBudget": 0.2}'
     )
-    row = merged("b", {"b-part1of2": first, "b-part2of2": second}, {})
+    row = merge_part_rows("b", {"b-part1of2": first, "b-part2of2": second}, {})
     assert json.loads(row["Settings"]) == {
         "type": "fold",
         "jobs": 103,
         "maxRuntimeSeconds": 60,
         "weightedHoursBudget": 0.3,
     }
-    unread = merged("b", {"b-part1of2": first, "b-part2of2": part("{half a JS")}, {})
+    unread = merge_part_rows("b", {"b-part1of2": first, "b-part2of2": part("{half a JS")}, {})
     assert "Settings" not in unread
 
 
@@ -252,4 +252,4 @@ def test_what_several_parts_say_is_said_once(reasons: list[Any], said: str | Non
         f"b-part{n}of3": {"JobName": f"b-part{n}of3", "batchStatus": "Stopped", "Reason": reason}
         for n, reason in enumerate(reasons, start=1)
     }
-    assert merged("b", found, {}).get("Reason") == said
+    assert merge_part_rows("b", found, {}).get("Reason") == said

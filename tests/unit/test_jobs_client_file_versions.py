@@ -42,15 +42,15 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
     ],
 )
 def test_headers_tell_a_version(headers: dict[str, str], known: dict[str, object]) -> None:
-    assert FileVersion.of_headers(headers) == FileVersion(**known)  # type: ignore[arg-type]
+    assert FileVersion.from_headers(headers) == FileVersion(**known)  # type: ignore[arg-type]
 
 
 def test_a_version_survives_its_record(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(CONTENT)
-    version = FileVersion.of_file(tmp_path / "a")
+    version = FileVersion.from_file(tmp_path / "a")
     assert version == FileVersion(4, SHA256.hexdigest(), MD5)
-    assert FileVersion.of_record(version.record()) == version
-    assert FileVersion.of_record({"size": "4", "sha256": 7, "other": 1}) == FileVersion()
+    assert FileVersion.from_record(version.to_record()) == version
+    assert FileVersion.from_record({"size": "4", "sha256": 7, "other": 1}) == FileVersion()
 
 
 FULL = FileVersion(4, "a" * 64, "b" * 32, "tag", None)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.jobs.identity import canonical, difference, digest
+from labext.jobs.identity import canonical_json, submission_difference, submission_digest
 
 JSON: Any = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -25,32 +25,34 @@ def row(settings: Any, type: str = "fold") -> dict[str, Any]:
 @given(SETTINGS)
 def test_settings_are_the_same_after_a_way_through_the_service(settings: dict[str, Any]) -> None:
     backwards = dict(reversed(settings.items()))
-    assert difference("fold", settings, row(json.dumps(backwards))) is None
-    assert digest("fold", settings) == digest("fold", json.loads(json.dumps(backwards)))
+    assert submission_difference("fold", settings, row(json.dumps(backwards))) is None
+    assert submission_digest("fold", settings) == submission_digest(
+        "fold", json.loads(json.dumps(backwards))
+    )
 
 
 @given(SETTINGS, SETTINGS)
 def test_only_the_same_are_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
-    same = canonical(one) == canonical(other)
-    assert (digest("fold", one) == digest("fold", other)) == same
+    same = canonical_json(one) == canonical_json(other)
+    assert (submission_digest("fold", one) == submission_digest("fold", other)) == same
 
 
 def test_numbers_are_compared_as_numbers() -> None:
-    assert difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
-    assert difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
-    assert difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
+    assert submission_difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
+    assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
+    assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
 
 
 def test_the_platforms_fields_do_not_count() -> None:
     stored = '{"t": 1, "submit_method": "api", "msa": "x", "monomer_msa": null}'
-    assert difference("fold", {"t": 1}, row(stored)) is None
+    assert submission_difference("fold", {"t": 1}, row(stored)) is None
 
 
 def test_differences_are_named() -> None:
-    assert difference("fold", {}, row("{}", "other")) == "its type is other, not fold"
-    assert difference("fold", {"a": 1}, row("{}")) == "it has no a"
-    assert difference("fold", {}, row('{"a": "x"}')) == 'it has a="x"'
-    assert difference("fold", {}, row("{half")) == "its settings can't be read"
-    assert difference("fold", {}, row(None)) == "its settings can't be read"
+    assert submission_difference("fold", {}, row("{}", "other")) == "its type is other, not fold"
+    assert submission_difference("fold", {"a": 1}, row("{}")) == "it has no a"
+    assert submission_difference("fold", {}, row('{"a": "x"}')) == 'it has a="x"'
+    assert submission_difference("fold", {}, row("{half")) == "its settings can't be read"
+    assert submission_difference("fold", {}, row(None)) == "its settings can't be read"
     many = {f"k{n}": n for n in range(9)}
-    assert str(difference("fold", many, row("{}"))).endswith("and 6 more")
+    assert str(submission_difference("fold", many, row("{}"))).endswith("and 6 more")

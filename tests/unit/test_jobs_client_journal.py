@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError, NotReadyError, StorageError
-from labext.jobs.batch.journal import Journal
-from labext.jobs.batch.plan import Limits, Plan
-from labext.jobs.batch.sendlog import Event
-from labext.jobs.joining import join, original_names, without
+from labext.jobs.batch.journal import Journal, PartEvent
+from labext.jobs.batch.plan import BatchLimits, BatchPlan
+from labext.jobs.frames import drop_name_column, join_input_rows, original_names
 
 ADDRESS = "http://127.0.0.1:1/api"
 JOBS = {f"j{n}": {"sequence": "A" * n, "t": n / 3} for n in range(150)}
@@ -33,7 +32,7 @@ ROWS = pd.DataFrame(
         "text": [None if n == 3 else f"é{n}" for n in range(150)],
     }
 )
-PLAN = Plan("folds", "fold", JOBS, Limits(60, 1.5), ROWS, "name")
+PLAN = BatchPlan("folds", "fold", JOBS, BatchLimits(60, 1.5), ROWS, "name")
 
 
 @pytest.fixture
@@ -65,8 +64,8 @@ def test_names_are_those_recorded_for_this_address_and_account(
     journal: Journal, tmp_path: Path
 ) -> None:
     for name in ("folds", "cuts"):
-        journal.write(Plan(name, "fold", {"j": {"t": 1}}, Limits(None, None)), [])
-    Journal(tmp_path, ADDRESS, "key-b").write(Plan("other", "fold", {"j": {"t": 1}}), [])
+        journal.write(BatchPlan(name, "fold", {"j": {"t": 1}}, BatchLimits(None, None)), [])
+    Journal(tmp_path, ADDRESS, "key-b").write(BatchPlan("other", "fold", {"j": {"t": 1}}), [])
     assert journal.names() == ["cuts", "folds"]
 
 
@@ -81,16 +80,16 @@ def test_a_record_of_another_format_version_is_none(journal: Journal, version: i
 
 def test_what_was_sent_stays_when_the_same_batch_is_written_again(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
-    journal.log("folds").note(Event.SENT, "folds-part1of2")
+    journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     journal.write(PLAN, ["folds-part2of2"])
     entry = journal.read("folds")
     assert entry is not None
-    assert entry.log.sent == {"folds-part1of2"}
+    assert entry.log.confirmed == {"folds-part1of2"}
     assert entry.free == {"folds-part1of2", "folds-part2of2"}
-    journal.write(Plan("folds", "fold", {"a": {}}), ["folds"])
+    journal.write(BatchPlan("folds", "fold", {"a": {}}), ["folds"])
     entry = journal.read("folds")
     assert entry is not None
-    assert (entry.log.sent, entry.free) == (frozenset(), {"folds"})
+    assert (entry.log.confirmed, entry.free) == (frozenset(), {"folds"})
     journal.forget("folds")
     journal.forget("folds")
     assert journal.read("folds") is None
@@ -108,13 +107,13 @@ def test_a_damaged_record_is_none(journal: Journal, tmp_path: Path, damage: str)
 
 def test_a_torn_line_of_the_log_is_passed_by(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
-    journal.log("folds").note(Event.SENT, "folds-part1of2")
+    journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     (path,) = (tmp_path / "batches").glob("*.log")
     with path.open("a") as log:
         log.write('{"sent": "folds-pa')
     entry = journal.read("folds")
     assert entry is not None
-    assert entry.log.sent == {"folds-part1of2"}
+    assert entry.log.confirmed == {"folds-part1of2"}
 
 
 def test_a_log_that_was_cut_at_any_byte_says_a_part_of_the_truth(
@@ -122,23 +121,23 @@ def test_a_log_that_was_cut_at_any_byte_says_a_part_of_the_truth(
 ) -> None:
     journal.write(PLAN, [])
     log = journal.log("folds")
-    log.note(Event.SENDING, "folds-part1of2")
-    log.note(Event.SENT, "folds-part1of2")
-    log.note(Event.SENDING, "folds-part2of2")
-    log.note(Event.REFUSED, "folds-part2of2")
-    log.note_whole()
+    log.note(PartEvent.SENDING, "folds-part1of2")
+    log.note(PartEvent.SENT, "folds-part1of2")
+    log.note(PartEvent.SENDING, "folds-part2of2")
+    log.note(PartEvent.REFUSED, "folds-part2of2")
+    log.note_complete()
     (path,) = (tmp_path / "batches").glob("*.log")
     whole, before = path.read_bytes(), (0, 0, False)
     for length in range(len(whole) + 1):
         path.write_bytes(whole[:length])
         read = log.read()
-        assert read.begun <= {"folds-part1of2", "folds-part2of2"}
-        assert read.sent <= {"folds-part1of2"} & read.begun
-        now = (len(read.sent), len(read.there), read.whole)
+        assert read.attempted <= {"folds-part1of2", "folds-part2of2"}
+        assert read.confirmed <= {"folds-part1of2"} & read.attempted
+        now = (len(read.confirmed), len(read.preexisting), read.complete)
         assert now >= before, "more of the log says more"
         before = now
-        log.note(Event.THERE, "folds-part2of2")
-        assert log.read().there == {"folds-part2of2"}, "what follows a torn line is read"
+        log.note(PartEvent.THERE, "folds-part2of2")
+        assert log.read().preexisting == {"folds-part2of2"}, "what follows a torn line is read"
     assert before == (1, 0, True)
 
 
@@ -146,18 +145,18 @@ def test_a_part_that_is_sent_again_opens_what_was_whole(journal: Journal) -> Non
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     log = journal.log("folds")
     for part in ("folds-part1of2", "folds-part2of2"):
-        log.note(Event.SENDING, part)
-        log.note(Event.SENT, part)
-    log.note_whole()
+        log.note(PartEvent.SENDING, part)
+        log.note(PartEvent.SENT, part)
+    log.note_complete()
     entry = journal.read("folds")
     assert entry is not None
-    assert (entry.open, entry.log.whole) == ((), True)
-    log.note(Event.SENDING, "folds-part2of2")
+    assert (entry.unconfirmed_parts, entry.log.complete) == ((), True)
+    log.note(PartEvent.SENDING, "folds-part2of2")
     entry = journal.read("folds")
     assert entry is not None
-    assert [part.name for part in entry.open] == ["folds-part2of2"]
-    assert entry.is_ours("folds-part2of2")
-    assert not entry.log.whole
+    assert [part.name for part in entry.unconfirmed_parts] == ["folds-part2of2"]
+    assert entry.was_sent_from_here("folds-part2of2")
+    assert not entry.log.complete
 
 
 @given(cut=st.integers(0, 20_000))
@@ -176,16 +175,16 @@ def test_a_record_that_was_cut_or_changed_is_none(
 def whole_record(tmp_path_factory: pytest.TempPathFactory) -> tuple[Journal, Path, bytes]:
     folder = tmp_path_factory.mktemp("whole")
     journal = Journal(folder, ADDRESS, "key-a")
-    journal.write(Plan("folds", "fold", dict(list(JOBS.items())[:12])), [])
+    journal.write(BatchPlan("folds", "fold", dict(list(JOBS.items())[:12])), [])
     (path,) = (folder / "batches").glob("*.json")
     return journal, path, path.read_bytes()
 
 
 def test_the_same_jobs_in_another_order_are_another_batch(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2"])
-    journal.log("folds").note(Event.SENT, "folds-part1of2")
-    turned = Plan("folds", "fold", dict(reversed(list(JOBS.items()))))
-    assert journal.write(turned, []).log.sent == frozenset()
+    journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
+    turned = BatchPlan("folds", "fold", dict(reversed(list(JOBS.items()))))
+    assert journal.write(turned, []).log.confirmed == frozenset()
 
 
 def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
@@ -195,11 +194,11 @@ def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
     journal.write(PLAN, ["folds-part1of2"])
     assert other.read("folds") is None
     assert other.names() == []
-    assert other.others("folds")
-    assert not journal.others("folds")
-    other.write(Plan("folds", "fold", {"a": {}}), ["folds"])
-    assert other.others("folds")
-    assert journal.others("folds")
+    assert other.is_other_account("folds")
+    assert not journal.is_other_account("folds")
+    other.write(BatchPlan("folds", "fold", {"a": {}}), ["folds"])
+    assert other.is_other_account("folds")
+    assert journal.is_other_account("folds")
     entry = journal.read("folds")
     assert entry is not None
     assert entry.plan == PLAN
@@ -208,24 +207,24 @@ def test_accounts_of_one_address_are_apart_and_no_key_is_kept(
 
 
 def test_a_batch_is_held_by_one_at_a_time(journal: Journal, tmp_path: Path) -> None:
-    with journal.held("folds"):
+    with journal.lock("folds"):
         with (
             pytest.raises(NotReadyError, match="folds is being sent by another process"),
-            Journal(tmp_path, ADDRESS, "key-a").held("folds"),
+            Journal(tmp_path, ADDRESS, "key-a").lock("folds"),
         ):
             pass
-        with journal.held("others"), Journal(tmp_path, ADDRESS, "key-b").held("folds"):
+        with journal.lock("others"), Journal(tmp_path, ADDRESS, "key-b").lock("folds"):
             pass
-    with journal.held("folds"):
+    with journal.lock("folds"):
         pass
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the modes are POSIX's")
 def test_only_the_owner_may_read_it(journal: Journal, tmp_path: Path) -> None:
     journal.write(PLAN, [])
-    journal.log("folds").note(Event.SENT, "folds-part1of2")
+    journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     assert stat.S_IMODE((tmp_path / "batches").stat().st_mode) == 0o700
-    with journal.held("folds"):
+    with journal.lock("folds"):
         assert len(list((tmp_path / "batches").iterdir())) == 3  # record, log and lock
         for path in (tmp_path / "batches").iterdir():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -244,18 +243,18 @@ TABLE = pd.DataFrame({"Name": ["b", "a", "x"], "score": [2, 1, 9], "t": [np.nan,
 
 def test_jobs_stand_beside_their_input() -> None:
     rows = pd.DataFrame({"name": ["a", "b", "c"], "score": [10, 20, 30], "bases": ["A", "B", "C"]})
-    order, others = original_names(rows, "name"), without(rows, "name")
-    joined = join(TABLE, "Name", order, others)
+    order, others = original_names(rows, "name"), drop_name_column(rows, "name")
+    joined = join_input_rows(TABLE, "Name", order, others)
     assert joined.columns.tolist() == ["Name", "score", "t", "score.input", "bases"]
     assert joined["Name"].tolist() == ["a", "b", "c", "x"]
     assert joined["score"].tolist()[:2] == [1, 2]
     assert pd.isna(joined["score"].tolist()[2])
     assert joined["score.input"].tolist()[:3] == [10, 20, 30]
     assert joined["bases"].tolist()[:3] == ["A", "B", "C"]
-    short = join(TABLE, "Name", order, others, missing=False)
+    short = join_input_rows(TABLE, "Name", order, others, missing=False)
     assert short["Name"].tolist() == ["a", "b", "x"]
-    assert join(TABLE, "Name", ["x", "b", "a"], None)["score"].tolist() == [9, 2, 1]
-    assert join(TABLE, "Name", ["x", "b", "a"], None).dtypes.equals(TABLE.dtypes)
+    assert join_input_rows(TABLE, "Name", ["x", "b", "a"], None)["score"].tolist() == [9, 2, 1]
+    assert join_input_rows(TABLE, "Name", ["x", "b", "a"], None).dtypes.equals(TABLE.dtypes)
 
 
 def test_rows_that_do_not_name_their_jobs() -> None:
@@ -267,10 +266,10 @@ def test_rows_that_do_not_name_their_jobs() -> None:
 
 def test_a_part_is_ours_only_if_its_name_was_free_and_it_was_then_sent(journal: Journal) -> None:
     free, taken = "folds-part1of2", "folds-part2of2"
-    assert not journal.write(PLAN, [free]).is_ours(free), "it was not sent"
+    assert not journal.write(PLAN, [free]).was_sent_from_here(free), "it was not sent"
     for part in (free, taken):
-        journal.log("folds").note(Event.SENDING, part)
+        journal.log("folds").note(PartEvent.SENDING, part)
     entry = journal.read("folds")
     assert entry is not None
-    assert entry.is_ours(free)
-    assert not entry.is_ours(taken), "nothing shows that its name was free"
+    assert entry.was_sent_from_here(free)
+    assert not entry.was_sent_from_here(taken), "nothing shows that its name was free"

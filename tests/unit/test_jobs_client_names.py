@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.jobs import names
+from labext.jobs import identity
 
 GOOD = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=100)
 
 
 @given(GOOD)
 def test_what_keeps_the_rule_is_taken(name: str) -> None:
-    assert names.check(name) == name
+    assert identity.check_name(name) == name
 
 
 @given(st.text(max_size=130))
 def test_the_rule_is_the_contracts(name: str) -> None:
     allowed = set(string.ascii_letters + string.digits + "_-")
     keeps = 1 <= len(name) <= 100 and set(name) <= allowed
-    assert (names.fault(name) is None) == keeps
+    assert (identity.name_fault(name) is None) == keeps
 
 
 @pytest.mark.parametrize(
@@ -39,51 +39,51 @@ def test_the_rule_is_the_contracts(name: str) -> None:
 )
 def test_a_fault_is_said(name: object, said: str) -> None:
     with pytest.raises(InputError, match=said) as raised:
-        names.check(name)
+        identity.check_name(name)
     assert "letters, digits" in raised.value.next_step
 
 
 @given(GOOD, st.integers(1, 99), st.integers(0, 99))
 def test_parts_are_named_and_recognised(batch: str, number: int, more: int) -> None:
-    name = names.part(batch, number, number + more)
-    assert names.parse_part(name) == (batch, number, number + more)
-    assert names.own(f"{name}-job", name) == "job"
+    name = identity.part_name(batch, number, number + more)
+    assert identity.parse_part_name(name) == (batch, number, number + more)
+    assert identity.strip_batch_name(f"{name}-job", name) == "job"
 
 
 @pytest.mark.parametrize(
     "name", ["folds", "folds-part0of3", "folds-part4of3", "-part1of", "a-part1of02"]
 )
 def test_other_names_are_no_parts(name: str) -> None:
-    assert names.parse_part(name) is None
+    assert identity.parse_part_name(name) is None
 
 
 def test_names_of_a_batchs_jobs() -> None:
-    names.check_jobs(["a", "b"], ["x-a", "x-b"], "x")
+    identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
     with pytest.raises(InputError, match='2 job names of x can\'t be used: "a b" has a space'):
-        names.check_jobs(["a b", "", "c"], [], "x")
+        identity.check_job_names(["a b", "", "c"], [], "x")
     with pytest.raises(InputError, match="1 job name of x is there more than once: a"):
-        names.check_jobs(["a", "b", "a"], [], "x")
+        identity.check_job_names(["a", "b", "a"], [], "x")
     long = "x" * 60 + "-" + "j" * 45
     with pytest.raises(InputError, match="has 106 characters, 100 is the most") as raised:
-        names.check_jobs(["j" * 45], [long], "x" * 60)
+        identity.check_job_names(["j" * 45], [long], "x" * 60)
     assert "by 6" in raised.value.next_step
 
 
 @given(st.text(min_size=1, max_size=150), st.dictionaries(st.text(), st.integers()))
 def test_a_made_up_name_keeps_the_rule_and_comes_again(type: str, settings: dict[str, int]) -> None:
-    name = names.made_up(type, settings)
-    assert names.fault(name) is None
-    assert name == names.made_up(type, dict(reversed(settings.items())))
+    name = identity.generate_name(type, settings)
+    assert identity.name_fault(name) is None
+    assert name == identity.generate_name(type, dict(reversed(settings.items())))
 
 
 def test_numbered_names_sort_as_they_count() -> None:
-    assert names.numbered(2) == ["1", "2"]
-    assert names.numbered(1000) == sorted(names.numbered(1000))
+    assert identity.numbered_names(2) == ["1", "2"]
+    assert identity.numbered_names(1000) == sorted(identity.numbered_names(1000))
 
 
 def test_projects() -> None:
-    assert names.check_project("proj_7f") == "proj_7f"
-    assert names.check_project(None) is None
+    assert identity.check_project_tag("proj_7f") == "proj_7f"
+    assert identity.check_project_tag(None) is None
     for tag in ("7f", "proj_", "proj_a b"):
         with pytest.raises(InputError, match="is no project"):
-            names.check_project(tag)
+            identity.check_project_tag(tag)

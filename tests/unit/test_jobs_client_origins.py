@@ -1,11 +1,11 @@
-"""Which initial input of a pipeline a job comes from (labext.jobs.results.origins)."""
+"""Which initial input of a pipeline a job comes from (labext.jobs.results.frame)."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from labext.jobs.results import origins
+from labext.jobs.results import frame
 
 
 def pipeline(inputs: list[Any], *stages: dict[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def test_each_job_is_traced_through_all_stages() -> None:
         (job("p-stage2-b-3", "b", f="p-stage1-a-2/y/z.pdb"), 2),
         (job("p-stage3-c-1", "c", f="p-stage2-b-3/z.pdb"), 3),
     ]
-    assert origins.inputs(row, jobs) == ["ACD", "EFG", "ACD", "EFG", "EFG", "EFG"]
+    assert frame.initial_inputs(row, jobs) == ["ACD", "EFG", "ACD", "EFG", "EFG", "EFG"]
 
 
 def test_only_what_the_stage_before_handed_on_counts() -> None:
@@ -39,7 +39,7 @@ def test_only_what_the_stage_before_handed_on_counts() -> None:
         (job("p-stage1-a-1", "a", form="helix", s="ACD"), 1),
         (job("p-stage2-b", "b", f="up.pdb"), 2),  # it runs beside the others
     ]
-    assert origins.inputs(row, jobs) == ["ACD", None]
+    assert frame.initial_inputs(row, jobs) == ["ACD", None]
 
 
 def test_an_input_may_itself_be_another_jobs_output_or_become_a_number() -> None:
@@ -48,15 +48,15 @@ def test_an_input_may_itself_be_another_jobs_output_or_become_a_number() -> None
         (job("p-stage1-a-1", "a", f="old/x.pdb"), 1),
         (job("p-stage2-b-1", "b", n=7), 2),  # which input it was can't be told
     ]
-    assert origins.inputs(row, jobs) == ["old/x.pdb", None]
+    assert frame.initial_inputs(row, jobs) == ["old/x.pdb", None]
     alone = pipeline(["7"], {"a": {"n": "pipe"}})
-    assert origins.inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
+    assert frame.initial_inputs(alone, [(job("p-stage1-a", "a", n=7), 1)]) == ["7"]
 
 
 def test_rows_that_tell_little_stop_nothing() -> None:
     row = pipeline(["ACD", "EFG"])
     jobs = [(job("x", "a", s="ACD"), None), ({"JobName": "y", "Settings": "?"}, 4)]
-    assert origins.inputs(row, jobs) == ["ACD", None]
-    assert origins.inputs({"Settings": None}, jobs) == [None, None]
+    assert frame.initial_inputs(row, jobs) == ["ACD", None]
+    assert frame.initial_inputs({"Settings": None}, jobs) == [None, None]
     odd = {"Settings": json.dumps({"initialInputs": [["ACD"]], "stages": [{"toolSettings": [1]}]})}
-    assert origins.inputs(odd, [(job("x", "a", s="ACD"), 1)]) == ['["ACD"]']
+    assert frame.initial_inputs(odd, [(job("x", "a", s="ACD"), 1)]) == ['["ACD"]']

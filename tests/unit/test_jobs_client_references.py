@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from labext.errors import InputError, NotFoundError
-from labext.jobs import references
+from labext.jobs import input_files
+from labext.jobs.api import JobsApi
 from labext.jobs.schema import Tool
-from labext.jobs.service import Service
 
 TOOL = Tool(
     {
@@ -41,9 +41,9 @@ class Stored:
         return None if state is None else {"JobName": name, "Type": "fold", "JobStatus": state}
 
 
-def resolve(service: Stored, *values: str) -> references.References:
-    return references.resolve(
-        cast(Service, service), TOOL, [{"pdbFile": value, "sequence": "a/b"} for value in values]
+def resolve(service: Stored, *values: str) -> input_files.FileReferences:
+    return input_files.resolve_references(
+        cast(JobsApi, service), TOOL, [{"pdbFile": value, "sequence": "a/b"} for value in values]
     )
 
 
@@ -88,7 +88,9 @@ def test_a_value_that_names_nothing_or_several_files_has_a_fault(value: str, fau
     assert fault in found.faults[value]
     assert not found.uploaded
     with pytest.raises(InputError, match="These settings of fold can't be used"):
-        references.check(cast(Service, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}])
+        input_files.check_references(
+            cast(JobsApi, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}]
+        )
 
 
 def test_an_output_of_a_complete_job_comes_before_a_file_of_that_path() -> None:
@@ -104,7 +106,7 @@ def test_an_output_of_a_complete_job_comes_before_a_file_of_that_path() -> None:
 def test_content_is_looked_up_nowhere() -> None:
     service = Stored(STORED)
     found = resolve(service, "ATOM 1\nEND\n", "A" * 300)
-    assert found == references.References()
+    assert found == input_files.FileReferences()
     assert service.listed == []
 
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext import frames
-from labext.jobs import rows
-from labext.jobs.rowviews import JOBS, SUBMITTED, UNFINISHED
-from labext.views import html_of, text_of
+from labext.frames import conversion
+from labext.frames.views import frame_html, frame_text
+from labext.jobs.records import job_columns, jobs_frame
+from labext.jobs.views import JOBS, SUBMITTED, UNFINISHED
 
 RELAX = {
     "JobName": "relax1",
@@ -37,11 +37,11 @@ FOLDS = {
 
 
 def shown(*records: dict[str, object]) -> pd.DataFrame:
-    return JOBS.show(frames.frame(records, rows.columns()))
+    return JOBS.show(conversion.records_to_frame(records, job_columns()))
 
 
 def test_one_row_is_a_list_of_its_fields() -> None:
-    assert text_of(shown(RELAX)).splitlines() == [
+    assert frame_text(shown(RELAX)).splitlines() == [
         "JobName    relax1",
         "Type       peptide_relax",
         "JobStatus  Stopped",
@@ -49,7 +49,7 @@ def test_one_row_is_a_list_of_its_fields() -> None:
         "Created    2026-11-20 18:31:14 UTC",
         "Settings   sequence: GIGKFLHSAKKFGKAFVGEIMNS, restrain: true",
     ]
-    html = html_of(shown(RELAX))
+    html = frame_html(shown(RELAX))
     assert html is not None
     assert "batchStatus" not in html
     assert ">2026-11-20 18:31:14 UTC</div>" in html
@@ -58,7 +58,7 @@ def test_one_row_is_a_list_of_its_fields() -> None:
 def test_a_reason_is_told_whole_and_long_settings_are_not() -> None:
     reason = "Stage 2 (Scoring PDB) failed: p1-stage2: " + "no atoms, " * 60
     long = {**RELAX, "Reason": reason, "Settings": {"pdbFile": "ATOM\n" * 2000}}
-    said = " ".join(text_of(shown(long)).split())
+    said = " ".join(frame_text(shown(long)).split())
     assert reason.strip() in said
     assert said.endswith("…")
     assert len(said) < len(reason) + 800
@@ -66,39 +66,39 @@ def test_a_reason_is_told_whole_and_long_settings_are_not() -> None:
 
 def test_a_table_has_what_tells_most_and_names_the_rest() -> None:
     frame = shown(RELAX, FOLDS)
-    lines = text_of(frame).splitlines()
+    lines = frame_text(frame).splitlines()
     assert lines[0].split() == ["JobName", "Type", "JobStatus", "batchStatus", "Reason"]
     assert lines[1].split() == ["0", "relax1", "peptide_relax", "Stopped", "Stopped", "by", "hand."]
     assert lines[2].split() == ["1", "folds", "batch", "Complete", "Complete"]
     assert " ".join(lines[4:]) == (
         "[2 rows x 12 columns; times in UTC; not shown: Created, WeightedHours, Settings]"
     )
-    html = html_of(frame)
+    html = frame_html(frame)
     assert html is not None
     assert html.count("2026-11-20 18:31:14") == 2
     assert "AggregationError" not in html
-    assert "NaN" not in html + text_of(frame)
-    assert "NaT" not in html + text_of(frame)
+    assert "NaN" not in html + frame_text(frame)
+    assert "NaT" not in html + frame_text(frame)
 
 
 def test_the_jobs_of_a_batch_begin_with_their_own_names() -> None:
-    frame = frames.frame([RELAX, {**RELAX, "JobName": "relax2"}], rows.columns())
+    frame = conversion.records_to_frame([RELAX, {**RELAX, "JobName": "relax2"}], job_columns())
     frame.insert(1, "Name", ["1", "2"])
     frame["score.energy"] = [-1.5, None]
     frame = JOBS.show(frame)
-    assert text_of(frame).split()[:5] == ["Name", "Type", "JobStatus", "Reason", "score.energy"]
-    assert "JobName" in str(html_of(frame))
+    assert frame_text(frame).split()[:5] == ["Name", "Type", "JobStatus", "Reason", "score.energy"]
+    assert "JobName" in str(frame_html(frame))
 
 
 def test_a_wide_terminal_shows_more(monkeypatch: pytest.MonkeyPatch) -> None:
     with pd.option_context("display.width", 200):
-        assert "not shown" not in text_of(shown(RELAX, FOLDS))
+        assert "not shown" not in frame_text(shown(RELAX, FOLDS))
 
 
 def test_an_empty_list_says_so() -> None:
-    assert text_of(shown()) == "There are no jobs."
-    assert html_of(shown()) == "<p>There are no jobs.</p>"
-    assert text_of(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith("No batch ")
+    assert frame_text(shown()) == "There are no jobs."
+    assert frame_html(shown()) == "<p>There are no jobs.</p>"
+    assert frame_text(UNFINISHED.show(pd.DataFrame({"Name": []}))).startswith("No batch ")
 
 
 def test_rows_are_a_plain_frame_with_the_state_and_its_reason_first() -> None:
@@ -138,7 +138,7 @@ def test_derived_frames_keep_the_order_and_the_view(derive: Any) -> None:
     frame = shown(RELAX, FOLDS)
     derived = derive(frame)
     assert list(derived.columns)[:12] == list(frame.columns)
-    text, html = text_of(derived), str(html_of(derived))
+    text, html = frame_text(derived), str(frame_html(derived))
     assert text.split()[:5] == ["JobName", "Type", "JobStatus", "batchStatus", "Reason"]
     assert "2026-11-20 18:31:14<" in html
     assert "AggregationError" not in html
@@ -156,27 +156,27 @@ def test_derived_frames_keep_the_order_and_the_view(derive: Any) -> None:
 )
 def test_summaries_are_displayed_by_pandas(derive: Any) -> None:
     derived = derive(shown(RELAX, FOLDS))
-    assert text_of(derived) == repr(derived)
+    assert frame_text(derived) == repr(derived)
 
 
 def test_a_filter_without_a_match_says_so() -> None:
     none = shown(RELAX, FOLDS).query("JobName == 'x'")
-    assert text_of(none) == "None of the 2 rows."
+    assert frame_text(none) == "None of the 2 rows."
 
 
 def test_a_column_without_a_value_is_not_shown() -> None:
     unnamed = [{**row, "JobName": "", "Type": None} for row in (RELAX, FOLDS)]
     frame = shown(*unnamed)
-    for text in (text_of(frame), str(html_of(frame))):
+    for text in (frame_text(frame), str(frame_html(frame))):
         assert "JobName" not in text
         assert "Type" not in text
-    assert "12 columns, 6 empty ones not shown" in str(html_of(frame))
+    assert "12 columns, 6 empty ones not shown" in str(frame_html(frame))
 
 
 def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     bases, pairs = "GGGGAAAACCCC", "((((....))))"
     rows_ = [{"JobName": f"a{n}", "bases": bases, "structure": pairs} for n in (1, 2)]
-    html = str(html_of(shown(*rows_)))
+    html = str(frame_html(shown(*rows_)))
     for sequence in (bases, pairs):
         cells = re.findall(rf'<div style="([^"]*)">{re.escape(sequence)}</div>', html)
         assert len(cells) == 2
@@ -185,25 +185,25 @@ def test_sequences_are_monospaced_and_texts_left_aligned() -> None:
     name = re.findall(r'<div style="([^"]*)">a1</div>', html)
     assert "text-align:left" in name[0]
     assert "monospace" not in name[0]
-    one = str(html_of(shown(rows_[0])))
+    one = str(frame_html(shown(rows_[0])))
     assert re.search(rf'monospace[^"]*">{bases}<', one)
 
 
 def test_options_of_pandas_apply() -> None:
     settings = '{"pdbFile": "' + "ATOM " * 100 + '"}'
     frame = shown({**RELAX, "Settings": settings}, FOLDS)
-    assert "ATOM " * 20 not in str(html_of(frame))
+    assert "ATOM " * 20 not in str(frame_html(frame))
     with pd.option_context("display.max_colwidth", None):
-        assert "ATOM " * 20 in str(html_of(frame))
+        assert "ATOM " * 20 in str(frame_html(frame))
     with pd.option_context("display.notebook_repr_html", False):
-        assert html_of(frame) is None
+        assert frame_html(frame) is None
 
 
 def test_markup_is_shown_as_text() -> None:
     mark = "<script>alert(1)</script>&"
     bad = {**RELAX, "JobName": mark, "Reason": mark, mark: mark, "Settings": {mark: [mark, {}]}}
     for frame in (shown(bad), shown(bad, bad), shown(bad, bad).set_index(pd.Index([mark, "b"]))):
-        html = html_of(frame)
+        html = frame_html(frame)
         assert html is not None
         assert "<script" not in html
         assert html.count("&lt;script&gt;") >= 5
@@ -211,11 +211,11 @@ def test_markup_is_shown_as_text() -> None:
 
 def test_a_long_list_is_cut_as_pandas_cuts_it() -> None:
     many = shown(*({**RELAX, "JobName": f"job{n}"} for n in range(3000)))
-    lines = text_of(many).splitlines()
+    lines = frame_text(many).splitlines()
     assert [line.split()[1] for line in (lines[1], lines[11])] == ["job0", "job2999"]
     assert set(lines[6].split()[0]) == {"."}
     assert "3,000 rows" in lines[-2] + lines[-1]
-    assert str(html_of(many)).count("<tr") < 20
+    assert str(frame_html(many)).count("<tr") < 20
 
 
 cells = st.none() | st.text(max_size=60) | st.floats() | st.integers() | st.booleans()
@@ -234,8 +234,8 @@ anything = cells | st.lists(cells, max_size=3) | st.dictionaries(st.text(max_siz
 )
 def test_whatever_a_service_says_can_be_shown(records: list[dict[str, object]]) -> None:
     frame = shown(*records)
-    html_of(frame)
-    assert max(map(len, text_of(frame).splitlines())) <= 80 or not all(
+    frame_html(frame)
+    assert max(map(len, frame_text(frame).splitlines())) <= 80 or not all(
         map(str.isascii, _texts(records))
     )
 
@@ -247,32 +247,32 @@ def _texts(records: list[dict[str, object]]) -> list[str]:
 def test_a_submitted_row_is_shown_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"JobName": "helix1", "Type": "peptide_build", "JobStatus": "In Queue"}
     settings = {"sequence": "ACD" * 40, "conformation": "<b>helix</b>"}
-    queued = SUBMITTED.show(rows.table([row | {"Settings": settings}]))
-    assert text_of(queued).startswith("helix1 · peptide_build · In Queue · sequence: ACDACD")
-    assert "\n" not in text_of(queued)
-    assert len(text_of(queued)) <= 80
-    html = html_of(queued) or ""
+    queued = SUBMITTED.show(jobs_frame([row | {"Settings": settings}]))
+    assert frame_text(queued).startswith("helix1 · peptide_build · In Queue · sequence: ACDACD")
+    assert "\n" not in frame_text(queued)
+    assert len(frame_text(queued)) <= 80
+    html = frame_html(queued) or ""
     assert html.count("<div") == 1
     assert "<table" not in html
     assert "&lt;b&gt;helix&lt;/b&gt;" in html
-    scored = rows.table(
+    scored = jobs_frame(
         [row | {"JobStatus": "Complete", "Settings": settings, "Score": {"atoms": 5}}]
     )
-    assert text_of(SUBMITTED.show(scored)) == "helix1 · peptide_build · Complete · atoms: 5"
-    stopped = rows.table([row | {"JobStatus": "Stopped", "Reason": "Out of time."}])
-    assert text_of(SUBMITTED.show(stopped)) == "helix1 · peptide_build · Stopped · Out of time."
-    pipeline = rows.table(
+    assert frame_text(SUBMITTED.show(scored)) == "helix1 · peptide_build · Complete · atoms: 5"
+    stopped = jobs_frame([row | {"JobStatus": "Stopped", "Reason": "Out of time."}])
+    assert frame_text(SUBMITTED.show(stopped)) == "helix1 · peptide_build · Stopped · Out of time."
+    pipeline = jobs_frame(
         [{"JobName": "p", "Type": "pipeline", "JobStatus": "Running", "Stage": "1 of 2"}]
     )
-    assert text_of(SUBMITTED.show(pipeline)) == "p · pipeline · Running · 1 of 2"
+    assert frame_text(SUBMITTED.show(pipeline)) == "p · pipeline · Running · 1 of 2"
     assert SUBMITTED.show(scored)["JobName"].tolist() == ["helix1"]
     with pd.option_context("display.notebook_repr_html", False):
-        assert html_of(queued) is None
+        assert frame_html(queued) is None
 
 
 def test_control_characters_in_a_submitted_row_are_removed() -> None:
     row = {"JobName": "a\x1b[31m", "Type": "digest", "JobStatus": "Stopped", "Reason": "x\u202ey"}
-    shown = SUBMITTED.show(rows.table([row]))
-    for text in (text_of(shown), html_of(shown) or ""):
+    shown = SUBMITTED.show(jobs_frame([row]))
+    for text in (frame_text(shown), frame_html(shown) or ""):
         assert "\x1b" not in text
         assert "\u202e" not in text

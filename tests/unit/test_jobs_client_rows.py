@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import LabextError, NotFoundError, ServiceError
-from labext.jobs import rows
+from labext.jobs import records
 from labext.progress import Outcome
 
 KEYS = ["jobs", "0", "1", "statuses", "startKey", "JobName", "Type", "batchStatus", "JobStatus"]
@@ -22,14 +22,17 @@ JSON: Any = st.recursive(
 
 @given(JSON)
 def test_any_answer_is_understood_or_refused(answer: Any) -> None:
-    for read in (lambda: rows.record(answer, "f1"), lambda: rows.page(answer).rows):
+    for read in (
+        lambda: records.parse_record(answer, "f1"),
+        lambda: records.parse_page(answer).rows,
+    ):
         try:
             found = read()
         except LabextError:
             continue
         for row in found if isinstance(found, list) else [found]:
-            rows.phase(row), rows.outcome(row), rows.reason(row), rows.is_batch(row)
-            rows.tally(row.get("statuses")), rows.identity(row)
+            records.phase(row), records.outcome(row), records.reason(row), records.is_batch(row)
+            records.parse_tally(row.get("statuses")), records.run_fields(row)
 
 
 ROW = {"JobName": "f1", "Type": "fold", "JobStatus": "Complete"}
@@ -40,44 +43,44 @@ ROW = {"JobName": "f1", "Type": "fold", "JobStatus": "Complete"}
     [ROW, {"jobs": [ROW]}, {"0": ROW}, {"0": ROW, "statuses": {"Complete": 1}}, [ROW]],
 )
 def test_one_row(answer: Any) -> None:
-    row = rows.record(answer, "f1")
+    row = records.parse_record(answer, "f1")
     assert row["JobName"] == "f1"
-    assert rows.page(answer).rows == [ROW]
+    assert records.parse_page(answer).rows == [ROW]
 
 
 def test_the_row_of_the_name_is_taken() -> None:
     other = {**ROW, "JobName": "f2"}
-    assert rows.record({"jobs": [other, ROW]}, "f1") == ROW
+    assert records.parse_record({"jobs": [other, ROW]}, "f1") == ROW
 
 
 @pytest.mark.parametrize("form", [lambda row: row, lambda row: {"jobs": [row]}, lambda row: [row]])
 def test_the_row_of_another_name_is_not_taken(form: Any) -> None:
     with pytest.raises(NotFoundError):
-        rows.record(form({**ROW, "JobName": "f2"}), "f1")
+        records.parse_record(form({**ROW, "JobName": "f2"}), "f1")
 
 
 def test_no_row() -> None:
     for answer in ({"jobs": []}, [], None, {}, {"statuses": {}}):
         with pytest.raises(NotFoundError):
-            rows.record(answer, "f1")
+            records.parse_record(answer, "f1")
     for answer in ("text", 5, {"message": "hello"}, [5]):
         with pytest.raises(ServiceError):
-            rows.record(answer, "f1")
+            records.parse_record(answer, "f1")
         with pytest.raises(ServiceError):
-            rows.page(answer)
+            records.parse_page(answer)
 
 
 @pytest.mark.parametrize("key", ["absent", "", None])
 def test_the_last_page_in_every_form(key: Any) -> None:
     answer = {"jobs": [ROW]} | ({} if key == "absent" else {"startKey": key})
-    assert rows.page(answer).start_key == ""
+    assert records.parse_page(answer).start_key == ""
 
 
 def test_a_batch_is_told_by_type_or_status_not_by_a_tally() -> None:
-    assert rows.is_batch({"Type": "batch"})
-    assert rows.is_batch({"Type": "fold", "batchStatus": "Running"})
-    assert not rows.is_batch({"Type": "fold", "statuses": {"Complete": 1}})
-    assert not rows.is_batch({"Type": "fold", "batchStatus": None})
+    assert records.is_batch({"Type": "batch"})
+    assert records.is_batch({"Type": "fold", "batchStatus": "Running"})
+    assert not records.is_batch({"Type": "fold", "statuses": {"Complete": 1}})
+    assert not records.is_batch({"Type": "fold", "batchStatus": None})
 
 
 @pytest.mark.parametrize(
@@ -97,16 +100,16 @@ def test_a_batch_is_told_by_type_or_status_not_by_a_tally() -> None:
     ],
 )
 def test_where_it_is(row: dict[str, Any], phase: str, outcome: Outcome | None) -> None:
-    assert (rows.phase(row), rows.outcome(row)) == (phase, outcome)
+    assert (records.phase(row), records.outcome(row)) == (phase, outcome)
 
 
 def test_a_tally_holds_whole_positive_numbers() -> None:
     odd = {"Complete": 3, "Running": 0, "In Queue": 2.0, "x": "many", "y": float("nan"), "z": -1}
-    assert rows.tally(odd) == {"Complete": 3, "In Queue": 2}
-    assert rows.tally(None) == {}
+    assert records.parse_tally(odd) == {"Complete": 3, "In Queue": 2}
+    assert records.parse_tally(None) == {}
 
 
 def test_a_presigned_address_hides_in_a_repr() -> None:
-    row = rows.record({**ROW, "resultUrl": "https://x.org/a?sig=0123456789"}, "f1")
+    row = records.parse_record({**ROW, "resultUrl": "https://x.org/a?sig=0123456789"}, "f1")
     assert row["resultUrl"] == "https://x.org/a?sig=0123456789"
     assert "0123456789" not in repr(row)

@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 
 from labext.errors import InputError
 from labext.jobs.schema import MISSING, Parameter, Tool, cast
-from labext.jobs.settings import clean, file_path, file_values, looks_like_a_file
+from labext.jobs.tool_settings import (
+    file_values,
+    looks_like_file_name,
+    normalize_settings,
+    split_file_path,
+)
 
 TOOL = Tool(
     {
@@ -39,16 +44,16 @@ class Mode(enum.StrEnum):
 
 
 def faults(**settings: Any) -> list[str]:
-    return clean(TOOL, {"sequence": "A", **settings})[1]
+    return normalize_settings(TOOL, {"sequence": "A", **settings})[1]
 
 
 def test_good_settings_pass_as_they_are() -> None:
     settings = {"sequence": "A", "temperature": 37.5, "steps": 3, "mode": "slow", "angles": [1, 2]}
-    assert clean(TOOL, settings) == (settings, [])
+    assert normalize_settings(TOOL, settings) == (settings, [])
 
 
 def test_every_fault_is_named_at_once() -> None:
-    _, found = clean(
+    _, found = normalize_settings(
         TOOL, {"sequnce": "A", "temperature": "warm", "mode": "fats", "msa": "x", "steps": None}
     )
     assert found == [
@@ -64,7 +69,7 @@ def test_every_fault_is_named_at_once() -> None:
 @pytest.mark.parametrize("name", ["submit_method", "monomer_msa", "msa"])
 def test_internal_fields_are_never_sent_even_if_the_schema_has_them(name: str) -> None:
     tool = Tool({"name": "t", "settings": [{"name": name, "required": True}]})
-    sent, found = clean(tool, {name: "x"})
+    sent, found = normalize_settings(tool, {name: "x"})
     assert not sent
     assert found == [f"{name} is set by the service itself and can't be sent"]
 
@@ -86,7 +91,7 @@ def test_internal_fields_are_never_sent_even_if_the_schema_has_them(name: str) -
     ],
 )
 def test_values_become_plain_json(value: Any, sent: Any) -> None:
-    got, found = clean(TOOL, {"sequence": "A", "angles": value})
+    got, found = normalize_settings(TOOL, {"sequence": "A", "angles": value})
     assert found == []
     assert got["angles"] == sent
     assert type(got["angles"]) is type(sent)
@@ -112,12 +117,12 @@ def test_a_value_that_goes_ever_deeper_is_refused() -> None:
 def test_what_is_sent_is_json(value: Any) -> None:
     import json
 
-    sent, _ = clean(TOOL, {"sequence": "A", "angles": value})
+    sent, _ = normalize_settings(TOOL, {"sequence": "A", "angles": value})
     json.dumps(sent, allow_nan=False)
 
 
 def test_text_for_numbers_becomes_numbers() -> None:
-    sent, found = clean(
+    sent, found = normalize_settings(
         TOOL, {"sequence": "A", "temperature": "37", "steps": 4.0, "circular": "true"}
     )
     assert found == []
@@ -142,14 +147,14 @@ def test_what_a_file_value_is() -> None:
     settings = {"sequence": "x.pdb", "pdbFile": "1A8O.pdb"}
     assert file_values(TOOL, settings) == {"pdbFile": "1A8O.pdb"}
     assert file_values(TOOL, {"pdbFile": "ATOM 1\nEND"}) == {}
-    assert looks_like_a_file("1A8O.pdb")
-    assert not looks_like_a_file("ACDE")
-    assert not looks_like_a_file("a/b.pdb")
-    assert file_path("f1/out/rank_1.pdb") == ("f1", "out/rank_1.pdb")
-    assert file_path("set.1/my file.pdb") == ("set.1", "my file.pdb")
-    assert file_path("1A8O.pdb") is None
-    assert file_path("/1A8O.pdb") is None
-    assert file_path("a b/1A8O.pdb") is None
+    assert looks_like_file_name("1A8O.pdb")
+    assert not looks_like_file_name("ACDE")
+    assert not looks_like_file_name("a/b.pdb")
+    assert split_file_path("f1/out/rank_1.pdb") == ("f1", "out/rank_1.pdb")
+    assert split_file_path("set.1/my file.pdb") == ("set.1", "my file.pdb")
+    assert split_file_path("1A8O.pdb") is None
+    assert split_file_path("/1A8O.pdb") is None
+    assert split_file_path("a b/1A8O.pdb") is None
 
 
 PARAMETERS = {
@@ -221,7 +226,7 @@ def test_text_that_cannot_be_cast_is_refused(kind: str, text: str) -> None:
 
 
 def test_a_record_may_lack_all_but_name_and_required() -> None:
-    bare = Parameter.of({"name": "x", "required": False})
+    bare = Parameter.from_record({"name": "x", "required": False})
     assert (bare.type, bare.default, bare.options, bare.kind) == (None, MISSING, (), None)
     assert Tool({"name": "t"}).parameters == {}
     assert Tool({"name": "t", "settings": [{"required": True}, "x"]}).parameters == {}

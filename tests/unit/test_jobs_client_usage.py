@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ServiceError
-from labext.jobs.usage import frame
+from labext.jobs.frames import usage_frame
 
 GIVEN = {
     "statistic": "weighted_hours",
@@ -27,11 +27,11 @@ ROWS = [
 
 
 def rows(answer: Any, statistic: str = "weighted_hours") -> list[tuple[str, str, float]]:
-    return list(frame(answer, statistic, "user").itertuples(index=False, name=None))
+    return list(usage_frame(answer, statistic, "user").itertuples(index=False, name=None))
 
 
 def test_the_shape_that_is_known() -> None:
-    table = frame(GIVEN, "weighted_hours", "user")
+    table = usage_frame(GIVEN, "weighted_hours", "user")
     assert table.columns.tolist() == ["group", "name", "weighted_hours"]
     assert table["weighted_hours"].dtype == "float64"
     assert table.attrs == {"statistic": "weighted_hours", "scope": "user", "total": 3.5}
@@ -39,7 +39,7 @@ def test_the_shape_that_is_known() -> None:
 
 
 def test_jobs_are_whole_numbers() -> None:
-    table = frame({"total": 3, "byTool": {"fold": 3}, "byUser": {}}, "jobs", "organization")
+    table = usage_frame({"total": 3, "byTool": {"fold": 3}, "byUser": {}}, "jobs", "organization")
     assert str(table["jobs"].dtype) == "Int64"
     assert table.attrs["total"] == 3
     assert isinstance(table.attrs["total"], int)
@@ -75,7 +75,7 @@ def test_a_number_alone() -> None:
 )
 def test_what_makes_no_sense_is_an_error(answer: Any) -> None:
     with pytest.raises(ServiceError, match="makes no sense"):
-        frame(answer, "jobs", "user")
+        usage_frame(answer, "jobs", "user")
 
 
 json = st.recursive(
@@ -95,7 +95,7 @@ json = st.recursive(
 @given(json, st.sampled_from(["weighted_hours", "jobs"]))
 def test_any_answer_is_a_frame_or_an_error(answer: Any, statistic: str) -> None:
     try:
-        table = frame(answer, statistic, "user")
+        table = usage_frame(answer, statistic, "user")
     except ServiceError:
         return
     assert table.columns.tolist() == ["group", "name", statistic]

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import aggregation
-from labext.sandbox.jobs.files.archives import TooBig, files_in, write_archive
-from labext.sandbox.runner import TaskError
+from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.jobs.files import result_archives
+from labext.sandbox.jobs.files.result_archives import (
+    ArchiveTooLargeError,
+    walk_files,
+    write_archive,
+)
 
 
 def test_an_archive_is_there_with_its_size(tmp_path):
@@ -29,7 +33,7 @@ def test_an_archive_that_fails_leaves_nothing(tmp_path):
     (tmp_path / "a").write_bytes(noise)
     out = tmp_path / "out"
     out.mkdir()
-    with pytest.raises(TooBig):
+    with pytest.raises(ArchiveTooLargeError):
         write_archive(out / "archive.zip", [("a", tmp_path / "a")], most=10)
     with pytest.raises(FileNotFoundError):
         write_archive(out / "archive.zip", [("a", tmp_path / "a"), ("b", tmp_path / "b")])
@@ -40,7 +44,7 @@ def test_an_archive_may_have_exactly_what_is_left(tmp_path):
     (tmp_path / "a").write_text("x" * 1000)
     size = write_archive(tmp_path / "one.zip", [("a", tmp_path / "a")])
     assert write_archive(tmp_path / "two.zip", [("a", tmp_path / "a")], most=size) == size
-    with pytest.raises(TooBig):
+    with pytest.raises(ArchiveTooLargeError):
         write_archive(tmp_path / "three.zip", [("a", tmp_path / "a")], most=size - 1)
 
 
@@ -48,7 +52,7 @@ def test_links_and_folders_are_no_outputs(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a").write_text("a")
     (tmp_path / "link").symlink_to("/etc/passwd")
-    assert [name for name, _file in files_in(tmp_path)] == ["folder/a"]
+    assert [name for name, _file in walk_files(tmp_path)] == ["folder/a"]
 
 
 scores = st.dictionaries(
@@ -64,7 +68,7 @@ def test_the_table_has_the_jobs_own_numbers(tmp_path_factory, given_scores):
     target = tmp_path_factory.mktemp("metrics") / "metrics.csv"
     kept = [orjson.loads(orjson.dumps(score)) for score in given_scores]
     parts = [{"name": f"j{n}", "status": "Complete", "score": s} for n, s in enumerate(kept)]
-    aggregation.write_metrics(target, parts)
+    result_archives.write_metrics(target, parts)
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["job"] for row in rows] == [part["name"] for part in parts]
@@ -79,7 +83,7 @@ def test_a_job_whose_outputs_are_gone_fails_the_aggregation(tmp_path):
     part = {"job": 2, "name": "a", "status": "Complete", "score": {}}
     payload = {"job": 1, "bytes_left": 10**6, "parts": [part]}
     with pytest.raises(TaskError, match="outputs of job a are gone"):
-        aggregation.run(work, payload)
+        result_archives.aggregate(work, payload)
     assert not (work / "archive.zip").exists()
 
 
@@ -91,6 +95,6 @@ def test_an_archive_over_what_is_left_fails_the_aggregation(tmp_path):
     work.mkdir(parents=True)
     part = {"job": 2, "name": "a", "status": "Complete", "score": {"x": 1.5}}
     with pytest.raises(TaskError, match="storage"):
-        aggregation.run(work, {"job": 1, "bytes_left": -5, "parts": [part]})
-    done = aggregation.run(work, {"job": 1, "bytes_left": 10**6, "parts": [part]})
+        result_archives.aggregate(work, {"job": 1, "bytes_left": -5, "parts": [part]})
+    done = result_archives.aggregate(work, {"job": 1, "bytes_left": 10**6, "parts": [part]})
     assert done == {"bytes": (work / "archive.zip").stat().st_size}

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.jobs import ending, parents, storing, submission
+from labext.sandbox.core.queue import Task, TaskOutcome
+from labext.sandbox.jobs import job_creation, parent_jobs, service, submission
 from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.files import folders, results, routes
-from labext.sandbox.jobs.store import RUNNING, Job
-from labext.sandbox.queue import Ending, Task
+from labext.sandbox.jobs.files import job_files, router
+from labext.sandbox.jobs.tables import RUNNING, Job
 
 CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
 FASTA = ">a\nACGT\n>b\nACGA\n>c\nACGG\n"
@@ -26,12 +26,14 @@ def finish(site, name, score=None):
     """End a job's task as if it had run, with one structure as its output."""
     with site.database.write() as session:
         job = session.scalars(select(Job).where(Job.name == name)).one()
-        out = folders.output_folder(site, job.id)
+        out = job_files.output_folder(site, job.id)
         out.mkdir(parents=True)
         (out / "a.pdb").write_text("ATOM")
         job.status = RUNNING
-        task = site.queue.find(session, storing.run_key(job.id))
-        site.queue.finish(session, task, Ending("done", result=score or {"n": 1}, seconds=36.0))
+        task = site.queue.find(session, job_creation.run_key(job.id))
+        site.queue.finish(
+            session, task, TaskOutcome("done", result=score or {"n": 1}, seconds=36.0)
+        )
         return job.id
 
 
@@ -56,7 +58,7 @@ def begin(site, key):
     with site.database.write() as session:
         task = session.scalars(select(Task).where(Task.key == key)).one()
         task.state = "running"
-    work = folders.work_folder(site, task.payload["job"])
+    work = job_files.work_folder(site, task.payload["job"])
     work.mkdir(parents=True)
     (work / "archive.zip.part").write_bytes(b"half")
     return work
@@ -65,40 +67,40 @@ def begin(site, key):
 def end(site, key):
     with site.database.write() as session:
         task = site.queue.find(session, key)
-        site.queue.finish(session, task, Ending("stopped", task.cancelled))
+        site.queue.finish(session, task, TaskOutcome("stopped", task.cancelled))
 
 
-@pytest.mark.parametrize("act", [ending.stop_job, ending.delete_job])
+@pytest.mark.parametrize("act", [service.stop_job, service.delete_job])
 def test_an_aggregation_that_is_stopped_leaves_nothing(site, student, monkeypatch, act):
-    monkeypatch.setattr(ending, "KILL_SECONDS", 0)
+    monkeypatch.setattr(service, "KILL_SECONDS", 0)
     number = batch(site, student, "b")
-    work = begin(site, parents.aggregate_key(number))
+    work = begin(site, parent_jobs.aggregate_key(number))
     body = orjson.dumps({"jobName": "b"})
-    act(site, student, body) if act is ending.stop_job else act(site, student, body, None)
+    act(site, student, body) if act is service.stop_job else act(site, student, body, None)
     work.mkdir(parents=True, exist_ok=True)  # its process lived on for a moment
-    end(site, parents.aggregate_key(number))
+    end(site, parent_jobs.aggregate_key(number))
     assert not work.exists()
 
 
 def test_a_batch_that_is_stopped_tells_the_hours_of_its_jobs(site, student, monkeypatch):
-    monkeypatch.setattr(ending, "KILL_SECONDS", 0)
+    monkeypatch.setattr(service, "KILL_SECONDS", 0)
     body = {"batchName": "b", "type": "digest", "jobNames": ["a", "c"], "settings": [CUT] * 2}
     submission.submit_batch(site, student, orjson.dumps(body))
     finish(site, "b-a")
-    ending.stop_job(site, student, orjson.dumps({"jobName": "b"}))
+    service.stop_job(site, student, orjson.dumps({"jobName": "b"}))
     with site.database.read() as session:
         parent = session.scalars(select(Job).where(Job.name == "b")).one()
     assert parent.weighted_hours == pytest.approx(0.01)
     assert orjson.loads(parent.record)["WeightedHours"] == pytest.approx(0.01)
     # What was used stays used.
-    ending.delete_job(site, student, orjson.dumps({"jobName": "b-a"}), None)
+    service.delete_job(site, student, orjson.dumps({"jobName": "b-a"}), None)
     with site.database.read() as session:
         assert session.get_one(Job, parent.id).weighted_hours == pytest.approx(0.01)
 
 
 def test_a_job_never_gets_the_files_of_one_that_was_not_stored(site, student):
     """The number of a submission whose commit failed is given out again."""
-    stale = folders.inputs_folder(site, 1) / "sequences"
+    stale = job_files.inputs_folder(site, 1) / "sequences"
     stale.mkdir(parents=True)
     (stale / "other.fa").write_text("not this job's")
     job(site, student, "f", {"sequences": FASTA}, "msa_tree")
@@ -111,19 +113,19 @@ def test_uploads_and_job_folders_without_a_row_are_orphans_and_a_start_removes_n
     job(site, student, "kept")
     with site.database.read() as session:
         number = session.scalars(select(Job.id)).one()
-    for path in (folders.job_folder(site, number) / "a", folders.job_folder(site, 99) / "b"):
+    for path in (job_files.job_folder(site, number) / "a", job_files.job_folder(site, 99) / "b"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("result")
-    folders.upload_path(site, 7).write_text("upload")
-    (folders.incoming(site) / "part").write_text("half an upload")
+    job_files.upload_path(site, 7).write_text("upload")
+    (job_files.incoming_folder(site) / "part").write_text("half an upload")
     JobService().seed(site)
     assert sorted(JobService().orphans(site)) == [
-        folders.upload_path(site, 7),
-        folders.job_folder(site, 99),
+        job_files.upload_path(site, 7),
+        job_files.job_folder(site, 99),
     ]
-    assert (folders.job_folder(site, 99) / "b").read_text() == "result"
-    assert folders.upload_path(site, 7).read_text() == "upload"
-    assert list(folders.incoming(site).iterdir()) == []
+    assert (job_files.job_folder(site, 99) / "b").read_text() == "result"
+    assert job_files.upload_path(site, 7).read_text() == "upload"
+    assert list(job_files.incoming_folder(site).iterdir()) == []
 
 
 def body_of(name, **more):
@@ -134,21 +136,21 @@ def body_of(name, **more):
 def test_structures_of_a_job_that_is_deleted_meanwhile(site, student, monkeypatch, fails):
     job(site, student, "f")
     number = finish(site, "f")
-    whole = results.write_archive
+    whole = job_files.write_archive
 
     def deleted_meanwhile(target, entries):
-        ending.delete_job(site, student, body_of("f"), None)
+        service.delete_job(site, student, body_of("f"), None)
         if fails:
             return whole(target, entries)
         target.parent.mkdir(parents=True)  # it was packed while the folder was being emptied
         target.write_bytes(b"zip")
         return 3
 
-    monkeypatch.setattr(results, "write_archive", deleted_meanwhile)
+    monkeypatch.setattr(job_files, "write_archive", deleted_meanwhile)
     with pytest.raises(HTTPException) as refused:
-        results.result_address(site, student, body_of("f", pdbsOnly=True))
+        job_files.create_result_url(site, student, body_of("f", pdbsOnly=True))
     assert refused.value.status_code == 404
-    assert not folders.job_folder(site, number).exists()
+    assert not job_files.job_folder(site, number).exists()
 
 
 def get(site, address):
@@ -186,16 +188,16 @@ def get(site, address):
 def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch):
     job(site, student, "f")
     number = finish(site, "f")
-    address = results.result_address(site, student, body_of("f", fileName="a.pdb"))
+    address = job_files.create_result_url(site, student, body_of("f", fileName="a.pdb"))
     assert get(site, address) == (200, b"ATOM")
-    file = folders.output_folder(site, number) / "a.pdb"
+    file = job_files.output_folder(site, number) / "a.pdb"
 
-    class Late(routes._Download):
+    class Late(router._DownloadResponse):
         async def __call__(self, *asgi):
             file.unlink()
             await super().__call__(*asgi)
 
-    monkeypatch.setattr(routes, "_Download", Late)
+    monkeypatch.setattr(router, "_DownloadResponse", Late)
     status, body = get(site, address)
     assert status == 404
     assert "gone" in orjson.loads(body)["error"]
@@ -204,15 +206,15 @@ def test_a_file_that_goes_before_it_is_opened_is_gone(site, student, monkeypatch
 def test_a_file_that_goes_before_it_is_looked_at_is_gone(site, student, monkeypatch):
     job(site, student, "f")
     finish(site, "f")
-    address = results.result_address(site, student, body_of("f", fileName="a.pdb"))
-    found = results.Download(Path("/nowhere/a.pdb"), "a.pdb")
-    monkeypatch.setattr(results, "download", lambda *_: found)
+    address = job_files.create_result_url(site, student, body_of("f", fileName="a.pdb"))
+    found = job_files.DownloadFile(Path("/nowhere/a.pdb"), "a.pdb")
+    monkeypatch.setattr(job_files, "find_download", lambda *_: found)
     assert get(site, address)[0] == 404
 
 
 def test_a_file_named_with_a_dot_has_an_address_that_clients_keep(site, student):
     job(site, student, "f")
     finish(site, "f")
-    address = results.result_address(site, student, body_of("f", fileName="./a.pdb"))
+    address = job_files.create_result_url(site, student, body_of("f", fileName="./a.pdb"))
     assert "/./" not in address
     assert get(site, address) == (200, b"ATOM")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from labext.sandbox.jobs import listing
-from labext.sandbox.jobs.store import COMPLETE, Job, now
+from labext.sandbox.jobs import service
+from labext.sandbox.jobs.tables import COMPLETE, Job, current_timestamp
 
 PAGE = 1000
 
@@ -22,7 +22,7 @@ def many(site, student):
                 type="digest",
                 tool="digest",
                 status=COMPLETE,
-                created=now(),
+                created=current_timestamp(),
                 settings="{}",
             )
             for number in range(PAGE + 1)
@@ -32,10 +32,10 @@ def many(site, student):
 @pytest.mark.parametrize("query", [{}, {"limit": "1000"}, {"limit": "1001"}, {"limit": "9" * 18}])
 @pytest.mark.usefixtures("many")
 def test_a_page_has_1000_rows_and_never_more(site, student, query):
-    first = orjson.loads(listing.jobs(site, student, query))
+    first = orjson.loads(service.list_jobs(site, student, query))
     assert [row["JobName"] for row in first["jobs"]] == [f"f{PAGE - n}" for n in range(PAGE)]
     assert first["statuses"]["Complete"] == PAGE + 1
-    rest = orjson.loads(listing.jobs(site, student, query | {"startKey": first["startKey"]}))
+    rest = orjson.loads(service.list_jobs(site, student, query | {"startKey": first["startKey"]}))
     assert [row["JobName"] for row in rest["jobs"]] == ["f0"]
     assert rest["startKey"] == ""
 
@@ -44,6 +44,6 @@ def test_a_page_has_1000_rows_and_never_more(site, student, query):
 def test_a_last_page_that_is_full_is_the_last(site, student):
     with site.database.write() as session:
         session.delete(session.get_one(Job, 1))
-    answer = orjson.loads(listing.jobs(site, student, {}))
+    answer = orjson.loads(service.list_jobs(site, student, {}))
     assert len(answer["jobs"]) == PAGE
     assert answer["startKey"] == ""

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.jobs import catalogue, ending, parents, storing, usage
-from labext.sandbox.jobs.files import folders
-from labext.sandbox.jobs.pipelines import forms, submission
-from labext.sandbox.jobs.store import Account, Job
-from labext.sandbox.queue import Ending, Task
+from labext.sandbox.core.queue import Task, TaskOutcome
+from labext.sandbox.jobs import job_creation, parent_jobs, service, usage
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.pipelines import schemas
+from labext.sandbox.jobs.pipelines import service as submission
+from labext.sandbox.jobs.tables import Account, Job
+from labext.sandbox.jobs.tools import catalogue
 
 HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
 MODES = {"normal_modes": {"pdbFile": "pipe"}}
@@ -30,12 +32,12 @@ def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0, content
     """End a job's task as if it had run."""
     with site.database.write() as session:
         job = named(session, name)
-        out = folders.output_folder(site, job.id)
+        out = job_files.output_folder(site, job.id)
         out.mkdir(parents=True, exist_ok=True)
         (out / file).write_text(content or PDB)
-        task = site.queue.find(session, storing.run_key(job.id))
+        task = site.queue.find(session, job_creation.run_key(job.id))
         reason = "" if outcome == "done" else "It broke."
-        site.queue.finish(session, task, Ending(outcome, reason, {"n": 1}, seconds))
+        site.queue.finish(session, task, TaskOutcome(outcome, reason, {"n": 1}, seconds))
 
 
 def named(session, name):
@@ -62,7 +64,7 @@ def test_the_last_job_of_a_stage_starts_the_next_with_its_files(site, student):
     assert waiting(site) == ["p-stage2-normal_modes-1", "p-stage2-normal_modes-2"]
     assert row(site, "p").stage_shown == "2 of 2: Score"
     job = row(site, "p-stage2-normal_modes-2")
-    kept = folders.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
+    kept = job_files.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
     assert kept.read_text() == PDB
     assert orjson.loads(job.settings) == {"pdbFile": "p-stage1-peptide_build-2/peptide.pdb"}
 
@@ -76,10 +78,10 @@ def test_a_stage_that_could_not_be_stored_is_started_when_the_end_is_tried_again
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    before = folders.inputs_folder(site, row(site, "p-stage1-peptide_build").id)
+    before = job_files.inputs_folder(site, row(site, "p-stage1-peptide_build").id)
     before.mkdir(parents=True, exist_ok=True)
     with monkeypatch.context() as patch:
-        patch.setattr(usage, "submitted", full)
+        patch.setattr(usage, "count_submitted", full)
         with pytest.raises(OSError, match="No space"):
             finish(site, "p-stage1-peptide_build")
     assert before.is_dir()
@@ -98,8 +100,8 @@ def test_the_pipeline_is_complete_with_its_archive_alone(site, student):
     assert (parent.status, parent.batch_status) == ("In Queue", None)  # no hook has started it here
     assert waiting(site) == ["p"]
     with site.database.write() as session:
-        task = site.queue.find(session, parents.aggregate_key(parent.id))
-        site.queue.finish(session, task, Ending("done", result={"bytes": 7}))
+        task = site.queue.find(session, parent_jobs.aggregate_key(parent.id))
+        site.queue.finish(session, task, TaskOutcome("done", result={"bytes": 7}))
     parent = row(site, "p")
     assert (parent.status, parent.bytes) == ("Complete", 7)
     assert parent.weighted_hours == pytest.approx(0.02)
@@ -108,9 +110,9 @@ def test_the_pipeline_is_complete_with_its_archive_alone(site, student):
 def built(site, name, size):
     """End the building of a parent's archive; returns the jobs that were to be in it."""
     with site.database.write() as session:
-        task = site.queue.find(session, parents.aggregate_key(named(session, name).id))
+        task = site.queue.find(session, parent_jobs.aggregate_key(named(session, name).id))
         jobs = [part["name"] for part in task.payload["parts"]]
-        site.queue.finish(session, task, Ending("done", result={"bytes": size}))
+        site.queue.finish(session, task, TaskOutcome("done", result={"bytes": size}))
     return jobs
 
 
@@ -118,7 +120,7 @@ def test_a_job_deleted_while_the_archive_is_built_is_not_in_the_one_that_is_kept
     submit(site, student)
     finish(site, "p-stage1-peptide_build")
     finish(site, "p-stage2-normal_modes")
-    ending.delete_job(site, student, b'{"jobName": "p-stage2-normal_modes"}', None)
+    service.delete_job(site, student, b'{"jobName": "p-stage2-normal_modes"}', None)
     assert built(site, "p", 9) == ["stage1-peptide_build", "stage2-normal_modes"]
     parent = row(site, "p")
     assert (parent.status, parent.bytes, waiting(site)) == ("In Queue", 0, ["p"])
@@ -133,10 +135,10 @@ def test_a_complete_pipelines_archive_is_built_again_as_often_as_a_job_is_delete
     for n in (1, 2):
         finish(site, f"p-stage1-peptide_build-{n}")
     built(site, "p", 7)
-    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-1"}', None)
+    service.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-1"}', None)
     parent = row(site, "p")
     assert (parent.status, parent.completed, parent.bytes) == ("Running", None, 7)
-    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-2"}', None)
+    service.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build-2"}', None)
     assert built(site, "p", 5) == ["stage1-peptide_build-2"]
     parent = row(site, "p")
     assert (parent.status, parent.reason) == ("Stopped", "All its jobs were deleted.")
@@ -146,7 +148,7 @@ def test_a_complete_pipelines_archive_is_built_again_as_often_as_a_job_is_delete
 def test_a_job_of_an_earlier_stage_may_go_and_nothing_starts_twice(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build")
-    ending.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build"}', None)
+    service.delete_job(site, student, b'{"jobName": "p-stage1-peptide_build"}', None)
     assert waiting(site) == ["p-stage2-normal_modes"]
     finish(site, "p-stage2-normal_modes")
     assert waiting(site) == ["p"]
@@ -199,14 +201,14 @@ def test_jobs_that_can_not_start_have_a_row_but_no_task_and_no_usage(site, stude
     cut = {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}}
     submit(site, student, inputs=["ACGT", "ACGA"], stages=[cut, cut])
     finish(site, "p-stage1-digest-1", file="fragments.fasta")
-    out = folders.output_folder(site, row(site, "p-stage1-digest-1").id)
+    out = job_files.output_folder(site, row(site, "p-stage1-digest-1").id)
     (out / "fragments.fasta").write_text(">a\nACGT\n")
     finish(site, "p-stage1-digest-2", file="fragments.fasta")
     assert waiting(site) == ["p-stage2-digest-1"]
     refused = row(site, "p-stage2-digest-2")
     assert refused.status == "Stopped"
     assert "takes one sequence, and fragments.fasta has 0" in (refused.reason or "")
-    used = usage.statistics(site, student, {"statistic": "jobs"})
+    used = usage.usage_statistics(site, student, {"statistic": "jobs"})
     assert used["byTool"] == {"digest": 3}
 
 
@@ -247,12 +249,12 @@ def test_a_name_taken_meanwhile_ends_the_pipeline(site, student):
 def test_its_jobs_are_counted_as_they_are_submitted_and_end(site, student):
     submit(site, student, inputs=["ACDEF", "FEDCA"])
     finish(site, "p-stage1-peptide_build-1")
-    used = usage.statistics(site, student, {"statistic": "jobs"})
+    used = usage.usage_statistics(site, student, {"statistic": "jobs"})
     assert used["byTool"] == {"peptide_build": 2}
     finish(site, "p-stage1-peptide_build-2")
-    used = usage.statistics(site, student, {"statistic": "jobs"})
+    used = usage.usage_statistics(site, student, {"statistic": "jobs"})
     assert used["byTool"] == {"peptide_build": 2, "normal_modes": 2}
-    assert usage.statistics(site, student, {})["total"] == pytest.approx(0.02)
+    assert usage.usage_statistics(site, student, {})["total"] == pytest.approx(0.02)
     assert row(site, "p").weighted_hours == pytest.approx(0.02)
 
 
@@ -271,8 +273,8 @@ def test_a_budget_that_is_used_up_refuses_pipelines(site, student):
 
 def test_a_tool_that_is_no_longer_there_ends_the_pipeline(site, student, monkeypatch):
     submit(site, student)
-    there = [tool for tool in catalogue.every_tool() if tool.name != "normal_modes"]
-    monkeypatch.setattr(catalogue, "every_tool", lambda: there)
+    there = [tool for tool in catalogue.all_tools() if tool.name != "normal_modes"]
+    monkeypatch.setattr(catalogue, "all_tools", lambda: there)
     finish(site, "p-stage1-peptide_build")
     assert row(site, "p").reason == (
         "Stage 2 (Score) could not start: there is no tool 'normal_modes' any more."
@@ -324,9 +326,9 @@ STAGES = st.lists(st.fixed_dictionaries({"task": st.just("a"), "toolSettings": T
 
 @given(VALUES | STAGES)
 def test_any_stages_are_good_or_have_a_fault_in_one_sentence(stages):
-    fault = forms.fault(stages, [])
+    fault = schemas.pipeline_error(stages, [])
     if fault is None:
-        assert forms.plain_stages(stages) == forms.read_stages(stages, [])
+        assert schemas.load_stages(stages) == schemas.read_stages(stages, [])
     else:
         assert fault.endswith(".")
         assert "\n" not in fault
@@ -337,11 +339,11 @@ def test_a_fault_names_what_the_stage_before_hands_on():
         {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}},
         TWO[1],
     ]
-    assert forms.fault(stages, []) == (
+    assert schemas.pipeline_error(stages, []) == (
         'Stage 2 (Score), normal_modes: setting pdbFile is "pipe" and takes protein structure, and '
         "nothing of what the stage before hands on: fragments.fasta (DNA)."
     )
-    assert forms.fault(TWO, []) is None
+    assert schemas.pipeline_error(TWO, []) is None
 
 
 CUT = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
@@ -367,9 +369,9 @@ ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
 def test_a_pipe_of_another_kind_of_content_is_refused_at_submission(before, after, said):
     stages = [{"task": "A", "toolSettings": before}, {"task": "B", "toolSettings": after}]
     tools = {name for stage in (before, after) for name in stage}
-    if absent := tools - catalogue.catalogue().keys():
+    if absent := tools - catalogue.available_tools().keys():
         pytest.skip(f"not installed: {absent}")
-    fault = forms.fault(stages, [])
+    fault = schemas.pipeline_error(stages, [])
     if said is None:
         assert fault is None
     else:
@@ -390,15 +392,15 @@ def test_a_tool_takes_only_outputs_of_its_kind_from_tools_side_by_side(site, stu
 def test_a_condition_on_what_is_piped_waits_for_it():
     custom = {"sequence": "AC", "conformation": "pipe", "phi": [1, 2], "psi": [1, 2]}
     stages = [{"task": "Build", "toolSettings": {"peptide_build": custom}}]
-    assert forms.fault(stages, []) is None
+    assert schemas.pipeline_error(stages, []) is None
 
 
 @pytest.mark.parametrize(("length", "good"), [(76, True), (77, False)])
 def test_the_name_of_a_later_job_must_fit_too(length, good):
-    stages = forms.plain_stages(TWO)
+    stages = schemas.load_stages(TWO)
     name = "x" * length
     if good:
-        forms.check_names(name, stages, 1)
+        schemas.check_job_names(name, stages, 1)
         return
     with pytest.raises(HTTPException, match="jobName is too long"):
-        forms.check_names(name, stages, 1)
+        schemas.check_job_names(name, stages, 1)

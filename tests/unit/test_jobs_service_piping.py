@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.jobs.pipelines import piping
-from labext.sandbox.jobs.pipelines.piping import Output, Text
-from labext.sandbox.jobs.tool import Parameter, Tool
+from labext.sandbox.jobs.pipelines.piping import OutputFile, TextInput
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 TOOL = Tool(
     "t", "T", "", "", "",
@@ -34,11 +34,11 @@ TWO = ">a\r\nAC\r\n>b\r\nGT\r\n"
 def output(tmp_path, name, content):
     file = tmp_path / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Output(f"job/{name}", file)
+    return OutputFile(f"job/{name}", file)
 
 
 def put(setting, piece):
-    return piping.filled(TOOL, {setting: "pipe", "other": "kept"}, piece)[setting]
+    return piping.fill_pipes(TOOL, {setting: "pipe", "other": "kept"}, piece)[setting]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_an_output_becomes_what_the_setting_takes(tmp_path, setting, name, conte
         ("a.fasta", TWO, "takes one sequence, and a.fasta has 2"),
         ("a.fasta", "", "takes one sequence, and a.fasta has 0"),
         ("a.txt", b"\xff\xfe", "takes text, which a.txt is not"),
-        ("a.txt", b"A" * (piping.LONGEST_TEXT + 1), "at most 1,048,576 bytes"),
+        ("a.txt", b"A" * (piping.MAX_TEXT_BYTES + 1), "at most 1,048,576 bytes"),
     ],
 )
 def test_an_output_that_does_not_fit_is_named(tmp_path, name, content, said):
@@ -76,7 +76,7 @@ def test_an_output_that_does_not_fit_is_named(tmp_path, name, content, said):
 
 def test_an_output_that_is_gone_is_named(tmp_path):
     with pytest.raises(HTTPException, match=r"gone: a\.txt"):
-        put("sequence", Output("job/a.txt", tmp_path / "a.txt"))
+        put("sequence", OutputFile("job/a.txt", tmp_path / "a.txt"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_output_that_is_gone_is_named(tmp_path):
     ],
 )
 def test_an_input_is_taken_as_it_is_or_read(setting, text, wanted):
-    found = put(setting, Text(text))
+    found = put(setting, TextInput(text))
     assert found == wanted
     assert type(found) is type(wanted)
 
@@ -103,14 +103,14 @@ def test_an_input_is_taken_as_it_is_or_read(setting, text, wanted):
 @pytest.mark.parametrize("setting", ["number", "count", "switch"])
 def test_an_input_that_is_no_number_is_named(setting, text):
     with pytest.raises(HTTPException, match=f"Setting {setting} is a "):
-        put(setting, Text(text))
+        put(setting, TextInput(text))
 
 
 def test_only_what_is_pipe_is_replaced():
     settings = {"sequence": "pipe", "plain": ["pipe"], "list": ["a"], "unknown": "pipe"}
-    assert piping.piped(settings) == ["sequence", "unknown"]
-    assert piping.filled(TOOL, settings, Text("pipe")) == settings
-    assert piping.filled(TOOL, settings, Text("A")) == settings | {"sequence": "A"}
+    assert piping.piped_settings(settings) == ["sequence", "unknown"]
+    assert piping.fill_pipes(TOOL, settings, TextInput("pipe")) == settings
+    assert piping.fill_pipes(TOOL, settings, TextInput("A")) == settings | {"sequence": "A"}
     assert settings["sequence"] == "pipe"
 
 
@@ -120,18 +120,20 @@ def test_what_is_handed_on_is_in_the_order_of_its_numbers(tmp_path):
         (tmp_path / name).write_text("x")
     (tmp_path / "rank_3.pdb").mkdir()
     (tmp_path / "rank_4.pdb").symlink_to(tmp_path / "rank_1.pdb")
-    found = piping.handed_on(TOOL, "p-stage1-t", tmp_path)
+    found = piping.files_to_pipe(TOOL, "p-stage1-t", tmp_path)
     names = ["more/x.fasta", "rank_1.pdb", "rank_2.pdb", "rank_10.pdb"]
     assert [piece.reference for piece in found] == [f"p-stage1-t/{name}" for name in names]
     assert [piece.file for piece in found] == [tmp_path / name for name in names]
-    assert piping.handed_on(TOOL, "j", tmp_path / "none") == []
+    assert piping.files_to_pipe(TOOL, "j", tmp_path / "none") == []
 
 
 def test_a_structure_setting_takes_structures_alone(tmp_path):
-    pieces = [output(tmp_path, "a.pdb", "x"), output(tmp_path, "a.csv", "x"), Text("x")]
-    assert piping.fitting(TOOL, {"pdbFile": "pipe"}, pieces) == [pieces[0], pieces[2]]
-    assert piping.fitting(TOOL, {"table": "pipe"}, pieces) == pieces
-    assert piping.fitting(TOOL, {"table": "pipe", "pdbFile": "pipe"}, pieces[1:]) == [pieces[2]]
+    pieces = [output(tmp_path, "a.pdb", "x"), output(tmp_path, "a.csv", "x"), TextInput("x")]
+    assert piping.accepted_values(TOOL, {"pdbFile": "pipe"}, pieces) == [pieces[0], pieces[2]]
+    assert piping.accepted_values(TOOL, {"table": "pipe"}, pieces) == pieces
+    assert piping.accepted_values(TOOL, {"table": "pipe", "pdbFile": "pipe"}, pieces[1:]) == [
+        pieces[2]
+    ]
 
 
 KINDS = Tool(
@@ -156,23 +158,23 @@ KINDS = Tool(
     ],
 )
 def test_the_kind_of_content_follows_a_setting(settings, passed, taken):
-    assert piping.content_passed(KINDS, settings) == passed
-    assert piping.content_taken(KINDS, settings, KINDS.parameters[0]) == taken
-    assert piping.content_taken(KINDS, settings, KINDS.parameters[2]) == []
+    assert piping.output_content(KINDS, settings) == passed
+    assert piping.accepted_content(KINDS, settings, KINDS.parameters[0]) == taken
+    assert piping.accepted_content(KINDS, settings, KINDS.parameters[2]) == []
 
 
 def test_a_setting_takes_only_content_of_its_kinds(tmp_path):
     file = tmp_path / "out.fasta"
     file.write_text(ONE)
-    (dna,) = piping.handed_on(KINDS, "j", tmp_path, {})
-    (protein,) = piping.handed_on(KINDS, "j", tmp_path, {"molecule": "protein"})
-    unknown = Output("j/out.fasta", file)
-    pieces = [dna, protein, unknown, Text("x")]
+    (dna,) = piping.files_to_pipe(KINDS, "j", tmp_path, {})
+    (protein,) = piping.files_to_pipe(KINDS, "j", tmp_path, {"molecule": "protein"})
+    unknown = OutputFile("j/out.fasta", file)
+    pieces = [dna, protein, unknown, TextInput("x")]
     asked = {"sequence": "pipe"}
-    assert piping.fitting(KINDS, asked, pieces) == [dna, unknown, Text("x")]
+    assert piping.accepted_values(KINDS, asked, pieces) == [dna, unknown, TextInput("x")]
     asked["molecule"] = "protein"
-    assert piping.fitting(KINDS, asked, pieces) == [protein, unknown, Text("x")]
-    assert piping.fitting(KINDS, {"any": "pipe"}, pieces) == pieces
+    assert piping.accepted_values(KINDS, asked, pieces) == [protein, unknown, TextInput("x")]
+    assert piping.accepted_values(KINDS, {"any": "pipe"}, pieces) == pieces
 
 
 @given(st.lists(st.text("ACGT-", min_size=1), max_size=5), st.integers(1, 7))
@@ -181,12 +183,12 @@ def test_sequences_come_out_of_fasta_as_they_went_in(sequences, width):
     for place, sequence in enumerate(sequences):
         lines.append(f">s{place} a comment")
         lines += [sequence[at : at + width] for at in range(0, len(sequence), width)]
-    assert piping.sequences("\n".join(lines)) == sequences
+    assert piping.fasta_sequences("\n".join(lines)) == sequences
 
 
 @given(st.text())
 def test_any_text_is_read_without_a_fault(text):
-    piping.sequences(text)
+    piping.fasta_sequences(text)
     for parameter in TOOL.parameters:
         with suppress(HTTPException):
-            put(parameter.name, Text(text))
+            put(parameter.name, TextInput(text))

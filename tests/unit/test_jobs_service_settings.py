@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs.settings import INTERNAL, normalized, settings_fault
-from labext.sandbox.jobs.tool import Parameter, Tool
+from labext.sandbox.jobs.tools.tool import (
+    INTERNAL_PARAMETERS,
+    Parameter,
+    Tool,
+    normalize_settings,
+    settings_error,
+)
 
 TOOL = Tool(
     name="mill",
@@ -59,33 +64,33 @@ BAD = [
     ({"grain": "rye", "secret": 1.0}, "secret"),
     ({"grain": "rye", "Mode": "fine"}, "Mode"),
     ({"grain": "sand"}, "sand"),
-    *[({"grain": "rye", name: 1}, name) for name in INTERNAL],
+    *[({"grain": "rye", name: 1}, name) for name in INTERNAL_PARAMETERS],
 ]
 
 
 @pytest.mark.parametrize("settings", GOOD)
 def test_good_settings_have_no_fault(settings):
-    assert settings_fault(TOOL, settings, ()) is None
+    assert settings_error(TOOL, settings, ()) is None
 
 
 @pytest.mark.parametrize(("settings", "named"), BAD)
 def test_the_fault_names_the_setting(settings, named):
-    fault = settings_fault(TOOL, settings, ())
+    fault = settings_error(TOOL, settings, ())
     assert fault is not None
     assert named in fault
     assert fault.endswith(".")
 
 
 def test_a_gated_setting_is_as_unknown_as_any_other_to_those_without_the_permission():
-    unknown = settings_fault(TOOL, {"grain": "rye", "nothing": 1}, ())
-    gated = settings_fault(TOOL, {"grain": "rye", "secret": 1}, ())
+    unknown = settings_error(TOOL, {"grain": "rye", "nothing": 1}, ())
+    gated = settings_error(TOOL, {"grain": "rye", "secret": 1}, ())
     assert unknown is not None
     assert gated == unknown.replace("nothing", "secret")
-    assert settings_fault(TOOL, {"grain": "rye", "secret": 1}, ("advanced",)) is None
+    assert settings_error(TOOL, {"grain": "rye", "secret": 1}, ("advanced",)) is None
 
 
 def test_the_echo_has_the_defaults_that_apply_and_that_are_seen():
-    echo = normalized(TOOL, {"grain": "rye"}, ())
+    echo = normalize_settings(TOOL, {"grain": "rye"}, ())
     assert echo == {
         "grain": "rye",
         "mode": "fine",
@@ -93,8 +98,8 @@ def test_the_echo_has_the_defaults_that_apply_and_that_are_seen():
         "wet": False,
         "submit_method": "api",
     }
-    assert normalized(TOOL, {"grain": "rye", "mode": "coarse"}, ("advanced",))["grit"] == 3
-    assert normalized(TOOL, {"grain": "rye"}, ("advanced",))["secret"] == 7.0
+    assert normalize_settings(TOOL, {"grain": "rye", "mode": "coarse"}, ("advanced",))["grit"] == 3
+    assert normalize_settings(TOOL, {"grain": "rye"}, ("advanced",))["secret"] == 7.0
 
 
 values = st.recursive(
@@ -107,7 +112,7 @@ names = st.sampled_from([p.name for p in TOOL.parameters]) | st.text(max_size=8)
 
 @given(st.dictionaries(names, values))
 def test_any_settings_are_judged_without_an_error(settings):
-    fault = settings_fault(TOOL, settings, ())
+    fault = settings_error(TOOL, settings, ())
     assert fault is None or (fault and "\n" not in fault)
     if fault is None:
         assert set(settings) <= {p.name for p in TOOL.visible(())}

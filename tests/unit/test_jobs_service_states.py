@@ -8,10 +8,9 @@ import orjson
 import pytest
 from sqlalchemy import event, select
 
-from labext.sandbox.jobs import ending, submission
-from labext.sandbox.jobs.store import Job
-from labext.sandbox.ledger import Ledger
-from labext.sandbox.queue import Ending, Task
+from labext.sandbox.core.queue import Task, TaskOutcome, TaskTransitions
+from labext.sandbox.jobs import service, submission
+from labext.sandbox.jobs.tables import Job
 
 CUT = {"sequence": "AAGAATTC", "enzymes": ["EcoRI"]}
 BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [CUT]}
@@ -20,7 +19,7 @@ BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [CUT
 @pytest.fixture
 def ledger(site, student):
     submission.submit_batch(site, student, orjson.dumps(BATCH))
-    return Ledger(site.database, site.queue)
+    return TaskTransitions(site.database, site.queue)
 
 
 def states(site):
@@ -49,7 +48,9 @@ def test_job_over_its_memory_limit_says_how_to_allow_more(site, ledger):
     task = ledger.next(Counter())
     claim = ledger.claim(task)
     assert claim.max_memory == 2 << 30
-    ledger.end(task, Ending("stopped", "The memory limit of 2 GiB was reached.", over="memory"))
+    ledger.end(
+        task, TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory")
+    )
     with site.database.read() as session:
         reason = session.scalars(select(Job.reason).where(Job.name == "b-a")).one()
     assert reason == (
@@ -72,7 +73,7 @@ def test_a_batch_of_hundred_that_waits_is_stopped_in_a_few_statements(site, stud
     event.listen(
         site.database.engine, "before_cursor_execute", lambda *each: said.append(each[2].split()[0])
     )
-    ending.stop_job(site, student, b'{"jobName": "b"}')
+    service.stop_job(site, student, b'{"jobName": "b"}')
     assert len(said) < 30, said
     with site.database.read() as session:
         records = [orjson.loads(record) for record in session.scalars(select(Job.record))]

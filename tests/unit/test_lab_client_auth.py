@@ -12,7 +12,7 @@ import requests
 from labext.config import Connection
 from labext.errors import InputError, LabextError, SignInError
 from labext.lab import ApiKey, ClientCredentials, IdToken, LabClient
-from labext.lab.auth.choosing import chosen
+from labext.lab.auth import choose_sign_in
 from labext.redaction import mask
 
 KEY = "sk_A1b2C3d4E5f6G7h8"
@@ -177,14 +177,14 @@ def connection(secrets: dict[str, str], **options: str) -> Connection:
     ],
 )
 def test_the_way_that_is_named_or_the_first_there_is(secrets: Any, options: Any, kind: Any) -> None:
-    found = chosen(connection(secrets, **options))
+    found = choose_sign_in(connection(secrets, **options))
     assert type(found) is kind
     client = LabClient.reached(connection(secrets, **options))
     assert client.base_url == "https://lab.example"
 
 
 def test_an_app_may_act_for_somebody() -> None:
-    found = chosen(connection(ALL, method="oauth", user="ada@lab.example"))
+    found = choose_sign_in(connection(ALL, method="oauth", user="ada@lab.example"))
     assert isinstance(found, ClientCredentials)
     assert found.user == "ada@lab.example"
 
@@ -206,7 +206,7 @@ def test_nothing_to_sign_in_with_is_told(secrets: Any, options: Any, said: str) 
 
 def test_a_way_that_there_is_not_is_told() -> None:
     with pytest.raises(InputError, match='did you mean "oauth"'):
-        chosen(connection(ALL, method="oauht"))
+        choose_sign_in(connection(ALL, method="oauht"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
 from labext.lab import files
-from labext.lab.sequences import records
+from labext.lab.sequences import frames
 
 DATA = Path(__file__).parents[2] / "labext" / "sandbox" / "lab" / "data"
 FORMATS = ["fasta", "genbank"]
@@ -122,7 +122,7 @@ def test_names_that_become_one_word_stay_apart(tmp_path: Path) -> None:
 
 
 def test_a_frame_is_written_as_its_rows(tmp_path: Path) -> None:
-    table = records.frame([[PLASMID, PRIMER | {"id": "seq_2", "annotations": []}]], None)
+    table = frames.sequences_frame([[PLASMID, PRIMER | {"id": "seq_2", "annotations": []}]], None)
     path = files.write(table, tmp_path / "all.gb")
     plasmid, primer = files.read(path)
     for name in ("id", "name", "bases", "isCircular", "length", "annotations", "aliases"):

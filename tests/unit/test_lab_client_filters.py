@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.bases import same_molecule
+from labext.dna import same_molecule
 from labext.errors import InputError
-from labext.lab.sequences.filters import NAMES, Filters
+from labext.lab.sequences.filters import FILTER_NAMES, Filters
 
 PLASMID = {
     "id": "seq_1",
@@ -189,7 +189,9 @@ RECORDS = st.dictionaries(
 
 
 @given(
-    st.dictionaries(st.sampled_from(NAMES), VALUES | st.lists(VALUES) | st.tuples(VALUES, VALUES)),
+    st.dictionaries(
+        st.sampled_from(FILTER_NAMES), VALUES | st.lists(VALUES) | st.tuples(VALUES, VALUES)
+    ),
     RECORDS,
 )
 def test_any_value_makes_a_filter_or_is_refused(given: dict[str, Any], record: Any) -> None:

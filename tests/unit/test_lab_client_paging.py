@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ServiceError
-from labext.lab.sequences.paging import Page, page, pages
+from labext.lab.api import Page, iter_pages, parse_page
 
 A, B = {"id": "seq_1"}, {"id": "seq_2"}
 
@@ -33,7 +33,7 @@ A, B = {"id": "seq_1"}, {"id": "seq_2"}
     ],
 )
 def test_a_page_in_every_form(answer: Any, records: list[Any], token: str) -> None:
-    found = page(answer)
+    found = parse_page(answer)
     assert (found.records, found.token) == (records, token)
     assert found.told is ("nextToken" in answer)
 
@@ -47,7 +47,7 @@ def test_a_page_in_every_form(answer: Any, records: list[Any], token: str) -> No
 )  # fmt: skip
 def test_what_is_no_page_is_told(answer: Any) -> None:
     with pytest.raises(ServiceError, match="list of sequences"):
-        page(answer)
+        parse_page(answer)
 
 
 JSON: Any = st.recursive(
@@ -63,7 +63,7 @@ JSON: Any = st.recursive(
 @given(JSON)
 def test_any_answer_is_a_page_or_refused(answer: Any) -> None:
     try:
-        found = page(answer)
+        found = parse_page(answer)
     except ServiceError:
         return
     assert all(isinstance(record, dict) for record in found.records)
@@ -84,13 +84,13 @@ def test_a_list_goes_on_to_its_end_and_no_record_comes_twice() -> None:
     tokens, ask = asked(
         Page([A], "1", True), Page([A, B], "2", True), Page([], "3", True), Page([{}], "", True)
     )
-    assert list(pages(ask, set())) == [[A], [B], [], [{}]]
+    assert list(iter_pages(ask, set())) == [[A], [B], [], [{}]]
     assert tokens == ["", "1", "2", "3"]
 
 
 def test_no_page_is_asked_for_before_it_is_wanted() -> None:
     tokens, ask = asked(Page([A], "1", True), Page([B], "", True))
-    found = pages(ask, set())
+    found = iter_pages(ask, set())
     assert tokens == []
     assert next(found) == [A]
     assert tokens == [""]
@@ -105,7 +105,7 @@ def test_no_page_is_asked_for_before_it_is_wanted() -> None:
 )
 def test_a_token_that_comes_twice_is_an_error(answers: list[Page]) -> None:
     _, ask = asked(*answers)
-    found = pages(ask, set())
+    found = iter_pages(ask, set())
     with pytest.raises(ServiceError, match="does not end"):
         list(found)
 
@@ -119,5 +119,5 @@ def test_new_tokens_for_ever_with_nothing_new_are_an_error() -> None:
         return Page([A, B], str(count), True)
 
     with pytest.raises(ServiceError, match="does not end"):
-        list(pages(ask, set()))
+        list(iter_pages(ask, set()))
     assert count < 200

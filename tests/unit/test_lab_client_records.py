@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 
 from labext.errors import InputError
-from labext.lab.sequences.columns import Columns
-from labext.lab.sequences.fields import KINDS
-from labext.lab.sequences.records import frame
-from labext.lab.sequences.rowviews import CHOSEN_SEQUENCES, SEQUENCES
-from labext.views import html_of, text_of
+from labext.frames.views import frame_html, frame_text
+from labext.lab.sequences.columns import COLUMN_KINDS, ColumnSelection
+from labext.lab.sequences.frames import CHOSEN_SEQUENCES, SEQUENCES, sequences_frame
 
 RECORD = {
     "id": "seq_1",
@@ -37,8 +35,8 @@ RECORD = {
 
 
 def test_a_frame_has_real_types_and_keeps_what_holds_others() -> None:
-    table = frame([[RECORD], [{"id": "seq_2", "fields": {}, "creator": {}}]], None)
-    assert list(table.columns) == [*KINDS, "somethingNew"]
+    table = sequences_frame([[RECORD], [{"id": "seq_2", "fields": {}, "creator": {}}]], None)
+    assert list(table.columns) == [*COLUMN_KINDS, "somethingNew"]
     first, second = table.to_dict("records")
     assert first["createdAt"] == pd.Timestamp("2024-03-01T11:00:00.5Z")
     assert first["annotations"] == RECORD["annotations"]
@@ -51,10 +49,10 @@ def test_a_frame_has_real_types_and_keeps_what_holds_others() -> None:
 
 
 def test_an_empty_list_has_the_same_columns_and_types() -> None:
-    empty, full = frame([], None), frame([[RECORD]], None)
-    assert list(empty.columns) == list(KINDS)
-    assert (empty.dtypes == full.dtypes[list(KINDS)]).all()
-    spread = frame([[]], None, spread=True)
+    empty, full = sequences_frame([], None), sequences_frame([[RECORD]], None)
+    assert list(empty.columns) == list(COLUMN_KINDS)
+    assert (empty.dtypes == full.dtypes[list(COLUMN_KINDS)]).all()
+    spread = sequences_frame([[]], None, spread=True)
     assert spread.columns[8:13].tolist() == [
         "creator.id", "creator.name", "creator.handle", "schema.id", "schema.name",
     ]  # fmt: skip
@@ -63,7 +61,7 @@ def test_an_empty_list_has_the_same_columns_and_types() -> None:
 
 def test_what_is_spread_stands_where_it_was() -> None:
     bare = {"id": "seq_2", "creator": "somebody", "fields": None, "schema": {"name": "Primer"}}
-    table = frame([[RECORD, bare]], None, spread=True)
+    table = sequences_frame([[RECORD, bare]], None, spread=True)
     names = table.columns.tolist()
     start = names.index("annotations") + 1
     assert names[start : start + 3] == ["fields.Volume", "fields.Hosts", "customFields.Note"]
@@ -77,9 +75,9 @@ def test_what_is_spread_stands_where_it_was() -> None:
 
 
 def taken(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
-    columns = Columns(chosen)
+    columns = ColumnSelection(chosen)
     columns.check(records)
-    table = frame([[columns.taken(record) for record in records]], columns.names)
+    table = sequences_frame([[columns.select(record) for record in records]], columns.names)
     columns.check_within(len(records))
     return table
 
@@ -99,11 +97,11 @@ def test_chosen_columns_come_in_their_order() -> None:
 
 
 def test_only_what_is_needed_is_asked_for() -> None:
-    assert Columns(None, ["name"]).fields is None
-    assert Columns(["name", "fields.A", "fields.B"], ["length"]).fields == [
+    assert ColumnSelection(None, ["name"]).fields is None
+    assert ColumnSelection(["name", "fields.A", "fields.B"], ["length"]).fields == [
         "id", "name", "fields", "length",
     ]  # fmt: skip
-    unheard_of = Columns(["name", "somethingNew"])
+    unheard_of = ColumnSelection(["name", "somethingNew"])
     assert unheard_of.fields is None  # the platform might refuse it
 
 
@@ -126,20 +124,20 @@ def test_a_column_that_is_not_there_is_told(chosen: Any, said: str) -> None:
 
 
 def test_nothing_is_missing_of_a_list_of_nothing() -> None:
-    columns = Columns(["fields.Mass", "name"])
+    columns = ColumnSelection(["fields.Mass", "name"])
     columns.check([])
     columns.check_within(0)
     with pytest.raises(InputError, match="no column"):
-        Columns(["massOfIt"]).check([])
+        ColumnSelection(["massOfIt"]).check([])
 
 
 def shown(*records: dict[str, Any]) -> pd.DataFrame:
-    return SEQUENCES.show(frame([list(records)], None))
+    return SEQUENCES.show(sequences_frame([list(records)], None))
 
 
 def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
     rows = shown(RECORD, {**RECORD, "id": "seq_2", "name": "pUC19"})
-    text, html = text_of(rows), html_of(rows)
+    text, html = frame_text(rows), frame_html(rows)
     assert html is not None
     assert text.split()[:3] == ["name", "length", "isCircular"]
     for form in (text, html):
@@ -154,15 +152,15 @@ def test_a_table_abbreviates_bases_and_leaves_out_what_is_empty() -> None:
 
 
 def test_one_sequence_is_a_list_of_its_fields() -> None:
-    lines = text_of(shown(RECORD)).splitlines()
+    lines = frame_text(shown(RECORD)).splitlines()
     assert lines[0].split() == ["name", "pBAD30"]
     assert any(line.split() == ["creator", "Ada"] for line in lines)
 
 
 def test_odd_cells_are_shown_too() -> None:
     odd = {"annotations": "none", "creator": [1], "fields": ["a"], "authors": [None, "x", {}]}
-    assert "none" in text_of(shown({**RECORD, **odd}))
-    assert text_of(shown()) == "There are no such sequences that you may see."
+    assert "none" in frame_text(shown({**RECORD, **odd}))
+    assert frame_text(shown()) == "There are no such sequences that you may see."
 
 
 def test_sequences_are_a_plain_frame_with_names_first() -> None:
@@ -173,13 +171,15 @@ def test_sequences_are_a_plain_frame_with_names_first() -> None:
 
 
 def test_chosen_columns_are_shown_in_the_order_that_was_asked_for() -> None:
-    table = frame([[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"])
+    table = sequences_frame(
+        [[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"]
+    )
     two = CHOSEN_SEQUENCES.show(pd.concat([table, table], ignore_index=True))
-    assert text_of(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
+    assert frame_text(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
 
 
 def test_the_first_rows_are_shown_as_all_are() -> None:
     rows = shown({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
-    assert text_of(rows.head(2)) == text_of(rows)
-    assert "pY" in text_of(rows.tail(1))
-    assert "annotations" not in text_of(rows.tail(1)), "what is empty isn't there"
+    assert frame_text(rows.head(2)) == frame_text(rows)
+    assert "pY" in frame_text(rows.tail(1))
+    assert "annotations" not in frame_text(rows.tail(1)), "what is empty isn't there"

@@ -14,8 +14,8 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.lab import tls
-from labext.sandbox.service import Certificate
+from labext.sandbox.core.service_protocol import Certificate
+from labext.sandbox.lab import endpoints
 
 
 def hands_shake(found: Certificate, bundle: Path, name: str = "localhost") -> bool:
@@ -50,19 +50,19 @@ def shown(found: Certificate) -> x509.Certificate:
 
 
 def test_who_trusts_the_authority_takes_the_certificate(tmp_path: Path, secrets: Path) -> None:
-    found = tls.certificate(tmp_path, secrets)
+    found = endpoints.ensure_certificate(tmp_path, secrets)
     for name in ("localhost", "127.0.0.1", "::1"):
-        assert hands_shake(found, tls.bundle(tmp_path), name)
-    assert not hands_shake(found, tls.bundle(tmp_path), "labext.example")
+        assert hands_shake(found, endpoints.ca_bundle_path(tmp_path), name)
+    assert not hands_shake(found, endpoints.ca_bundle_path(tmp_path), "labext.example")
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(other)
     assert not hands_shake(found, other)
 
 
 def test_what_is_there_and_good_is_left_as_it_is(tmp_path: Path, secrets: Path) -> None:
-    tls.certificate(tmp_path, secrets)
+    endpoints.ensure_certificate(tmp_path, secrets)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    tls.certificate(tmp_path, secrets)
+    endpoints.ensure_certificate(tmp_path, secrets)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -71,18 +71,18 @@ def test_keys_are_their_owners_alone_and_the_bundle_is_readable(
 ) -> None:
     umask = os.umask(0o077)  # the host's
     try:
-        found = tls.certificate(tmp_path, secrets)
+        found = endpoints.ensure_certificate(tmp_path, secrets)
     finally:
         os.umask(umask)
     modes = {path.name: path.stat().st_mode & 0o777 for path in secrets.iterdir()}
     assert set(modes.values()) == {0o600}
     assert found.key.name in modes
-    assert tls.bundle(tmp_path).stat().st_mode & 0o777 == 0o644
-    assert b"PRIVATE" not in tls.bundle(tmp_path).read_bytes()
+    assert endpoints.ca_bundle_path(tmp_path).stat().st_mode & 0o777 == 0o644
+    assert b"PRIVATE" not in endpoints.ca_bundle_path(tmp_path).read_bytes()
 
 
 def test_a_clock_that_is_a_year_wrong_does_no_harm(tmp_path: Path, secrets: Path) -> None:
-    made = shown(tls.certificate(tmp_path, secrets))
+    made = shown(endpoints.ensure_certificate(tmp_path, secrets))
     now, year = datetime.now(UTC), timedelta(days=365)
     assert made.not_valid_before_utc < now - year
     assert made.not_valid_after_utc > now + year
@@ -94,42 +94,46 @@ def test_a_certificate_that_ends_within_a_term_is_renewed(
     tmp_path: Path, secrets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(tls, "VALID", timedelta(days=150))
-        old = shown(tls.certificate(tmp_path, secrets))
-    authority = tls.bundle(tmp_path).read_bytes()
-    found = tls.certificate(tmp_path, secrets)
+        patch.setattr(endpoints, "VALIDITY", timedelta(days=150))
+        old = shown(endpoints.ensure_certificate(tmp_path, secrets))
+    authority = endpoints.ca_bundle_path(tmp_path).read_bytes()
+    found = endpoints.ensure_certificate(tmp_path, secrets)
     assert shown(found).not_valid_after_utc > old.not_valid_after_utc
-    assert tls.bundle(tmp_path).read_bytes() == authority
-    assert hands_shake(found, tls.bundle(tmp_path))
+    assert endpoints.ca_bundle_path(tmp_path).read_bytes() == authority
+    assert hands_shake(found, endpoints.ca_bundle_path(tmp_path))
 
 
 @pytest.mark.parametrize("content", [None, b"", b"-----BEGIN CERTIFICATE-----", b"\xff" * 40])
 def test_a_bundle_that_is_lost_or_changed_is_written_again(
     tmp_path: Path, secrets: Path, content: bytes | None
 ) -> None:
-    found = tls.certificate(tmp_path, secrets)
-    bundle = tls.bundle(tmp_path)
+    found = endpoints.ensure_certificate(tmp_path, secrets)
+    bundle = endpoints.ca_bundle_path(tmp_path)
     before = bundle.read_bytes()
     if content is None:
         bundle.unlink()
     else:
         bundle.write_bytes(content)
-    tls.certificate(tmp_path, secrets)
+    endpoints.ensure_certificate(tmp_path, secrets)
     assert bundle.read_bytes() == before
     assert hands_shake(found, bundle)
 
 
 def test_a_certificate_of_another_authority_is_replaced(tmp_path: Path, secrets: Path) -> None:
-    tls.certificate(tmp_path, secrets)
+    endpoints.ensure_certificate(tmp_path, secrets)
     foreign = trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem
     foreign.write_to_path(secrets / "lab_tls.pem")
-    assert hands_shake(tls.certificate(tmp_path, secrets), tls.bundle(tmp_path))
+    assert hands_shake(
+        endpoints.ensure_certificate(tmp_path, secrets), endpoints.ca_bundle_path(tmp_path)
+    )
 
 
 def test_an_authority_with_the_key_of_another_is_replaced(tmp_path: Path, secrets: Path) -> None:
     one, other = trustme.CA(), trustme.CA()
     (secrets / "lab_ca.pem").write_bytes(one.cert_pem.bytes() + other.private_key_pem.bytes())
-    assert hands_shake(tls.certificate(tmp_path, secrets), tls.bundle(tmp_path))
+    assert hands_shake(
+        endpoints.ensure_certificate(tmp_path, secrets), endpoints.ca_bundle_path(tmp_path)
+    )
 
 
 @given(
@@ -141,7 +145,7 @@ def test_whatever_is_damaged_the_platform_has_a_certificate_that_is_taken(
     tmp_path_factory: pytest.TempPathFactory, file: str, place: int, damage: str | int
 ) -> None:
     folder = tmp_path_factory.mktemp("damaged")
-    tls.certificate(folder, folder)
+    endpoints.ensure_certificate(folder, folder)
     content = bytearray((folder / file).read_bytes())
     place %= len(content)
     if damage == "cut":
@@ -151,11 +155,15 @@ def test_whatever_is_damaged_the_platform_has_a_certificate_that_is_taken(
     else:
         content[place] = int(damage)
     (folder / file).write_bytes(content)
-    assert hands_shake(tls.certificate(folder, folder), tls.bundle(folder))
+    assert hands_shake(
+        endpoints.ensure_certificate(folder, folder), endpoints.ca_bundle_path(folder)
+    )
 
 
 def test_many_at_once_have_one_authority(tmp_path: Path, secrets: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: tls.certificate(tmp_path, secrets), range(16)))
-    assert hands_shake(found[0], tls.bundle(tmp_path))
+        found = list(
+            threads.map(lambda _: endpoints.ensure_certificate(tmp_path, secrets), range(16))
+        )
+    assert hands_shake(found[0], endpoints.ca_bundle_path(tmp_path))
     assert {path.name for path in secrets.iterdir()} == {"lab_ca.pem", "lab_tls.pem"}

@@ -11,21 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext_magics import body, jobs_body
-from labext_magics.jobs_body import Batch, Job
-from labext_magics.kinds import Typed
+from labext_magics.core import cell_body
+from labext_magics.core.value_types import BareText
+from labext_magics.jobs import cell_body as jobs_body
+from labext_magics.jobs.cell_body import Batch, Job
 
 LINE = Job("digest", None, {}, None)
 BATCH = Batch("folds", "rna_fold")
 
 
 def meant(text: str) -> Any:
-    return body.plain(body.read(text))
+    return cell_body.untyped(cell_body.parse_body(text))
 
 
 def refused(text: str) -> InputError:
     with pytest.raises(InputError) as caught:
-        body.read(text)
+        cell_body.parse_body(text)
     assert "\n" not in str(caught.value)
     assert caught.value.next_step
     return caught.value
@@ -37,15 +38,15 @@ def refused(text: str) -> InputError:
      "ACGU", ".5", "5.", "+3", "=", "<<", "Null", "TRUE", "1.0e3", "nan", ".inf"],
 )  # fmt: skip
 def test_a_word_stays_the_word_that_was_typed(word: str) -> None:
-    assert body.read(f"a: {word}") == {"a": Typed(word, word)}
+    assert cell_body.parse_body(f"a: {word}") == {"a": BareText(word, word)}
 
 
 def test_what_json_would_take_is_a_number_or_a_word() -> None:
     assert meant("{a: 3, b: -0.5, c: true, d: null, e: [1, x], f: '3', g: , h: 0}") == {
         "a": 3, "b": -0.5, "c": True, "d": None, "e": [1, "x"], "f": "3", "g": None, "h": 0,
     }  # fmt: skip
-    assert body.read("a: 3")["a"] == Typed("3", 3)
-    assert body.read("a: '3'")["a"] == "3"
+    assert cell_body.parse_body("a: 3")["a"] == BareText("3", 3)
+    assert cell_body.parse_body("a: '3'")["a"] == "3"
 
 
 def test_blocks_and_anchors() -> None:
@@ -55,7 +56,7 @@ def test_blocks_and_anchors() -> None:
 
 
 def test_names_are_texts() -> None:
-    assert list(body.read("1: a\nNO: b\n2.50: c")) == ["1", "NO", "2.50"]
+    assert list(cell_body.parse_body("1: a\nNO: b\n2.50: c")) == ["1", "NO", "2.50"]
 
 
 @given(
@@ -70,7 +71,7 @@ def test_names_are_texts() -> None:
     )
 )
 def test_json_is_read_as_it_is(value: dict[str, Any]) -> None:
-    assert body.read(json.dumps(value)) == value
+    assert cell_body.parse_body(json.dumps(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -99,15 +100,15 @@ def test_what_can_not_be_read_is_said_in_one_line(text: str, what: str) -> None:
 @given(st.text())
 def test_no_text_breaks_the_reader(text: str) -> None:
     with contextlib.suppress(InputError):
-        body.read(text)
+        cell_body.parse_body(text)
 
 
 def test_a_job_is_its_settings() -> None:
-    found = jobs_body.job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
+    found = jobs_body.parse_job("sequence: GAATTC\nenzymes: [EcoRI]", LINE)
     assert found.tool == "digest"
     assert found.settings == {
-        "sequence": Typed("GAATTC", "GAATTC"),
-        "enzymes": [Typed("EcoRI", "EcoRI")],
+        "sequence": BareText("GAATTC", "GAATTC"),
+        "enzymes": [BareText("EcoRI", "EcoRI")],
     }
 
 
@@ -115,7 +116,7 @@ def test_a_job_is_whole() -> None:
     text = (
         '{"type": "digest", "name": "cut", "settings": {"sequence": "A"}, "projectTag": "proj_1"}'
     )
-    found = jobs_body.job(text, Job(None, None, {"enzymes": "x"}, None))
+    found = jobs_body.parse_job(text, Job(None, None, {"enzymes": "x"}, None))
     assert found == Job("digest", "cut", {"sequence": "A", "enzymes": "x"}, "proj_1")
 
 
@@ -131,7 +132,7 @@ def test_a_job_is_whole() -> None:
 )
 def test_a_job_that_does_not_fit(text: str, line: Job, what: str) -> None:
     with pytest.raises(InputError) as caught:
-        jobs_body.job(text, line)
+        jobs_body.parse_job(text, line)
     assert what in caught.value.what
 
 
@@ -151,9 +152,9 @@ JOBS = {"a": {"bases": "ACGU"}, "1": {"bases": "NO"}}
     ],
 )
 def test_a_batch_has_several_forms(text: str) -> None:
-    found = jobs_body.batch(text, BATCH)
+    found = jobs_body.parse_batch(text, BATCH)
     assert (found.name, found.tool) == ("folds", "rna_fold")
-    assert {name: body.plain(own) for name, own in found.jobs.items()} == JOBS
+    assert {name: cell_body.untyped(own) for name, own in found.jobs.items()} == JOBS
 
 
 def test_a_batch_says_its_limits() -> None:
@@ -161,7 +162,7 @@ def test_a_batch_says_its_limits() -> None:
         "{type: t, batchName: b, jobNames: [a], settings: [{}],"
         " maxRuntimeSeconds: 5, weightedHoursBudget: 0.5}"
     )
-    found = jobs_body.batch(text, Batch(None, None))
+    found = jobs_body.parse_batch(text, Batch(None, None))
     assert (found.name, found.tool, found.max_runtime, found.budget) == ("b", "t", 5, 0.5)
 
 
@@ -185,5 +186,5 @@ def test_a_batch_says_its_limits() -> None:
 )
 def test_a_batch_that_does_not_fit(text: str, what: str) -> None:
     with pytest.raises(InputError) as caught:
-        jobs_body.batch(text, BATCH)
+        jobs_body.parse_batch(text, BATCH)
     assert what in caught.value.what

@@ -8,10 +8,10 @@ import pytest
 
 from labext.errors import InputError
 from labext.jobs import Tool
-from labext_magics import body
-from labext_magics.casting import cast_settings, merged
-from labext_magics.kinds import SETTING, Raw
-from labext_magics.scope import Scope
+from labext_magics.core import cell_body
+from labext_magics.core.cell_body import cast_settings, merge_pairs
+from labext_magics.core.namespace import Namespace
+from labext_magics.core.value_types import SETTING, Raw
 
 TOOL = Tool(
     {
@@ -31,12 +31,12 @@ TOOL = Tool(
 
 
 def on_the_line(name: str, text: str) -> Any:
-    settings = SETTING.read(Raw(f"{name}={text}"), Scope({}))
+    settings = SETTING.read(Raw(f"{name}={text}"), Namespace({}))
     return cast_settings(TOOL, settings)[name]
 
 
 def in_a_body(name: str, text: str) -> Any:
-    return cast_settings(TOOL, body.read(f"{name}: {text}"))[name]
+    return cast_settings(TOOL, cell_body.parse_body(f"{name}: {text}"))[name]
 
 
 @pytest.mark.parametrize("read", [on_the_line, in_a_body])
@@ -87,6 +87,6 @@ def test_objects_are_handed_on() -> None:
 
 
 def test_a_setting_that_comes_twice_is_refused() -> None:
-    assert merged([{"a": 1}, {"b": 2}]) == {"a": 1, "b": 2}
+    assert merge_pairs([{"a": 1}, {"b": 2}]) == {"a": 1, "b": 2}
     with pytest.raises(InputError, match="`a` is set twice"):
-        merged([{"a": 1}, {"a": 2}])
+        merge_pairs([{"a": 1}, {"a": 2}])

@@ -15,7 +15,8 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import UnreachableError
-from labext_magics import candidates, live, session
+from labext_magics.core import candidates, session
+from labext_magics.core.session import LOOKUP_TIMEOUT
 
 TOOLS = [
     {
@@ -102,7 +103,7 @@ def jobs(service: Jobs) -> Iterator[Jobs]:
 @pytest.fixture
 def shell(opened: InteractiveShell, jobs: Jobs) -> InteractiveShell:
     """The shell, knowing no names yet."""
-    session.of(opened).names.forget("jobs")
+    session.session_of(opened).names.forget("jobs")
     return opened
 
 
@@ -213,7 +214,7 @@ def test_elsewhere_nothing_is_offered(complete: Complete, cell: str) -> None:
 
 
 def test_everything_is_offered_where_nothing_is_typed(complete: Complete) -> None:
-    from labext_magics.dispatch import magic_named
+    from labext_magics.core.dispatch import magic_named
 
     names = [c.name for c in magic_named("jobs").commands]
     assert complete("%jobs |") == [f"%jobs {name}" for name in names]
@@ -240,7 +241,7 @@ def test_the_prompt_never_waits_and_the_answer_comes_with_a_later_tab(
     start = time.perf_counter()
     assert complete("%jobs watch h|") == ["%jobs watch h"]
     assert time.perf_counter() - start < 8  # a busy machine; the service takes 10
-    assert live.PATIENCE < 0.3
+    assert LOOKUP_TIMEOUT < 0.3
     complete("%jobs watch h|")
     assert jobs.asked == 1
     jobs.let.set()
@@ -282,7 +283,7 @@ def test_unloading_ends_the_threads(
 def test_first_tab_after_connecting_offers_names(
     shell: InteractiveShell, jobs: Jobs, complete: Complete
 ) -> None:
-    candidates.fill(shell, "jobs").join()
+    candidates.prefetch(shell, "jobs").join()
     asked = jobs.asked
     assert complete("%jobs show h|") == ["%jobs show helix1", "%jobs show helix2"]
     assert complete("%jobs submit pep|") == ["%jobs submit peptide_build"]
@@ -294,11 +295,11 @@ def test_tab_waits_no_longer_for_a_service_that_does_not_answer_after_connecting
     shell: InteractiveShell, jobs: Jobs, complete: Complete
 ) -> None:
     jobs.let.clear()
-    candidates.fill(shell, "jobs")
+    candidates.prefetch(shell, "jobs")
     began = time.monotonic()
     complete("%jobs show h|")
     assert time.monotonic() - began < 5  # the service answers after 10 s
-    assert live.PATIENCE < 0.3
+    assert LOOKUP_TIMEOUT < 0.3
 
 
 def test_tab_offers_result_files_that_were_fetched_before(

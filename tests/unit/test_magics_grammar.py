@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError
-from labext.jobs import usage
-from labext_magics import grammar, help, jobs_usage, kinds
-from labext_magics.grammar import Command, Magic, Parameter, Wanted
-from labext_magics.kinds import Typed
-from labext_magics.line import read
-from labext_magics.scope import Scope
+from labext.jobs import frames
+from labext_magics.core import grammar, help, value_types
+from labext_magics.core.grammar import Command, Magic, Parameter, ParsedLine
+from labext_magics.core.line import tokenize
+from labext_magics.core.namespace import Namespace
+from labext_magics.core.value_types import BareText
+from labext_magics.jobs import listing
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -28,17 +29,17 @@ DEMO = Magic(
             "run",
             "Run a tool.",
             nothing,
-            [Parameter("TOOL", kinds.TOOL, "the tool", required=True)],
+            [Parameter("TOOL", value_types.TOOL, "the tool", required=True)],
             [
-                Parameter("name", kinds.NEW_NAME, "its name"),
-                Parameter("set", kinds.SETTING, "a setting", many=True, dest="settings"),
-                Parameter("map", kinds.MAPPING, "a column", many=True),
-                Parameter("limit", kinds.WHOLE, "how many"),
-                Parameter("budget", kinds.POSITIVE, "how much"),
-                Parameter("from", kinds.VARIABLE, "rows"),
-                Parameter("to", kinds.PATH, "a folder"),
-                Parameter("rate", kinds.choice("named", "off"), "limits"),
-                Parameter("max-runtime", kinds.WHOLE, "seconds"),
+                Parameter("name", value_types.NEW_NAME, "its name"),
+                Parameter("set", value_types.SETTING, "a setting", many=True, dest="settings"),
+                Parameter("map", value_types.MAPPING, "a column", many=True),
+                Parameter("limit", value_types.INTEGER, "how many"),
+                Parameter("budget", value_types.POSITIVE, "how much"),
+                Parameter("from", value_types.VARIABLE, "rows"),
+                Parameter("to", value_types.PATH, "a folder"),
+                Parameter("rate", value_types.choice("named", "off"), "limits"),
+                Parameter("max-runtime", value_types.INTEGER, "seconds"),
                 Parameter("yes", None, "do it"),
             ],
             body="settings",
@@ -48,26 +49,31 @@ DEMO = Magic(
             "remove",
             "Remove things.",
             nothing,
-            [Parameter("NAME", kinds.JOB, "a job", required=True, many=True)],
+            [Parameter("NAME", value_types.JOB, "a job", required=True, many=True)],
         ),
         Command(
-            "box start", "Start it.", nothing, options=[Parameter("data-dir", kinds.PATH, "where")]
+            "box start",
+            "Start it.",
+            nothing,
+            options=[Parameter("data-dir", value_types.PATH, "where")],
         ),
         Command("box stop", "Stop it.", nothing),
         Command(
             "need",
             "Needs much.",
             nothing,
-            [Parameter("A", kinds.JOB, "first", required=True)],
-            [Parameter("b", kinds.JOB, "second", required=True)],
+            [Parameter("A", value_types.JOB, "first", required=True)],
+            [Parameter("b", value_types.JOB, "second", required=True)],
         ),
-        Command("open", "Open.", nothing, [Parameter("W", kinds.PROFILE, "where")], guarded=True),
+        Command(
+            "open", "Open.", nothing, [Parameter("W", value_types.PROFILE, "where")], guarded=True
+        ),
     ],
 )
 
 
-def parse(line: str, *, has_body: bool = False, **variables: Any) -> Wanted:
-    return grammar.parse(DEMO, read(line), Scope(variables), has_body=has_body)
+def parse(line: str, *, has_body: bool = False, **variables: Any) -> ParsedLine:
+    return grammar.parse(DEMO, tokenize(line), Namespace(variables), has_body=has_body)
 
 
 def values(line: str, **variables: Any) -> dict[str, Any]:
@@ -130,12 +136,12 @@ def test_expressions_give_objects() -> None:
 def test_settings_repeat_and_keep_text_and_objects_apart() -> None:
     line = 'run x --set a=1 --set b={[1, 2]} --set=c={"k": null} --set {more} --set d= --set e=x=y'
     assert values(line, more={"z": 0})["settings"] == [
-        {"a": Typed("1", "1")},
+        {"a": BareText("1", "1")},
         {"b": [1, 2]},
         {"c": {"k": None}},
         {"z": 0},
-        {"d": Typed("", "")},
-        {"e": Typed("x=y", "x=y")},
+        {"d": BareText("", "")},
+        {"e": BareText("x=y", "x=y")},
     ]
 
 
@@ -169,13 +175,13 @@ def test_help_is_asked_for_at_every_place(line: str, topic: str) -> None:
     found = parse(line)
     assert found.command is None
     assert found.topic == topic
-    assert help.text(DEMO, found.topic)
+    assert help.help_text(DEMO, found.topic)
 
 
 def test_help_names_every_command_and_option() -> None:
-    overview = help.text(DEMO)
+    overview = help.help_text(DEMO)
     assert all(command.name in overview for command in DEMO.commands)
-    told = help.text(DEMO, "run")
+    told = help.help_text(DEMO, "run")
     assert all(f"--{option.name}" in told for option in DEMO.commands[0].options)
     assert told.startswith("%demo run TOOL [options]")
     assert "%demo run digest" in told
@@ -238,11 +244,11 @@ def test_nothing_is_evaluated_for_a_line_that_is_wrong_anyway() -> None:
 
 
 def test_an_expression_sees_a_functions_own_variables_and_json_words() -> None:
-    scope = Scope({"x": 1, "y": 2}, {"x": 10})
+    scope = Namespace({"x": 1, "y": 2}, {"x": 10})
     assert scope.evaluate("[x + y + z for z in (1,)]") == [13]
     assert scope.evaluate("[true, false, null]") == [True, False, None]
-    assert Scope({"null": 0}).evaluate("null") == 0
-    assert Scope({}).evaluate("sorted([2, 1])") == [1, 2]
+    assert Namespace({"null": 0}).evaluate("null") == 0
+    assert Namespace({}).evaluate("sorted([2, 1])") == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -265,4 +271,4 @@ def test_a_key_on_the_line_is_refused_and_not_repeated(line: str) -> None:
 
 def test_the_words_of_a_usage_line_are_those_that_the_client_takes() -> None:
     # Written twice, since a line is read before anything of the client is imported.
-    assert (jobs_usage.STATISTICS, jobs_usage.SCOPES) == (usage.STATISTICS, usage.SCOPES)
+    assert (listing.STATISTICS, listing.SCOPES) == (frames.STATISTICS, frames.SCOPES)

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext_magics.line import Token, quote, read, split
+from labext_magics.core.line import Token, iter_tokens, quote, tokenize
 
 
 def texts(line: str) -> list[str]:
-    return [token.text for token in read(line).tokens]
+    return [token.text for token in tokenize(line).tokens]
 
 
 def expressions(line: str) -> list[str | None]:
-    return [token.expression for token in read(line).tokens]
+    return [token.expression for token in tokenize(line).tokens]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_braces_hold_one_python_expression(line: str, found: list[str]) -> None:
 
 
 def test_a_brace_inside_a_word_is_itself() -> None:
-    assert read("a{b} c").tokens[0] == Token("a{b}", 0, 4)
+    assert tokenize("a{b} c").tokens[0] == Token("a{b}", 0, 4)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_brace_inside_a_word_is_itself() -> None:
 )
 def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
     with pytest.raises(InputError) as caught:
-        read(line)
+        tokenize(line)
     assert where in caught.value.what
     assert caught.value.next_step
     assert "\n" not in str(caught.value)
@@ -106,26 +106,26 @@ def test_what_is_not_closed_is_pointed_at(line: str, where: str) -> None:
     "line", ["list;", "list ;", "list ; ", "list;  # quiet", 'x="a b";', "{x};", ";"]
 )
 def test_a_semicolon_at_the_end_asks_for_silence(line: str) -> None:
-    found = read(line)
+    found = tokenize(line)
     assert found.silent
     assert not any(token.text.endswith(";") for token in found.tokens)
 
 
 @pytest.mark.parametrize("line", ["a;b", "a; b", "'list;'", "CC;C x"])
 def test_a_semicolon_elsewhere_is_itself(line: str) -> None:
-    found = read(line)
+    found = tokenize(line)
     assert not found.silent
     assert any(";" in token.text for token in found.tokens)
 
 
 def test_a_quoted_token_is_never_an_option() -> None:
-    assert not read('"--name"').tokens[0].is_option
-    assert read("--name").tokens[0].is_option
+    assert not tokenize('"--name"').tokens[0].is_option
+    assert tokenize("--name").tokens[0].is_option
 
 
 @given(st.lists(st.text(), max_size=5))
 def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
-    tokens = read(" ".join(quote(word) for word in words)).tokens
+    tokens = tokenize(" ".join(quote(word) for word in words)).tokens
     found = [t.text if t.expression is None else eval(t.expression) for t in tokens]
     assert found == words
 
@@ -140,12 +140,12 @@ def test_words_without_quotes_and_braces_are_themselves(words: list[str]) -> Non
 @given(st.text())
 def test_no_line_breaks_the_tokenizer(line: str) -> None:
     with contextlib.suppress(InputError):
-        assert all(0 <= t.start < t.end <= len(line) for t in read(line).tokens)
+        assert all(0 <= t.start < t.end <= len(line) for t in tokenize(line).tokens)
 
 
 @given(st.text())
 def test_a_line_that_is_still_typed_is_never_an_error(line: str) -> None:
-    tokens = list(split(line, partial=True))
+    tokens = list(iter_tokens(line, partial=True))
     assert all(t.start < t.end <= len(line) for t in tokens)
     assert not any(t.unclosed for t in tokens[:-1])
 
@@ -157,7 +157,7 @@ def test_a_line_that_is_still_typed_is_never_an_error(line: str) -> None:
     )
 )
 def test_every_python_literal_is_one_expression(value: object) -> None:
-    (token,) = read(f"--set=a={{{value!r}}}").tokens
+    (token,) = tokenize(f"--set=a={{{value!r}}}").tokens
     assert token.text == "--set=a="
     assert token.expression is not None
     assert eval(token.expression) == value

@@ -110,7 +110,8 @@ def test_another_extensions_magic_of_the_same_name_stays(shell: InteractiveShell
 
 def test_every_module_says_what_it_offers() -> None:
     """IPython's own lazy magics are tested so: import everything, compare the table."""
-    from labext_magics import MAGICS, dispatch
+    from labext_magics import MAGICS
+    from labext_magics.core import dispatch
 
     table = {name: [c.name for c in dispatch.magic_named(name).commands] for name in MAGICS}
     assert table == {
@@ -158,7 +159,8 @@ def test_every_module_says_what_it_offers() -> None:
 def test_every_handler_takes_what_its_command_declares() -> None:
     import inspect
 
-    from labext_magics import MAGICS, dispatch
+    from labext_magics import MAGICS
+    from labext_magics.core import dispatch
 
     for name in MAGICS:
         for command in dispatch.magic_named(name).commands:

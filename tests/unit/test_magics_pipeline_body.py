@@ -7,24 +7,26 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError
-from labext_magics.jobs_body import Pipeline, pipeline
-from labext_magics.kinds import Typed
+from labext_magics.core.value_types import BareText
+from labext_magics.jobs.cell_body import Pipeline, parse_pipeline
 
 LINE = Pipeline(None, None)
 STAGES = "stages:\n  - {task: Fold it, toolSettings: {fold: {sequence: pipe, temperature: 37}}}\n"
 
 
 def inputs(text: str) -> Any:
-    return pipeline(f"{text}\n{STAGES}", LINE).inputs
+    return parse_pipeline(f"{text}\n{STAGES}", LINE).inputs
 
 
 def test_the_body_of_the_issue() -> None:
-    found = pipeline(f"initialInputs: [ACDEFGHIKLMNPQRSTVWY]\n{STAGES}", Pipeline("p1", "proj_1"))
+    found = parse_pipeline(
+        f"initialInputs: [ACDEFGHIKLMNPQRSTVWY]\n{STAGES}", Pipeline("p1", "proj_1")
+    )
     assert (found.name, found.project) == ("p1", "proj_1")
     assert found.inputs == ["ACDEFGHIKLMNPQRSTVWY"]
     (stage,) = found.stages
     assert stage["task"].text == "Fold it"
-    assert stage["toolSettings"]["fold"]["temperature"] == Typed("37", 37)
+    assert stage["toolSettings"]["fold"]["temperature"] == BareText("37", 37)
 
 
 def test_inputs_are_the_words_that_were_typed() -> None:
@@ -35,7 +37,7 @@ def test_inputs_are_the_words_that_were_typed() -> None:
 
 
 def test_json_is_taken_as_it_is() -> None:
-    found = pipeline(
+    found = parse_pipeline(
         '{"jobName": "p3", "initialInputs": ["GGG", 7], "stages": [{"task": "a"}]}', LINE
     )
     assert found == Pipeline("p3", None, ["GGG", 7], [{"task": "a"}])
@@ -55,6 +57,6 @@ def test_json_is_taken_as_it_is() -> None:
 )
 def test_what_is_wrong_with_a_body(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
-        pipeline(text, Pipeline("p1", None))
+        parse_pipeline(text, Pipeline("p1", None))
     assert said in raised.value.what
     assert raised.value.next_step

@@ -6,14 +6,14 @@ import pytest
 
 from labext.errors import InputError
 from labext.redaction import MASK, mask
-from labext_magics.line import split
-from labext_magics.secrets import refuse_name, refuse_options, refuse_value
+from labext_magics.core.line import iter_tokens
+from labext_magics.core.secrets import refuse_name, refuse_options, refuse_value
 
 
 @pytest.mark.parametrize(("key", "masked"), [("abcdefghijkl", True), ("abcdefghijk", False)])
 def test_key_on_a_line_is_masked_afterwards_from_12_characters_on(key: str, masked: bool) -> None:
     with pytest.raises(InputError):
-        refuse_options([*split(f"connect --api-key={key}")], "jobs")
+        refuse_options([*iter_tokens(f"connect --api-key={key}")], "jobs")
     assert (mask(f"it is {key}") == f"it is {MASK}") is masked
 
 

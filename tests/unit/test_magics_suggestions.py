@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from labext.errors import InputError
-from labext_magics.dispatch import magic_named
-from labext_magics.grammar import parse
-from labext_magics.line import read
-from labext_magics.scope import Scope
+from labext_magics.core.dispatch import magic_named
+from labext_magics.core.grammar import parse
+from labext_magics.core.line import tokenize
+from labext_magics.core.namespace import Namespace
 
 SERVICES = ("lab", "jobs", "nb")
 
@@ -16,7 +16,7 @@ SERVICES = ("lab", "jobs", "nb")
 def _hint(line: str) -> str:
     magic, _, rest = line.removeprefix("%").partition(" ")
     with pytest.raises(InputError) as caught:
-        parse(magic_named(magic), read(rest), Scope({}, None))
+        parse(magic_named(magic), tokenize(rest), Namespace({}, None))
     return caught.value.next_step
 
 
@@ -78,7 +78,7 @@ def test_other_word_is_never_answered_with_a_destructive_command(line: str) -> N
     [("help", ""), ("help submit", "submit"), ("help submit digest", "submit")],
 )
 def test_help_is_a_command_too(line: str, topic: str) -> None:
-    wanted = parse(magic_named("jobs"), read(line), Scope({}, None))
+    wanted = parse(magic_named("jobs"), tokenize(line), Namespace({}, None))
     assert (wanted.topic, wanted.command) == (topic, None)
 
 

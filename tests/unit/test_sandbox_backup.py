@@ -24,19 +24,19 @@ from labext.errors import (
     SetupError,
     StorageError,
 )
-from labext.sandbox import backup
-from labext.sandbox.administration import Administration, opened
-from labext.sandbox.backup import Backup, back_up, restore
-from labext.sandbox.database import SCHEMA_VERSION
-from labext.sandbox.folder import Folder, Lock
+from labext.sandbox.core import backup
+from labext.sandbox.core.administration import Administration, open_administration
+from labext.sandbox.core.backup import BackupResult, back_up, restore
+from labext.sandbox.core.data_folder import DataFolder, FileLock
+from labext.sandbox.core.database import SCHEMA_VERSION
 
 ODD = os.fsdecode(b"caf\xe9 \\ n\xc3\xa9.csv")
 """A name that is no UTF-8, with a backslash."""
 
 
-def filled(path: Path, word: str) -> Folder:
+def filled(path: Path, word: str) -> DataFolder:
     """The data folder of a sandbox that does not run; every file says the word."""
-    folder = Folder(path)
+    folder = DataFolder(path)
     folder.prepare()
     with closing(sqlite3.connect(folder.database)) as database:
         database.executescript(f"""
@@ -81,7 +81,7 @@ KEPT = {
 """What a backup of `filled` has beside `only_WORD` and the database."""
 
 
-def word_of(folder: Folder) -> str:
+def word_of(folder: DataFolder) -> str:
     with closing(sqlite3.connect(folder.database)) as database:
         return str(database.execute("SELECT word FROM words").fetchone()[0])
 
@@ -95,7 +95,7 @@ def tree(path: Path) -> dict[str, Any]:
     }
 
 
-def is_whole(folder: Folder, word: str) -> bool:
+def is_whole(folder: DataFolder, word: str) -> bool:
     """Whether the data are those of `filled(…, word)`, and nothing else."""
     found = {
         name: content.decode()
@@ -113,18 +113,18 @@ def is_whole(folder: Folder, word: str) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path: Path) -> DataFolder:
     return filled(tmp_path / "box", "old")
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Backup:
+def made(tmp_path: Path) -> BackupResult:
     """A backup of another folder, whose files say "new"."""
     return back_up(filled(tmp_path / "other", "new"), tmp_path / "backup.zip")
 
 
 def test_a_backup_has_the_data_and_nothing_else_and_is_private(
-    folder: Folder, tmp_path: Path
+    folder: DataFolder, tmp_path: Path
 ) -> None:
     before = tree(folder.path)
     made = back_up(folder, tmp_path / "b.zip")
@@ -141,9 +141,9 @@ def test_a_backup_has_the_data_and_nothing_else_and_is_private(
 
 
 def test_a_backup_is_restored_into_a_new_folder_for_its_owner_only(
-    made: Backup, tmp_path: Path
+    made: BackupResult, tmp_path: Path
 ) -> None:
-    folder = Folder(tmp_path / "new" / "box")
+    folder = DataFolder(tmp_path / "new" / "box")
     done = restore(folder, made.file)
     assert is_whole(folder, "new")
     assert (done.files, done.previous) == (made.files, None)
@@ -153,9 +153,9 @@ def test_a_backup_is_restored_into_a_new_folder_for_its_owner_only(
 
 
 def test_the_database_is_as_it_was_while_the_files_were_pinned(
-    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link, connected = backup._link, backup._connected
+    link, connected = backup._link_file, backup._connect
     written = []
 
     def write(word: str) -> None:
@@ -173,17 +173,17 @@ def test_the_database_is_as_it_was_while_the_files_were_pinned(
             write("after")
         return connected(path)
 
-    monkeypatch.setattr(backup, "_link", linked)
-    monkeypatch.setattr(backup, "_connected", opened)
+    monkeypatch.setattr(backup, "_link_file", linked)
+    monkeypatch.setattr(backup, "_connect", opened)
     made = back_up(folder, tmp_path / "b.zip")
     monkeypatch.undo()
     assert written == ["after"]
     assert word_of(folder) == "after"
-    restore(Folder(tmp_path / "restored"), made.file)
-    assert word_of(Folder(tmp_path / "restored")) == "old"
+    restore(DataFolder(tmp_path / "restored"), made.file)
+    assert word_of(DataFolder(tmp_path / "restored")) == "old"
 
 
-def test_a_backup_does_not_overwrite_a_file(folder: Folder, tmp_path: Path) -> None:
+def test_a_backup_does_not_overwrite_a_file(folder: DataFolder, tmp_path: Path) -> None:
     (tmp_path / "thesis.zip").write_text("dear")
     with pytest.raises(ConflictError, match="exists"):
         back_up(folder, tmp_path / "thesis.zip")
@@ -194,8 +194,8 @@ def test_a_backup_does_not_overwrite_a_file(folder: Folder, tmp_path: Path) -> N
         back_up(folder, tmp_path / "nowhere" / "b.zip")
 
 
-def test_only_one_backup_runs_at_a_time(folder: Folder, tmp_path: Path) -> None:
-    lock = Lock(folder.path / "backup.lock")
+def test_only_one_backup_runs_at_a_time(folder: DataFolder, tmp_path: Path) -> None:
+    lock = FileLock(folder.path / "backup.lock")
     assert lock.acquire()
     with pytest.raises(ConflictError, match="Another backup"):
         back_up(folder, tmp_path / "b.zip")
@@ -205,7 +205,7 @@ def test_only_one_backup_runs_at_a_time(folder: Folder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("harm", ["empty", "damaged", "none"])
 def test_a_database_that_is_not_whole_is_not_backed_up(
-    folder: Folder, tmp_path: Path, harm: str
+    folder: DataFolder, tmp_path: Path, harm: str
 ) -> None:
     content = {"empty": b"", "damaged": b"x" * 5000}.get(harm)
     if content is None:
@@ -219,19 +219,21 @@ def test_a_database_that_is_not_whole_is_not_backed_up(
 
 
 def test_a_full_disk_leaves_no_half_backup(
-    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backup, "_copy", full)
+    monkeypatch.setattr(backup, "_copy_file", full)
     with pytest.raises(StorageError, match="disk is full"):
         back_up(folder, tmp_path / "b.zip")
     assert [path.name for path in tmp_path.iterdir()] == ["box"]
     assert not (folder.path / ".backup").exists()
 
 
-def test_data_are_replaced_only_if_asked_and_are_kept(made: Backup, folder: Folder) -> None:
+def test_data_are_replaced_only_if_asked_and_are_kept(
+    made: BackupResult, folder: DataFolder
+) -> None:
     before = tree(folder.path)
     with pytest.raises(ConflictError, match="would replace") as caught:
         restore(folder, made.file)
@@ -247,17 +249,17 @@ def test_data_are_replaced_only_if_asked_and_are_kept(made: Backup, folder: Fold
     assert (folder.quarantine / "x" / "old").read_text() == "old"
 
 
-def test_a_folder_with_other_things_is_left_alone(made: Backup, tmp_path: Path) -> None:
+def test_a_folder_with_other_things_is_left_alone(made: BackupResult, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.txt").write_text("dear")
     with pytest.raises(SetupError, match="other things"):
-        restore(Folder(tmp_path / "home"), made.file, replace=True)
+        restore(DataFolder(tmp_path / "home"), made.file, replace=True)
     assert tree(tmp_path / "home") == {"thesis.txt": b"dear"}
 
 
-def test_a_running_sandbox_is_not_restored_into(made: Backup, folder: Folder) -> None:
+def test_a_running_sandbox_is_not_restored_into(made: BackupResult, folder: DataFolder) -> None:
     hold = (
-        "import sys; from pathlib import Path; from labext.sandbox.folder import Lock\n"
+        "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import Lock\n"
         "print(Lock(Path(sys.argv[1])).acquire(), flush=True); sys.stdin.read()\n"
     )
     with subprocess.Popen(
@@ -362,7 +364,7 @@ BAD: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("harm", BAD)
-def test_a_bad_backup_changes_nothing(made: Backup, folder: Folder, harm: str) -> None:
+def test_a_bad_backup_changes_nothing(made: BackupResult, folder: DataFolder, harm: str) -> None:
     with rewritten(made.file) as content:
         BAD[harm](content)
     before = tree(folder.path)
@@ -373,7 +375,7 @@ def test_a_bad_backup_changes_nothing(made: Backup, folder: Folder, harm: str) -
 
 
 def test_a_backup_that_was_cut_or_changed_anywhere_is_restored_whole_or_not_at_all(
-    made: Backup, tmp_path: Path
+    made: BackupResult, tmp_path: Path
 ) -> None:
     whole = made.file.read_bytes()
     chance = random.Random(20261122)
@@ -396,7 +398,7 @@ def test_a_backup_that_was_cut_or_changed_anywhere_is_restored_whole_or_not_at_a
     assert refused > 40
 
 
-def test_what_is_no_backup_is_told(folder: Folder, tmp_path: Path) -> None:
+def test_what_is_no_backup_is_told(folder: DataFolder, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no file"):
         restore(folder, tmp_path / "none.zip", replace=True)
     (tmp_path / "text.zip").write_text("not a zip")
@@ -410,7 +412,7 @@ def test_what_is_no_backup_is_told(folder: Folder, tmp_path: Path) -> None:
 
 
 def test_a_disk_without_room_is_told_before_anything_is_unpacked(
-    made: Backup, folder: Folder, monkeypatch: pytest.MonkeyPatch
+    made: BackupResult, folder: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = type("Usage", (), {"free": 10})
     monkeypatch.setattr(backup.shutil, "disk_usage", lambda _path: usage)
@@ -450,7 +452,7 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def killed_after() -> Iterator[Callable[[int, Folder, Path], bool]]:
+def killed_after() -> Iterator[Callable[[int, DataFolder, Path], bool]]:
     """Restore in a process that is killed at a step; False if it ended before."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -458,7 +460,7 @@ def killed_after() -> Iterator[Callable[[int, Folder, Path], bool]]:
         assert process.stdin is not None
         assert process.stdout is not None
 
-        def kill(steps: int, folder: Folder, file: Path) -> bool:
+        def kill(steps: int, folder: DataFolder, file: Path) -> bool:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write(f"{folder.path}\t{file}\t{steps}\n")
@@ -472,7 +474,7 @@ def killed_after() -> Iterator[Callable[[int, Folder, Path], bool]]:
 
 
 def test_a_restore_that_is_killed_anywhere_leaves_the_old_data_or_the_new(
-    made: Backup, tmp_path: Path, killed_after: Callable[[int, Folder, Path], bool]
+    made: BackupResult, tmp_path: Path, killed_after: Callable[[int, DataFolder, Path], bool]
 ) -> None:
     """What has become valid is finished by the next start."""
     outcomes = []
@@ -486,7 +488,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_data_or_the_new(
             service = type("Service", (), {"metadata": None})
             with (
                 pytest.raises(SetupError, match="interrupted"),
-                opened(folder.path, service(), Administration),
+                open_administration(folder.path, service(), Administration),
             ):
                 pass
         folder.prepare()  # as every start does

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, select, text, update
 
 from labext.errors import SetupError
-from labext.sandbox.database import SCHEMA_VERSION, Database, after_commit
+from labext.sandbox.core.database import SCHEMA_VERSION, Database, after_commit
+from labext.sandbox.core.queue import QueueBase as Queue
 from labext.sandbox.jobs.app import service as jobs
 from labext.sandbox.lab.app import service as lab
 from labext.sandbox.nb.app import service as nb
-from labext.sandbox.queue import Base as Queue
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
@@ -56,7 +56,7 @@ def test_no_update_is_lost_among_threads(database: Database) -> None:
 
 def test_no_update_is_lost_among_processes(database: Database, tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from labext.sandbox.database import Database\n"
+        "import sys; from pathlib import Path; from labext.sandbox.core.database import Database\n"
         "from sqlalchemy import text\n"
         "database = Database.at(Path(sys.argv[1]))\n"
         "for _ in range(30):\n"

@@ -10,13 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from labext.config.paths import sandbox_dir
 from labext.errors import SetupError, StorageError
-from labext.folders import sandbox_dir
 from labext.redaction import mask
-from labext.sandbox.folder import MARKER, Folder, Lock, read_json, remove, secret, write_json
+from labext.sandbox.core.data_folder import (
+    MARKER_FILE,
+    DataFolder,
+    FileLock,
+    ensure_secret,
+    read_json,
+    remove_path,
+    write_json,
+)
 
 HOLD = (
-    "import sys; from pathlib import Path; from labext.sandbox.folder import Lock\n"
+    "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import Lock\n"
     "lock = Lock(Path(sys.argv[1])); print(lock.acquire(), flush=True); sys.stdin.read()\n"
 )
 
@@ -36,7 +44,7 @@ def _holder(path: Path) -> subprocess.Popen[str]:
 
 def test_a_lock_is_held_as_long_as_its_process_lives(tmp_path: Path) -> None:
     path = tmp_path / "some.lock"
-    lock = Lock(path)
+    lock = FileLock(path)
     assert not lock.is_held()
     with _holder(path) as process:
         assert lock.is_held()
@@ -52,7 +60,7 @@ def test_a_lock_is_held_as_long_as_its_process_lives(tmp_path: Path) -> None:
 
 
 def test_only_one_of_many_gets_it(tmp_path: Path) -> None:
-    locks = [Lock(tmp_path / "some.lock") for _ in range(20)]
+    locks = [FileLock(tmp_path / "some.lock") for _ in range(20)]
     got: list[bool] = []
     threads = [
         threading.Thread(target=lambda lock=lock: got.append(lock.acquire())) for lock in locks
@@ -70,28 +78,28 @@ def test_a_lock_file_that_was_deleted_is_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "some.lock"
     with _holder(path) as process:
         path.unlink()
-        assert Lock(path).acquire(1)
+        assert FileLock(path).acquire(1)
         process.communicate("")
 
 
 def test_where_nothing_can_be_locked_is_told(tmp_path: Path) -> None:
     (tmp_path / "some.lock").mkdir()
     with pytest.raises(StorageError, match="can't be locked"):
-        Lock(tmp_path / "some.lock").acquire()
-    assert not Lock(tmp_path / "nowhere" / "some.lock").acquire()
+        FileLock(tmp_path / "some.lock").acquire()
+    assert not FileLock(tmp_path / "nowhere" / "some.lock").acquire()
 
 
 def test_a_secret_is_made_once_read_by_its_owner_only_and_masked(tmp_path: Path) -> None:
     path = tmp_path / "key"
-    value = secret(path)
-    assert secret(path) == value
+    value = ensure_secret(path)
+    assert ensure_secret(path) == value
     assert len(value) >= 40
     assert path.stat().st_mode & 0o777 == 0o600
     assert value not in mask(f"the key is {value} today")
 
 
 def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "a" / "b")
+    folder = DataFolder(tmp_path / "a" / "b")
     folder.prepare()
     folder.prepare()
     assert folder.is_ours()
@@ -101,23 +109,23 @@ def test_a_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_taken_and_closed(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    Folder(tmp_path).prepare()
+    DataFolder(tmp_path).prepare()
     assert tmp_path.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SetupError):
-        Folder(tmp_path).prepare()
+        DataFolder(tmp_path).prepare()
     with pytest.raises(SetupError):
-        Folder(tmp_path).erase()
+        DataFolder(tmp_path).erase()
     assert (tmp_path / "file").exists()
 
 
 def test_where_no_folder_can_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="can't be written") as caught:
-        Folder(tmp_path / "file" / "box").prepare()
+        DataFolder(tmp_path / "file" / "box").prepare()
     assert "another folder" in caught.value.next_step
 
 
@@ -125,7 +133,7 @@ def test_erasing_follows_no_link(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
-    folder = Folder(tmp_path / "box")
+    folder = DataFolder(tmp_path / "box")
     folder.prepare()
     (folder.path / "link").symlink_to(outside)
     (folder.tasks / "link").symlink_to(outside)
@@ -135,16 +143,16 @@ def test_erasing_follows_no_link(tmp_path: Path) -> None:
 
 
 def test_erasing_what_a_link_points_to_empties_it(tmp_path: Path) -> None:
-    Folder(tmp_path / "real").prepare()
+    DataFolder(tmp_path / "real").prepare()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    Folder(tmp_path / "link").erase()
+    DataFolder(tmp_path / "link").erase()
     assert list((tmp_path / "real").iterdir()) == []
 
 
 def test_an_interrupted_erasure_is_still_ours(tmp_path: Path) -> None:
-    (tmp_path / MARKER).touch()
+    (tmp_path / MARKER_FILE).touch()
     (tmp_path / "rest").mkdir()
-    Folder(tmp_path).erase()
+    DataFolder(tmp_path).erase()
     assert not tmp_path.exists()
 
 
@@ -154,9 +162,9 @@ def test_folders_that_were_closed_go_too(tmp_path: Path) -> None:
     (inner / "file").touch()
     inner.chmod(0)
     (tmp_path / "outer").chmod(0o500)
-    remove(tmp_path / "outer")
+    remove_path(tmp_path / "outer")
     assert not (tmp_path / "outer").exists()
-    remove(tmp_path / "outer")
+    remove_path(tmp_path / "outer")
 
 
 def test_json_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -175,17 +183,17 @@ def test_json_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_command_names_the_folder_unless_every_shell_finds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    box = Folder(tmp_path / "my box")
+    box = DataFolder(tmp_path / "my box")
     assert box.command("stop") == f"labext sandbox stop --data-dir '{tmp_path}/my box'"
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.path))
     assert "--data-dir" in box.command("stop"), "another shell may lack the variable"
     monkeypatch.delenv("LABEXT_SANDBOX_DIR")
-    assert Folder(sandbox_dir()).command("start", "--json") == "labext sandbox start --json"
+    assert DataFolder(sandbox_dir()).command("start", "--json") == "labext sandbox start --json"
 
 
 def test_a_lock_is_current_until_its_file_is_gone_or_replaced(tmp_path: Path) -> None:
     (tmp_path / "box").mkdir()
-    lock = Lock(tmp_path / "box" / "some.lock")
+    lock = FileLock(tmp_path / "box" / "some.lock")
     assert not lock.is_current()
     assert lock.acquire()
     assert lock.is_current()

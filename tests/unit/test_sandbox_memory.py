@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from labext.sandbox import memory
+from labext.sandbox.core.executors import fork_server
 
 MIB = 1 << 20
 PARENT = f"""
@@ -34,19 +34,19 @@ def family() -> Iterator[tuple[int, int]]:
 
 
 def test_descendants_are_counted(family: tuple[int, int]) -> None:
-    assert memory.exceeds(family[0], 190 * MIB)
-    assert not memory.exceeds(family[0], 500 * MIB)
+    assert fork_server.exceeds_memory(family[0], 190 * MIB)
+    assert not fork_server.exceeds_memory(family[0], 500 * MIB)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_shared_pages_are_counted_by_their_share(family: tuple[int, int]) -> None:
     _parent, child = family
-    assert memory._resident(child) > 190 * MIB
-    assert not memory.exceeds(child, 150 * MIB)
-    assert memory.exceeds(child, 80 * MIB)
+    assert fork_server._resident_bytes(child) > 190 * MIB
+    assert not fork_server.exceeds_memory(child, 150 * MIB)
+    assert fork_server.exceeds_memory(child, 80 * MIB)
 
 
 def test_process_that_has_ended_has_no_memory() -> None:
     pid = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
     os.waitpid(pid, 0)
-    assert not memory.exceeds(pid, 0)
+    assert not fork_server.exceeds_memory(pid, 0)

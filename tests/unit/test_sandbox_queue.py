@@ -11,9 +11,16 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
-from labext.sandbox.database import Database
-from labext.sandbox.ledger import MOST_KILLS, Ledger
-from labext.sandbox.queue import Base, Ending, Kind, Queue, Task
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import (
+    MAX_KILLS,
+    Queue,
+    QueueBase,
+    Task,
+    TaskKind,
+    TaskOutcome,
+    TaskTransitions,
+)
 
 
 class Noted:
@@ -21,14 +28,14 @@ class Noted:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
-        self.endings: dict[str, Ending] = {}
+        self.endings: dict[str, TaskOutcome] = {}
 
-    def kind(self, name: str = "kind", limit: int | None = None) -> Kind:
-        def end(session: Session, task: Task, ending: Ending) -> None:
+    def kind(self, name: str = "kind", limit: int | None = None) -> TaskKind:
+        def end(session: Session, task: Task, ending: TaskOutcome) -> None:
             self.endings[task.key] = ending
             self.told.append(("end", task.key))
 
-        return Kind(
+        return TaskKind(
             name,
             "nowhere:nothing",
             on_start=lambda _session, task: self.told.append(("start", task.key)),
@@ -42,7 +49,7 @@ class Noted:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     database = Database.at(tmp_path / "some.sqlite")
-    database.create(Base.metadata)
+    database.create(QueueBase.metadata)
     yield database
     database.close()
 
@@ -58,8 +65,8 @@ def queue(noted: Noted) -> Queue:
 
 
 @pytest.fixture
-def ledger(database: Database, queue: Queue) -> Ledger:
-    return Ledger(database, queue)
+def ledger(database: Database, queue: Queue) -> TaskTransitions:
+    return TaskTransitions(database, queue)
 
 
 def _put(
@@ -70,7 +77,7 @@ def _put(
     return [task.id for task in tasks]
 
 
-def _begin(ledger: Ledger, task_id: int) -> None:
+def _begin(ledger: TaskTransitions, task_id: int) -> None:
     """Claim a task and record that its process exists."""
     assert ledger.claim(task_id) is not None
     assert ledger.start(task_id) is None
@@ -81,7 +88,7 @@ def _state(database: Database, key: str) -> str:
         return session.scalars(select(Task.state).where(Task.key == key)).one()
 
 
-def _order(ledger: Ledger) -> list[str]:
+def _order(ledger: TaskTransitions) -> list[str]:
     order = []
     while (task_id := ledger.next(Counter())) is not None:
         claim = ledger.claim(task_id)
@@ -91,7 +98,7 @@ def _order(ledger: Ledger) -> list[str]:
 
 
 def test_higher_priority_first_then_in_the_order_they_were_put(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     _put(database, queue, "a", "b")
     _put(database, queue, "urgent1", "urgent2", priority=5)
@@ -101,7 +108,7 @@ def test_higher_priority_first_then_in_the_order_they_were_put(
 
 
 def test_a_kind_with_a_limit_lets_the_others_pass(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     [common] = _put(database, queue, "common")
@@ -110,7 +117,7 @@ def test_a_kind_with_a_limit_lets_the_others_pass(
 
 
 def test_a_transaction_that_fails_puts_nothing(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     told: list[int] = []
     queue.listen(lambda: told.append(1))
@@ -139,7 +146,9 @@ def test_listeners_are_told_once_and_after_the_commit(database: Database, queue:
     assert seen == [3]
 
 
-def test_listeners_are_told_of_a_cancel(database: Database, queue: Queue, ledger: Ledger) -> None:
+def test_listeners_are_told_of_a_cancel(
+    database: Database, queue: Queue, ledger: TaskTransitions
+) -> None:
     _waiting, running = _put(database, queue, "waiting", "running")
     ledger.claim(running)
     told: list[int] = []
@@ -161,13 +170,13 @@ def test_task_is_found_by_its_key(database: Database, queue: Queue) -> None:
 
 
 def test_a_key_is_unique_among_the_living_and_free_again_after_the_end(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     [first] = _put(database, queue, "a")
     with pytest.raises(IntegrityError):
         _put(database, queue, "a")
     _begin(ledger, first)
-    ledger.end(first, Ending("done"))
+    ledger.end(first, TaskOutcome("done"))
     [second] = _put(database, queue, "a")
     assert second > first
 
@@ -176,24 +185,24 @@ def test_an_unknown_kind_is_refused(database: Database, queue: Queue) -> None:
     with pytest.raises(KeyError):
         _put(database, queue, "a", kind="unheard")
     with pytest.raises(ValueError, match="already"):
-        queue.add(Kind("kind", "x:y"))
+        queue.add(TaskKind("kind", "x:y"))
 
 
 def test_cancelling_what_waits_ends_it_there_and_then(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     _put(database, queue, "a")
     with database.write() as session:
         assert queue.cancel(session, "a", "no longer wanted")
         assert queue.find(session, "a") is None
         assert not queue.cancel(session, "a", "again")
-    assert noted.endings["a"] == Ending("stopped", "no longer wanted")
+    assert noted.endings["a"] == TaskOutcome("stopped", "no longer wanted")
     assert ledger.next(Counter()) is None
     assert queue.wait(database, "a", 0.0)
 
 
 def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
@@ -202,20 +211,20 @@ def test_cancelling_what_runs_wins_over_its_end_in_the_same_moment(
         assert queue.cancel(session, "a", "second")
     assert not queue.wait(database, "a", 0.05)
     assert ledger.cancelled() == {task}
-    ledger.end(task, Ending("done", result={"x": 1}, seconds=2.0))
-    assert noted.endings["a"] == Ending("stopped", "first", seconds=2.0)
+    ledger.end(task, TaskOutcome("done", result={"x": 1}, seconds=2.0))
+    assert noted.endings["a"] == TaskOutcome("stopped", "first", seconds=2.0)
     assert queue.wait(database, "a", 0.0)
 
 
 def test_several_are_waited_for_until_the_last_has_ended(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     first, second = _put(database, queue, "a", "b")
     assert queue.wait_all(database, [], 0.0)
     for task in (first, second):
         assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
         _begin(ledger, task)
-        ledger.end(task, Ending("done"))
+        ledger.end(task, TaskOutcome("done"))
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
 
@@ -223,7 +232,7 @@ def test_on_start_may_cancel_the_task(database: Database, noted: Noted) -> None:
     kind = noted.kind()
     queue = Queue()
     queue.add(
-        Kind(
+        TaskKind(
             "kind",
             "x:y",
             on_start=lambda session, task: [queue.cancel(session, task.key, "budget"), None][1],
@@ -231,11 +240,11 @@ def test_on_start_may_cancel_the_task(database: Database, noted: Noted) -> None:
         )
     )
     [task] = _put(database, queue, "a")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     assert ledger.claim(task) is not None
-    assert ledger.start(task) == Ending("stopped", "budget")
-    ledger.end(task, Ending("done"))
-    assert noted.endings["a"] == Ending("stopped", "budget")
+    assert ledger.start(task) == TaskOutcome("stopped", "budget")
+    ledger.end(task, TaskOutcome("done"))
+    assert noted.endings["a"] == TaskOutcome("stopped", "budget")
 
 
 def test_on_start_that_raises_refuses_only_its_own_task(database: Database, noted: Noted) -> None:
@@ -243,9 +252,9 @@ def test_on_start_that_raises_refuses_only_its_own_task(database: Database, note
         if task.key == "bad":
             raise LookupError("no such row")
 
-    queue = Queue([Kind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
     bad, good = _put(database, queue, "bad", "good")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     assert [claim.id for claim in ledger.turn([], {}, Counter(), 1).claims] == [bad]
     assert ledger.claim(good) is not None
     turn = ledger.turn([bad, good], {}, Counter(), 0)
@@ -258,7 +267,7 @@ def test_on_start_that_raises_refuses_only_its_own_task(database: Database, note
 def test_task_that_can_neither_be_claimed_nor_ended_does_not_block_the_others(
     database: Database,
 ) -> None:
-    def refuse(_session: Session, _task: Task, _ending: Ending) -> None:
+    def refuse(_session: Session, _task: Task, _ending: TaskOutcome) -> None:
         raise LookupError
 
     def work(task: Task) -> Path:
@@ -266,9 +275,9 @@ def test_task_that_can_neither_be_claimed_nor_ended_does_not_block_the_others(
             raise LookupError
         return Path(task.key)
 
-    queue = Queue([Kind("kind", "x:y", work=work, on_end=refuse)])
+    queue = Queue([TaskKind("kind", "x:y", work=work, on_end=refuse)])
     bad, good = _put(database, queue, "bad", "good")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     with pytest.raises(LookupError):
         ledger.claim(bad)
     assert ledger.next(Counter()) == good
@@ -280,15 +289,17 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(
     def work(_task: Task) -> Path:
         raise LookupError("no such row")
 
-    queue = Queue([Kind("kind", "x:y", work=work, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", work=work, on_end=noted.kind().on_end)])
     [task] = _put(database, queue, "a")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     assert ledger.turn([], {}, Counter(), 1).claims == []
-    assert noted.endings["a"] == Ending("failed", "It could not be started: no such row")
+    assert noted.endings["a"] == TaskOutcome("failed", "It could not be started: no such row")
     assert ledger.claim(task) is None
 
 
-def test_taken_task_is_not_claimed_again(database: Database, queue: Queue, ledger: Ledger) -> None:
+def test_taken_task_is_not_claimed_again(
+    database: Database, queue: Queue, ledger: TaskTransitions
+) -> None:
     [task] = _put(database, queue, "a")
     assert ledger.claim(task) is not None
     assert ledger.claim(task) is None
@@ -305,9 +316,9 @@ def test_task_that_could_not_be_claimed_for_a_full_disk_is_claimed_later(
             raise full.pop()
         return 1
 
-    queue.add(Kind("full", "x:y", memory=memory))
+    queue.add(TaskKind("full", "x:y", memory=memory))
     [task] = _put(database, queue, "a", kind="full")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     with pytest.raises(OperationalError):
         ledger.claim(task)
     assert ledger.next(Counter()) == task
@@ -317,7 +328,7 @@ def test_task_that_could_not_be_claimed_for_a_full_disk_is_claimed_later(
 
 
 def test_task_is_running_only_once_its_process_exists(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     [claim] = ledger.turn([], {}, Counter(), 1).claims
@@ -334,22 +345,22 @@ def test_task_is_running_only_once_its_process_exists(
 
 
 def test_task_that_ends_before_its_start_is_recorded_starts_first(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     ledger.claim(task)
-    ledger.turn([task], {task: Ending("done")}, Counter(), 0)
+    ledger.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
     assert noted.told == [("start", "a"), ("end", "a")]
-    assert noted.endings["a"] == Ending("done")
+    assert noted.endings["a"] == TaskOutcome("done")
 
 
 def test_end_is_recorded_though_nothing_starts_or_waits(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
-    ledger.turn([], {task: Ending("done")}, Counter(), 0)
-    assert noted.endings["a"] == Ending("done")
+    ledger.turn([], {task: TaskOutcome("done")}, Counter(), 0)
+    assert noted.endings["a"] == TaskOutcome("done")
     assert ledger.taken() == []
 
 
@@ -359,16 +370,16 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(
     def start(_session: Session, _task: Task) -> None:
         raise LookupError("no such row")
 
-    queue = Queue([Kind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
+    queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=noted.kind().on_end)])
     [task] = _put(database, queue, "a")
-    ledger = Ledger(database, queue)
+    ledger = TaskTransitions(database, queue)
     ledger.claim(task)
-    ledger.turn([task], {task: Ending("done")}, Counter(), 0)
+    ledger.turn([task], {task: TaskOutcome("done")}, Counter(), 0)
     assert noted.endings["a"].outcome == "failed"
 
 
 def test_task_cancelled_while_its_process_is_started_is_killed_and_never_starts(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     ledger.claim(task)
@@ -376,17 +387,17 @@ def test_task_cancelled_while_its_process_is_started_is_killed_and_never_starts(
         assert queue.cancel(session, "a", "stopped by hand")
     assert noted.endings == {}, "its process may exist"
     assert ledger.cancelled() == {task}
-    assert ledger.start(task) == Ending("stopped", "stopped by hand")
-    ledger.end(task, Ending("failed", "signal 9"))
+    assert ledger.start(task) == TaskOutcome("stopped", "stopped by hand")
+    ledger.end(task, TaskOutcome("failed", "signal 9"))
     assert noted.told == [("end", "a")]
-    assert noted.endings["a"] == Ending("stopped", "stopped by hand")
+    assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
 def test_kill_counts_only_for_tasks_whose_process_ran(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     ran, waited = _put(database, queue, "ran", "waited")
-    for _ in range(MOST_KILLS):
+    for _ in range(MAX_KILLS):
         ledger.claim(ran)
         ledger.claim(waited)
         ledger.requeue(ledger.taken(), killed=[ran])
@@ -396,10 +407,10 @@ def test_kill_counts_only_for_tasks_whose_process_ran(
 
 
 def test_a_killed_service_queues_again_and_gives_up_at_last(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
-    for _ in range(MOST_KILLS - 1):
+    for _ in range(MAX_KILLS - 1):
         _begin(ledger, task)
         ledger.requeue(ledger.taken(), killed=[task])
         assert ledger.next(Counter()) == task
@@ -407,32 +418,32 @@ def test_a_killed_service_queues_again_and_gives_up_at_last(
     ledger.requeue([task], killed=[task])
     assert noted.endings["a"].outcome == "failed"
     assert "3 times" in noted.endings["a"].reason
-    assert noted.told.count(("requeue", "a")) == MOST_KILLS - 1
+    assert noted.told.count(("requeue", "a")) == MAX_KILLS - 1
 
 
 def test_a_clean_stop_counts_for_nothing(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
-    for _ in range(2 * MOST_KILLS):
+    for _ in range(2 * MAX_KILLS):
         _begin(ledger, task)
         ledger.requeue([task])
     assert "a" not in noted.endings
 
 
 def test_what_was_told_to_stop_is_not_queued_again(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     [task] = _put(database, queue, "a")
     _begin(ledger, task)
     with database.write() as session:
         queue.cancel(session, "a", "stopped by hand")
     ledger.requeue([task], killed=[task])
-    assert noted.endings["a"] == Ending("stopped", "stopped by hand")
+    assert noted.endings["a"] == TaskOutcome("stopped", "stopped by hand")
 
 
 def test_a_tick_sees_the_running_tasks_and_may_stop_them(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     first, _ = _put(database, queue, "a", "b")
     _begin(ledger, first)
@@ -442,11 +453,11 @@ def test_a_tick_sees_the_running_tasks_and_may_stop_them(
 
 
 def test_ends_and_claims_of_one_turn_are_one_transaction(
-    database: Database, queue: Queue, ledger: Ledger, noted: Noted
+    database: Database, queue: Queue, ledger: TaskTransitions, noted: Noted
 ) -> None:
     first, second, third = _put(database, queue, "a", "b", "c")
     assert [claim.key for claim in ledger.turn([], {}, Counter(), 2).claims] == ["a", "b"]
-    ends = {first: Ending("done"), second: Ending("failed", "why")}
+    ends = {first: TaskOutcome("done"), second: TaskOutcome("failed", "why")}
     turn = ledger.turn([first, second], ends, Counter(), 2)
     assert [claim.id for claim in turn.claims] == [third]
     assert ledger.taken() == [third]
@@ -454,7 +465,7 @@ def test_ends_and_claims_of_one_turn_are_one_transaction(
 
 
 def test_a_turn_keeps_to_the_limit_of_a_kind(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     _put(database, queue, "common")
@@ -463,24 +474,24 @@ def test_a_turn_keeps_to_the_limit_of_a_kind(
 
 
 def test_a_turn_in_which_one_end_fails_changes_nothing(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
-    def fail(_session: Session, _task: Task, _ending: Ending) -> None:
+    def fail(_session: Session, _task: Task, _ending: TaskOutcome) -> None:
         raise LookupError("a fault of the service")
 
-    queue.add(Kind("faulty", "nowhere:nothing", on_end=fail))
+    queue.add(TaskKind("faulty", "nowhere:nothing", on_end=fail))
     good, waiting = _put(database, queue, "good", "waiting")
     [bad] = _put(database, queue, "bad", kind="faulty", priority=1)
     _begin(ledger, good)
     _begin(ledger, bad)
     with pytest.raises(LookupError):
-        ledger.turn([], {good: Ending("done"), bad: Ending("done")}, Counter(), 1)
+        ledger.turn([], {good: TaskOutcome("done"), bad: TaskOutcome("done")}, Counter(), 1)
     assert set(ledger.taken()) == {good, bad}
     assert ledger.living() == {good, bad, waiting}
 
 
 def test_the_next_task_is_found_without_sorting_those_that_wait(
-    database: Database, queue: Queue, ledger: Ledger
+    database: Database, queue: Queue, ledger: TaskTransitions
 ) -> None:
     statement = str(
         ledger._waiting(Counter()).compile(database.engine, compile_kwargs={"literal_binds": True})

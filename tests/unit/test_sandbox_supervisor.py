@@ -15,12 +15,19 @@ import psutil
 import pytest
 from sqlalchemy import select
 
-from labext.sandbox import supervisor
-from labext.sandbox.database import Database
-from labext.sandbox.launcher import StartMethod
-from labext.sandbox.ledger import MOST_KILLS
-from labext.sandbox.queue import STARTING, Base, Ending, Kind, Queue, Task
-from labext.sandbox.supervisor import Supervisor
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors import supervisor
+from labext.sandbox.core.executors.launcher import StartMethod
+from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.queue import (
+    MAX_KILLS,
+    STARTING,
+    Queue,
+    QueueBase,
+    Task,
+    TaskKind,
+    TaskOutcome,
+)
 
 PARTS = Path(__file__).parents[1] / "sandbox_parts"
 ENTRIES = [
@@ -44,7 +51,7 @@ class Shop:
     folder: Path
     method: StartMethod | None = None
     workers: int = 2
-    endings: dict[str, Ending] = field(default_factory=dict)
+    endings: dict[str, TaskOutcome] = field(default_factory=dict)
     starts: list[str] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
     memory: int | None = None
@@ -52,7 +59,7 @@ class Shop:
 
     def __post_init__(self) -> None:
         self.database = Database.at(self.folder / "some.sqlite")
-        self.database.create(Base.metadata)
+        self.database.create(QueueBase.metadata)
         self.queue = Queue(self._kind(entry) for entry in ENTRIES)
         self.supervisor = Supervisor(
             self.database,
@@ -63,8 +70,8 @@ class Shop:
             method=self.method,
         )
 
-    def _kind(self, entry: str) -> Kind:
-        return Kind(
+    def _kind(self, entry: str) -> TaskKind:
+        return TaskKind(
             entry,
             f"labext_test_entries:{entry}",
             on_start=lambda _session, task: self.starts.append(task.key),
@@ -75,7 +82,7 @@ class Shop:
             limit=self.limits.get(entry),
         )
 
-    def _end(self, _session: Any, task: Task, ending: Ending) -> None:
+    def _end(self, _session: Any, task: Task, ending: TaskOutcome) -> None:
         assert task.key not in self.endings, "a task ended twice"
         self.endings[task.key] = ending
 
@@ -90,11 +97,11 @@ class Shop:
         with self.database.write() as session:
             assert self.queue.cancel(session, key, "stopped by hand")
 
-    def result(self, key: str, seconds: float = 30) -> Ending:
+    def result(self, key: str, seconds: float = 30) -> TaskOutcome:
         assert self.queue.wait(self.database, key, seconds), f"{key} did not end"
         return self.endings[key]
 
-    def run(self, kind: str, max_seconds: float | None = None, **payload: Any) -> Ending:
+    def run(self, kind: str, max_seconds: float | None = None, **payload: Any) -> TaskOutcome:
         self.put(kind, "only", max_seconds, **payload)
         return self.result("only")
 
@@ -165,7 +172,7 @@ def fork_server() -> psutil.Process:
     [server] = [
         child
         for child in psutil.Process().children()
-        if "labext.sandbox.forkserver" in child.cmdline()
+        if "labext.sandbox.core.executors.fork_server" in child.cmdline()
     ]
     return server
 
@@ -232,7 +239,7 @@ def test_keys_in_the_environment_do_not_reach_a_task(
 
 
 def test_its_own_error_is_its_reason_in_one_line(shop: Shop) -> None:
-    assert shop.run("fail", error="TaskError") == Ending(
+    assert shop.run("fail", error="TaskError") == TaskOutcome(
         "failed", "sequence: X is no base.", seconds=shop.endings["only"].seconds
     )
 
@@ -510,7 +517,7 @@ def test_what_waits_is_cancelled_without_ever_starting(new_shop: NewShop) -> Non
     poll(lambda: shop.starts == ["first"])
     shop.put("wait", "second", seconds=60)
     shop.cancel("second")
-    assert shop.result("second", 0) == Ending("stopped", "stopped by hand")
+    assert shop.result("second", 0) == TaskOutcome("stopped", "stopped by hand")
     shop.cancel("first")
     assert shop.result("first").outcome == "stopped"
     assert shop.starts == ["first"]
@@ -552,13 +559,13 @@ def test_an_end_that_cannot_be_recorded_is_recorded_later(
 ) -> None:
     calls: list[str] = []
 
-    def refuse_once(session: Any, task: Task, ending: Ending) -> None:
+    def refuse_once(session: Any, task: Task, ending: TaskOutcome) -> None:
         calls.append(task.key)
         if len(calls) == 1:
             raise OSError(28, "No space left on device")
         quick_shop._end(session, task, ending)
 
-    quick_shop.queue.add(Kind("late", "labext_test_entries:answer", on_end=refuse_once))
+    quick_shop.queue.add(TaskKind("late", "labext_test_entries:answer", on_end=refuse_once))
     quick_shop.put("late", "late")
     quick_shop.put("answer", "other")
     assert quick_shop.result("other").outcome == "done"
@@ -586,7 +593,7 @@ def test_death_of_the_fork_server_is_not_counted_against_its_tasks(
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     shop = new_shop()
     shop.put("wait", "only", seconds=300)
-    for count in range(1, MOST_KILLS + 2):
+    for count in range(1, MAX_KILLS + 2):
         poll((shop.work("only") / "started").exists)
         (shop.work("only") / "started").unlink()
         poll(lambda count=count: len(shop.starts) == count)
@@ -601,8 +608,8 @@ def test_task_beside_which_the_fork_server_always_dies_is_given_up(
     new_shop: NewShop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
-    monkeypatch.setattr(supervisor, "LONGEST_PAUSE", 0.05)
-    monkeypatch.setattr(supervisor, "MOST_LOSSES", 2)
+    monkeypatch.setattr(supervisor, "MAX_RETRY_PAUSE", 0.05)
+    monkeypatch.setattr(supervisor, "MAX_LOSSES", 2)
     ending = new_shop().run("kill_parent")
     assert ending.outcome == "failed"
     assert ending.reason == "The process that starts tasks died 2 times while this ran."
@@ -627,7 +634,7 @@ def test_task_that_may_not_start_is_killed_with_its_process(new_shop: NewShop) -
         raise LookupError("no such row")
 
     shop = new_shop()
-    kind = Kind(
+    kind = TaskKind(
         "refused",
         "labext_test_entries:wait",
         on_start=refuse,
@@ -636,7 +643,7 @@ def test_task_that_may_not_start_is_killed_with_its_process(new_shop: NewShop) -
     )
     shop.queue.add(kind)
     ending = shop.run("refused", seconds=300)
-    assert ending == Ending("failed", "It could not be started: no such row")
+    assert ending == TaskOutcome("failed", "It could not be started: no such row")
     assert no_process(int((shop.work("only") / "pid").read_text()))
 
 

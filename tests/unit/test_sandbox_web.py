@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from labext.sandbox.web import FloodGuard, guarded, handle_errors
+from labext.sandbox.core.web import SlidingWindowLimiter, guard_app, handle_errors
 
 
 class Clock:
@@ -28,7 +28,7 @@ def clock() -> Clock:
 
 
 def test_the_window_slides(clock: Clock) -> None:
-    guard = FloodGuard(3, 10, clock)
+    guard = SlidingWindowLimiter(3, 10, clock)
     remaining = []
     for moment in (0, 4, 8):
         clock.now = 1000 + moment
@@ -47,14 +47,14 @@ def test_the_window_slides(clock: Clock) -> None:
 
 
 def test_each_identity_has_its_own_allowance(clock: Clock) -> None:
-    guard = FloodGuard(1, 10, clock)
+    guard = SlidingWindowLimiter(1, 10, clock)
     assert guard.take("a").allowed
     assert not guard.take("a").allowed
     assert guard.take("b").allowed
 
 
 def test_it_refuses_with_429_and_says_when_to_come_back(clock: Clock) -> None:
-    guard = FloodGuard(1, 10, clock)
+    guard = SlidingWindowLimiter(1, 10, clock)
     guard.check("a")
     clock.now += 2.5
     with pytest.raises(HTTPException) as caught:
@@ -64,12 +64,12 @@ def test_it_refuses_with_429_and_says_when_to_come_back(clock: Clock) -> None:
 
 
 def test_it_can_be_off(clock: Clock) -> None:
-    guard = FloodGuard(None, 10, clock)
+    guard = SlidingWindowLimiter(None, 10, clock)
     assert all(guard.take("a").allowed for _ in range(10_000))
 
 
 def test_it_forgets_who_has_gone(clock: Clock) -> None:
-    guard = FloodGuard(5, 10, clock)
+    guard = SlidingWindowLimiter(5, 10, clock)
     for number in range(1000):
         guard.take(str(number))
     clock.now += 11
@@ -78,7 +78,7 @@ def test_it_forgets_who_has_gone(clock: Clock) -> None:
 
 
 def test_threads_together_get_no_more_than_the_limit() -> None:
-    guard = FloodGuard(500, 1000)
+    guard = SlidingWindowLimiter(500, 1000)
     allowed: list[bool] = []
 
     def ask() -> None:
@@ -117,7 +117,7 @@ async def _ask(body: list[bytes], headers: dict[str, str], most: int = 100) -> t
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    await guarded(app, most=most)(scope, receive, send)
+    await guard_app(app, most=most)(scope, receive, send)
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext import sizes
+from labext import messages
 from labext.errors import InputError
 
 UNITS = {"": 1, "B": 1, "kB": 1000, "MB": 1000**2, "G": 1000**3, "KiB": 1024, "gib": 1024**3}
@@ -16,31 +16,33 @@ UNITS = {"": 1, "B": 1, "kB": 1000, "MB": 1000**2, "G": 1000**3, "KiB": 1024, "g
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(UNITS)), st.sampled_from(["", " "]))
 def test_a_size_is_its_number_times_its_unit(number, unit, blank):
-    assert sizes.parsed(f"{number}{blank}{unit}") == number * UNITS[unit]
+    assert messages.parse_size(f"{number}{blank}{unit}") == number * UNITS[unit]
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_size_or_refused(text):
     size = 0
     with contextlib.suppress(InputError):
-        size = sizes.parsed(text)
+        size = messages.parse_size(text)
     assert 0 <= size < 1 << 63
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e400", "9e18GB", "GB", "1 2", "1XB"])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(InputError):
-        sizes.parsed(text)
+        messages.parse_size(text)
 
 
 def test_a_size_may_be_copied_from_where_it_is_shown():
-    assert sizes.parsed("1,073,741,824") == 1 << 30
-    assert sizes.parsed("9007199254740993") == 9007199254740993
+    assert messages.parse_size("1,073,741,824") == 1 << 30
+    assert messages.parse_size("9007199254740993") == 9007199254740993
 
 
 @given(st.integers(0, 10**18))
 def test_what_is_shown_is_read_as_nearly_the_same(size):
-    assert sizes.parsed(sizes.shown(size).replace(" bytes", "")) == pytest.approx(size, rel=1e-3)
+    assert messages.parse_size(messages.format_size(size).replace(" bytes", "")) == pytest.approx(
+        size, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,4 +57,4 @@ def test_what_is_shown_is_read_as_nearly_the_same(size):
     ],
 )
 def test_the_rounder_unit_is_shown(size, text):
-    assert sizes.shown(size) == text
+    assert messages.format_size(size) == text

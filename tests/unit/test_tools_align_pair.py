@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tools import catalogue
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
-TOOL = catalogue.every_tool()[2]
+TOOL = catalogue.all_tools()[2]
 dna = st.text("ACGT", min_size=1, max_size=14)
 
 
 def align(out: Path, first: str, second: str, **sent):
     sent = {"sequence1": first, "sequence2": second, **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("align_pair", sent, {}, out)
+    score = catalogue.run_tool("align_pair", sent, {}, out)
     lines = (out / "alignment.fasta").read_text().split(">")[1:]
     rows = ["".join(record.split("\n")[1:]) for record in lines]
     assert len(rows[0]) == len(rows[1]) == score["columns"]

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import Parameter, Tool
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas", "openmm", "rdkit", "pyhmmer")
@@ -43,7 +43,7 @@ EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "gene_find": ({"sequences": "plasmid.fasta"}, {"sequences": ">pPCP1\n" + PLASMID}),
 }
 """Settings, and for each file setting the file or what is in it."""
-TOOLS = pytest.mark.parametrize("tool", catalogue.every_tool(), ids=lambda tool: tool.name)
+TOOLS = pytest.mark.parametrize("tool", catalogue.all_tools(), ids=lambda tool: tool.name)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
@@ -78,7 +78,7 @@ def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
 
 
 def test_the_tools_of_this_service():
-    assert [tool.name for tool in catalogue.every_tool()] == list(EXAMPLES)
+    assert [tool.name for tool in catalogue.all_tools()] == list(EXAMPLES)
 
 
 @TOOLS
@@ -95,7 +95,7 @@ def test_a_record_has_the_fields_of_the_contract_and_no_null(tool):
 
 
 def test_some_parameters_declare_no_type():
-    records = [p for tool in catalogue.every_tool() for p in tool.record({"advanced"})["settings"]]
+    records = [p for tool in catalogue.all_tools() for p in tool.record({"advanced"})["settings"]]
     untyped = [p for p in records if "type" not in p]
     assert 0.3 <= len(untyped) / len(records) <= 0.6
 
@@ -103,12 +103,12 @@ def test_some_parameters_declare_no_type():
 def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
     gated = {
         (tool.name, p.name)
-        for tool in catalogue.every_tool()
+        for tool in catalogue.all_tools()
         for p in tool.parameters
         if p not in tool.visible(())
     }
     assert gated == {("normal_modes", "springs")}
-    tool = next(tool for tool in catalogue.every_tool() if tool.name == "normal_modes")
+    tool = next(tool for tool in catalogue.all_tools() if tool.name == "normal_modes")
     without, with_it = (
         [parameter["name"] for parameter in tool.record(gates)["settings"]]
         for gates in ((), ("advanced",))
@@ -120,7 +120,7 @@ def test_a_gated_parameter_is_dropped_for_those_without_the_permission():
 def test_which_settings_are_conditional():
     conditional = {
         (tool.name, p.name): p.when
-        for tool in catalogue.every_tool()
+        for tool in catalogue.all_tools()
         for p in tool.parameters
         if p.when
     }
@@ -153,9 +153,9 @@ def test_defaults_are_filled_in_where_they_apply():
 def test_a_tool_without_its_package_is_not_listed(
     monkeypatch,
 ):
-    absent = replace(catalogue.every_tool()[3], requires=("no_such_package_here",))
-    monkeypatch.setattr(catalogue, "every_tool", lambda: [absent])
-    assert catalogue.catalogue() == {}
+    absent = replace(catalogue.all_tools()[3], requires=("no_such_package_here",))
+    monkeypatch.setattr(catalogue, "all_tools", lambda: [absent])
+    assert catalogue.available_tools() == {}
     assert catalogue.preload_modules() == []
 
 
@@ -185,7 +185,7 @@ def test_an_example_passes_its_check_and_runs_the_same_twice(tool, tmp_path):
     for turn in ("first", "second"):
         out = tmp_path / turn
         out.mkdir()
-        score = catalogue.run(tool.name, settings, inputs, out)
+        score = catalogue.run_tool(tool.name, settings, inputs, out)
         assert json.loads(json.dumps(score)) == score
         assert all(isinstance(v, int | float | str) for v in score.values())
         assert all(math.isfinite(v) for v in score.values() if not isinstance(v, str))
@@ -204,7 +204,7 @@ def test_defaults_sent_or_not_make_no_difference(tool, tmp_path):
     (tmp_path / "b").mkdir()
     filled = tool.with_defaults(settings)
     assert tool.check(filled) is None
-    assert catalogue.run(tool.name, settings, inputs, tmp_path / "a") == catalogue.run(
+    assert catalogue.run_tool(tool.name, settings, inputs, tmp_path / "a") == catalogue.run_tool(
         tool.name, filled, inputs, tmp_path / "b"
     )
 

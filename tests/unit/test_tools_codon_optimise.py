@@ -12,22 +12,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _codon_path, _codons, codon_optimise
+from labext.sandbox.jobs.tools import catalogue, codon_optimise
+from labext.sandbox.jobs.tools.codon_optimise import (
+    CODONS,
+    GENETIC_CODE,
+    HOSTS,
+    NoCodonChoiceError,
+    PatternMatcher,
+    best_codons,
+    both_strands,
+    load_codon_usage,
+    translate_codons,
+)
+from labext.sandbox.jobs.tools.tool import ToolError
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = codon_optimise.TOOL
-hosts = st.sampled_from(tuple(_codons.HOSTS))
+hosts = st.sampled_from(tuple(HOSTS))
 proteins = st.text("ACDEFGHIKLMNPQRSTVWY", min_size=1, max_size=40)
 
 
 def optimise(out: Path, sequence: str, **sent):
     sent = {"sequence": sequence, **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("codon_optimise", sent, {}, out)
+    score = catalogue.run_tool("codon_optimise", sent, {}, out)
     header, *lines = (out / "optimised.fasta").read_text().split("\n")
     assert header.startswith(">optimised ")
     with (out / "codons.csv").open(newline="") as file:
@@ -44,10 +54,10 @@ def test_the_genetic_code_and_the_shares_of_every_host():
 
     for number in (1, 11):  # the two differ in their starts alone
         table = CodonTable.unambiguous_dna_by_id[number]
-        assert {c: a for c, a in _codons.CODE.items() if a != "*"} == table.forward_table
-        assert {c for c, a in _codons.CODE.items() if a == "*"} == set(table.stop_codons)
-    for host in _codons.HOSTS:
-        usage = _codons.usage(host)
+        assert {c: a for c, a in GENETIC_CODE.items() if a != "*"} == table.forward_table
+        assert {c for c, a in GENETIC_CODE.items() if a == "*"} == set(table.stop_codons)
+    for host in HOSTS:
+        usage = load_codon_usage(host)
         for letter, codons in usage.choices.items():
             assert abs(sum(usage.share[codon] for codon in codons) - 100) <= 1, (host, letter)
             assert usage.weight[codons[0]] == 1
@@ -56,10 +66,10 @@ def test_the_genetic_code_and_the_shares_of_every_host():
 
 def test_what_is_known_of_two_hosts():
     # E. coli prefers CTG for leucine and hardly has AGG; yeast prefers AGA for arginine
-    assert _codons.usage("e_coli").choices["L"][0] == "CTG"
-    assert _codons.usage("e_coli").choices["R"][-1] == "AGG"
-    assert _codons.usage("s_cerevisiae").choices["R"][0] == "AGA"
-    assert _codons.usage("h_sapiens").choices["*"][0] == "TGA"
+    assert load_codon_usage("e_coli").choices["L"][0] == "CTG"
+    assert load_codon_usage("e_coli").choices["R"][-1] == "AGG"
+    assert load_codon_usage("s_cerevisiae").choices["R"][0] == "AGA"
+    assert load_codon_usage("h_sapiens").choices["*"][0] == "TGA"
 
 
 def test_a_peptide_by_hand(tmp_path):
@@ -88,10 +98,10 @@ def test_the_index_before_and_after(tmp_path):
 def test_the_index_is_that_of_biopython():
     from Bio.SeqUtils import CodonAdaptationIndex
 
-    usage = _codons.usage("s_cerevisiae")
+    usage = load_codon_usage("s_cerevisiae")
     theirs = CodonAdaptationIndex([])
     theirs.update(usage.weight)
-    codons = [codon for codon in _codons.CODONS if _codons.CODE[codon] != "*"]
+    codons = [codon for codon in CODONS if GENETIC_CODE[codon] != "*"]
     for part in (codons, codons[:7], codons[20:50]):
         assert usage.adaptation(part) == pytest.approx(theirs.calculate("".join(part)))
 
@@ -160,8 +170,8 @@ def test_a_protein_comes_back_from_its_dna(tmp_path_factory, protein, host, stop
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.sampled_from(_codons.CODONS), min_size=1, max_size=30).filter(
-        lambda codons: "*" not in _codons.translated(codons[:-1]) and _codons.CODE[codons[0]] != "*"
+    st.lists(st.sampled_from(CODONS), min_size=1, max_size=30).filter(
+        lambda codons: "*" not in translate_codons(codons[:-1]) and GENETIC_CODE[codons[0]] != "*"
     ),
     hosts,
 )
@@ -169,7 +179,7 @@ def test_the_index_never_falls_where_nothing_is_to_be_avoided(tmp_path_factory, 
     out = tmp_path_factory.mktemp("codons")
     score, dna, _ = optimise(out, "".join(codons), molecule="DNA", host=host)
     assert score["cai"] >= score["cai_before"]
-    assert _codons.translated(re.findall("...", dna)) == _codons.translated(codons)
+    assert translate_codons(re.findall("...", dna)) == translate_codons(codons)
 
 
 @settings(max_examples=40, deadline=None)
@@ -178,7 +188,7 @@ def test_the_index_never_falls_where_nothing_is_to_be_avoided(tmp_path_factory, 
     st.lists(st.text("ACGTRYN", min_size=2, max_size=5), max_size=3),
 )
 def test_the_choice_is_the_best_of_all_there_are(protein, patterns):
-    usage = _codons.usage("e_coli")
+    usage = load_codon_usage("e_coli")
     choices = [[(c, log(usage.weight[c])) for c in usage.choices[a]] for a in protein]
     texts = [pattern.translate(CLASSES) for pattern in patterns]
     clear = [
@@ -187,11 +197,11 @@ def test_the_choice_is_the_best_of_all_there_are(protein, patterns):
         if not any(re.search(text, "".join(codon for codon, _ in codons)) for text in texts)
     ]
     if not clear:
-        with pytest.raises(_codon_path.DeadEnd):
-            _codon_path.best(choices, _codon_path.Patterns(patterns))
+        with pytest.raises(NoCodonChoiceError):
+            best_codons(choices, PatternMatcher(patterns))
         return
     best = max(sum(worth for _, worth in codons) for codons in clear)
-    found = _codon_path.best(choices, _codon_path.Patterns(patterns))
+    found = best_codons(choices, PatternMatcher(patterns))
     assert any(found == [codon for codon, _ in codons] for codons in clear)
     assert sum(log(usage.weight[codon]) for codon in found) == pytest.approx(best)
 
@@ -200,15 +210,17 @@ CLASSES = str.maketrans({"R": "[AG]", "Y": "[CT]", "N": "."})
 
 
 def test_both_strands_of_a_site():
-    assert _codon_path.both_strands("GAATTC") == ("GAATTC",)
-    assert _codon_path.both_strands("GGTCTC") == ("GGTCTC", "GAGACC")
-    assert _codon_path.both_strands("GACRTN") == ("GACRTN", "NAYGTC")
+    assert both_strands("GAATTC") == ("GAATTC",)
+    assert both_strands("GGTCTC") == ("GGTCTC", "GAGACC")
+    assert both_strands("GACRTN") == ("GACRTN", "NAYGTC")
 
 
 def test_what_is_written_passes_on_to_a_digest(tmp_path):
     (tmp_path / "cut").mkdir()
     _, dna, _ = optimise(tmp_path, "EFEFMKTAYIAKQR", avoid=["EcoRI"])
-    found = catalogue.run("digest", {"sequence": dna, "enzymes": "EcoRI"}, {}, tmp_path / "cut")
+    found = catalogue.run_tool(
+        "digest", {"sequence": dna, "enzymes": "EcoRI"}, {}, tmp_path / "cut"
+    )
     assert found["cuts"] == 0
     assert TOOL.passes == ("optimised.fasta",)
 
@@ -236,7 +248,7 @@ def test_what_is_written_passes_on_to_a_digest(tmp_path):
 def test_what_can_not_be_is_told(tmp_path, sent, fault):
     assert TOOL.check(sent) is None
     with pytest.raises(ToolError) as caught:
-        catalogue.run("codon_optimise", sent, {}, tmp_path)
+        catalogue.run_tool("codon_optimise", sent, {}, tmp_path)
     assert str(caught.value).startswith(fault)
 
 

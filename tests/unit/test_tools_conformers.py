@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _geometry, conformers
+from labext.sandbox.jobs.tools import _protein, catalogue, conformers
+from labext.sandbox.jobs.tools.tool import ToolError
 
 Chem = pytest.importorskip("rdkit.Chem", reason="conformers needs rdkit")
 
@@ -27,7 +26,7 @@ def run(out: Path, smiles: str, **sent):
     sent = {"smiles": smiles, **sent}
     assert TOOL.check(sent) is None
     out.mkdir(exist_ok=True)
-    score = catalogue.run("conformers", sent, {}, out)
+    score = catalogue.run_tool("conformers", sent, {}, out)
     with (out / "conformers.csv").open(newline="") as file:
         return score, list(csv.DictReader(file))
 
@@ -55,7 +54,7 @@ def test_benzene_is_flat_and_regular(tmp_path):
 def test_butane_is_anti_before_gauche_by_the_measured_difference(tmp_path):
     score, rows = run(tmp_path / "out", "CCCC", conformers=20, apart=0.1)
     turns = [
-        abs(_geometry.dihedral(*places(tmp_path / "out" / f"rank_{row['rank']}.pdb", "C")))
+        abs(_protein.dihedral_angle(*places(tmp_path / "out" / f"rank_{row['rank']}.pdb", "C")))
         for row in rows
     ]
     assert turns[0] == pytest.approx(180, abs=1)
@@ -70,7 +69,7 @@ def test_butane_is_anti_before_gauche_by_the_measured_difference(tmp_path):
 def test_cyclohexane_is_a_chair(tmp_path):
     run(tmp_path / "out", "C1CCCCC1")
     ring = places(tmp_path / "out" / "rank_1.pdb", "C")
-    turns = [_geometry.dihedral(*(ring[(i + k) % 6] for k in range(4))) for i in range(6)]
+    turns = [_protein.dihedral_angle(*(ring[(i + k) % 6] for k in range(4))) for i in range(6)]
     assert np.allclose(np.abs(turns), 55, atol=3)
     assert all(a * b < 0 for a, b in pairwise(turns))
 
@@ -90,7 +89,7 @@ def test_the_ranking_is_by_energy_and_no_two_are_alike(tmp_path):
         assert rmsd > 0.6
         # The files lie on the best as well as can be, so the plain distance is the one told.
         assert np.sqrt(((atoms - best) ** 2).sum(axis=1).mean()) == pytest.approx(rmsd, abs=2e-3)
-        assert _geometry.superposed_rmsd(atoms, best) == pytest.approx(rmsd, abs=2e-3)
+        assert _protein.superposed_rmsd(atoms, best) == pytest.approx(rmsd, abs=2e-3)
     wide, _ = run(tmp_path / "wide", "OCCCCC(N)=O", conformers=30, apart=10)
     assert wide["conformers"] == 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tools import catalogue
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 SOURCES = ("pBAD30.gb", "NC_005816.gb", "ls_orchid.fasta")
@@ -117,9 +117,9 @@ def test_the_genbank_files_read_without_a_warning():
     assert lengths == [4923, 9609]
 
 
-@pytest.mark.skipif("rna_fold" not in catalogue.catalogue(), reason="ViennaRNA is an extra")
+@pytest.mark.skipif("rna_fold" not in catalogue.available_tools(), reason="ViennaRNA is an extra")
 def test_every_tenth_hairpin_folds(tmp_path):
     for name, bases in table()[::10]:
-        score = catalogue.run("rna_fold", {"sequence": bases}, {}, tmp_path)
+        score = catalogue.run_tool("rna_fold", {"sequence": bases}, {}, tmp_path)
         assert score["mfe"] <= 0, name
         assert score["length"] == len(bases)

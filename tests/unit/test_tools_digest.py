@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tools import catalogue
 
 pytest.importorskip("Bio", reason="biopython is in the sandbox extra")
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
-TOOL = catalogue.every_tool()[1]
+TOOL = catalogue.all_tools()[1]
 dna = st.text("ACGT", min_size=2, max_size=80)
 
 
 def digest(out: Path, sequence: str, enzymes, circular=False):
     settings = {"sequence": sequence, "enzymes": enzymes, "circular": circular}
     assert TOOL.check(settings) is None
-    score = catalogue.run("digest", settings, {}, out)
+    score = catalogue.run_tool("digest", settings, {}, out)
     with (out / "fragments.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     pieces = [

@@ -10,9 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _codons, _fasta, gene_find
+from labext.sandbox.jobs.tools import _inputs, catalogue, codon_optimise, gene_find
+from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = gene_find.TOOL
@@ -46,7 +45,7 @@ def find(out: Path, text: str, **sent):
     (out / "in.fasta").write_text(text)
     sent = {"sequences": "in.fasta", **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("gene_find", sent, {"sequences": out / "in.fasta"}, out)
+    score = catalogue.run_tool("gene_find", sent, {"sequences": out / "in.fasta"}, out)
     with (out / "genes.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert score["genes"] == len(rows)
@@ -83,7 +82,7 @@ def stop(row: dict[str, str]) -> tuple[int, str]:
 
 
 def sequences(path: Path) -> dict[str, str]:
-    return _fasta.records(path.read_text(), "x", "ACDEFGHIKLMNPQRSTVWYX", "letter")
+    return _inputs.parse_fasta(path.read_text(), "x", "ACDEFGHIKLMNPQRSTVWYX", "letter")
 
 
 @needs_pyrodigal
@@ -116,7 +115,7 @@ def test_each_file_tells_the_same_genes(tmp_path):
         assert genes[row["gene"]] == piece
         assert len(piece) == int(row["length"])
         codons = re.findall("...", piece)
-        read = _codons.translated(codons).removesuffix("*")
+        read = codon_optimise.translate_codons(codons).removesuffix("*")
         if row["start_codon"]:
             assert codons[0] == row["start_codon"]
             read = "M" + read[1:]
@@ -145,7 +144,9 @@ def test_closed_ends_leave_out_genes_that_run_off(tmp_path):
 def test_a_genome_teaches_its_own_model(tmp_path):
     # Genes of one composition with nothing but stops between them
     chance = random.Random(4)
-    letters = [c for c in _codons.CODONS if _codons.CODE[c] != "*" and c[2] in "GC"]
+    letters = [
+        c for c in codon_optimise.CODONS if codon_optimise.GENETIC_CODE[c] != "*" and c[2] in "GC"
+    ]
     made, dna = {}, ""
     for _ in range(40):
         dna += "TTAATTAATTAA" + "".join(chance.choices("AT", k=60)) + "AGGAGGTATATA"

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _fasta, hmm_search
+from labext.sandbox.jobs.tools import _inputs, catalogue, hmm_search
+from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = hmm_search.TOOL
@@ -24,7 +23,7 @@ def search(out: Path, query: str, targets: str, **sent):
         inputs[name].write_text(text)
     sent = {"query": "query.txt", "targets": "targets.fasta", **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("hmm_search", sent, inputs, out)
+    score = catalogue.run_tool("hmm_search", sent, inputs, out)
     with (out / "hits.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert score["domains"] == len(rows)
@@ -89,7 +88,7 @@ def test_a_family_finds_a_relative_within_a_longer_protein(tmp_path):
         assert abs(int(row["end"]) - (start + 79)) <= 3
         assert float(row["domain_evalue"]) < 1e-10
     assert score["members"] == 1
-    aligned = _fasta.records(
+    aligned = _inputs.parse_fasta(
         (tmp_path / "domains.fasta").read_text(), "x", letters, "", aligned=True
     )
     assert len(aligned) == 2
@@ -120,7 +119,7 @@ def test_real_orchids_are_found_by_the_alignment_of_some_of_them(tmp_path):
     pytest.importorskip("biotite", reason="biotite is in the tools extra")
     records = (DATA / "its.fasta").read_text().split(">")[1:]
     (tmp_path / "some.fasta").write_text("".join(f">{record}" for record in records[:3]))
-    catalogue.run(
+    catalogue.run_tool(
         "msa_tree", {"sequences": "some.fasta"}, {"sequences": tmp_path / "some.fasta"}, tmp_path
     )
     alignment = (tmp_path / "alignment.fasta").read_text()
@@ -188,7 +187,7 @@ def test_a_query_that_will_not_do(tmp_path, query, fault):
     (tmp_path / "targets.fasta").write_text(">t\nMKTAYIAK\n")
     inputs = {"query": tmp_path / "query.txt", "targets": tmp_path / "targets.fasta"}
     with pytest.raises(ToolError) as caught:
-        catalogue.run("hmm_search", {"query": "q", "targets": "t"}, inputs, tmp_path)
+        catalogue.run_tool("hmm_search", {"query": "q", "targets": "t"}, inputs, tmp_path)
     assert str(caught.value).startswith(fault)
 
 

@@ -13,20 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _fasta, _tree
+from labext.sandbox.jobs.tools import _inputs, catalogue, msa_tree
+from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
-TOOL = catalogue.every_tool()[5]
+TOOL = catalogue.all_tools()[5]
 needs_biotite = pytest.mark.skipif(bool(TOOL.absent()), reason="biotite is in the tools extra")
 
 
-def paths(tree: _tree.Node) -> dict[tuple[str, str], float]:
+def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
     """The way from each leaf to each other one, by names in order."""
     found: dict[tuple[str, str], float] = {}
 
-    def below(node: _tree.Node) -> dict[str, float]:
+    def below(node: msa_tree.TreeNode) -> dict[str, float]:
         if not node.branches:
             return {node.name: 0.0}
         sides = [
@@ -51,7 +50,7 @@ def test_the_worked_example_of_five_taxa():
         [9, 10, 8, 0, 3],
         [8, 9, 7, 3, 0],
     ]
-    tree = _tree.neighbour_joining(np.array(distances), list("abcde"))
+    tree = msa_tree.join_neighbours(np.array(distances), list("abcde"))
     assert paths(tree) == {
         ("abcde"[i], "abcde"[j]): pytest.approx(distances[i][j])
         for i, j in combinations(range(5), 2)
@@ -62,22 +61,22 @@ def test_the_worked_example_of_five_taxa():
     assert inner == pytest.approx([2, 3])
 
 
-def branches(node: _tree.Node):
+def branches(node: msa_tree.TreeNode):
     for child, length in node.branches:
         yield child, length
         yield from branches(child)
 
 
 @st.composite
-def trees(draw) -> _tree.Node:
+def trees(draw) -> msa_tree.TreeNode:
     size = draw(st.integers(2, 9))
-    nodes = [_tree.Node(f"t{i}") for i in range(size)]
+    nodes = [msa_tree.TreeNode(f"t{i}") for i in range(size)]
     length = st.integers(1, 50).map(lambda tenths: tenths / 10)
     while len(nodes) > 2:
         first = nodes.pop(draw(st.integers(0, len(nodes) - 1)))
         second = nodes.pop(draw(st.integers(0, len(nodes) - 1)))
-        nodes.append(_tree.Node(branches=((first, draw(length)), (second, draw(length)))))
-    return _tree.Node(branches=tuple((node, draw(length)) for node in nodes))
+        nodes.append(msa_tree.TreeNode(branches=((first, draw(length)), (second, draw(length)))))
+    return msa_tree.TreeNode(branches=tuple((node, draw(length)) for node in nodes))
 
 
 @settings(deadline=None)
@@ -89,7 +88,7 @@ def test_additive_distances_give_their_tree_back(tree):
     for (a, b), way in ways.items():
         i, j = names.index(a), names.index(b)
         distances[i, j] = distances[j, i] = way
-    found = _tree.neighbour_joining(distances, names)
+    found = msa_tree.join_neighbours(distances, names)
     assert paths(found) == pytest.approx(ways)
     assert all(length > -1e-9 for _, length in branches(found))
 
@@ -99,34 +98,36 @@ UNEVEN = [[0, 9, 1, 9], [9, 0, 1, 2], [1, 1, 0, 9], [9, 2, 9, 0]]
 
 
 def test_negative_branch_lengths_are_set_to_zero_and_reported():
-    raw = _tree.neighbour_joining(np.array(UNEVEN), list("abcd"))
+    raw = msa_tree.join_neighbours(np.array(UNEVEN), list("abcd"))
     lengths = [length for _, length in branches(raw)]
     below = [length for length in lengths if length < 0]
     assert below, "the example has negative lengths"
-    tree, negative = _tree.without_negative_lengths(raw)
+    tree, negative = msa_tree.without_negative_lengths(raw)
     assert sorted(negative) == sorted(below)
     assert [length for _, length in branches(tree)] == [max(0.0, length) for length in lengths]
     assert [node.name for node, _ in branches(tree)] == [node.name for node, _ in branches(raw)]
-    assert "-" not in _tree.newick(tree)
+    assert "-" not in msa_tree.to_newick(tree)
 
 
 def test_a_length_that_rounds_to_zero_is_not_reported_as_negative():
-    tree, negative = _tree.without_negative_lengths(
-        _tree.Node(branches=((_tree.Node("a"), -1e-9), (_tree.Node("b"), -0.0)))
+    tree, negative = msa_tree.without_negative_lengths(
+        msa_tree.TreeNode(
+            branches=((msa_tree.TreeNode("a"), -1e-9), (msa_tree.TreeNode("b"), -0.0))
+        )
     )
     assert negative == []
-    assert _tree.newick(tree) == "(a:0.000000,b:0.000000);"
+    assert msa_tree.to_newick(tree) == "(a:0.000000,b:0.000000);"
 
 
 def test_newick_reads_back_with_odd_names():
     Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
     names = ["plain", "two words", "a(b):c,d;", "[x]", "x|1.2"]
-    tree = _tree.neighbour_joining(np.ones((5, 5)) - np.eye(5), names)
-    read = Phylo.read(StringIO(_tree.newick(tree)), "newick")
+    tree = msa_tree.join_neighbours(np.ones((5, 5)) - np.eye(5), names)
+    read = Phylo.read(StringIO(msa_tree.to_newick(tree)), "newick")
     assert sorted(leaf.name for leaf in read.get_terminals()) == sorted(names)
     assert len(read.root.clades) == 3
     # a quote within a quoted name is doubled; Biopython before 1.85 does not read that
-    assert _tree.newick(_tree.Node("it's")) == "'it''s';"
+    assert msa_tree.to_newick(msa_tree.TreeNode("it's")) == "'it''s';"
 
 
 @pytest.mark.parametrize(
@@ -142,20 +143,20 @@ def test_newick_reads_back_with_odd_names():
 )
 def test_fasta_that_will_not_do(text, fault):
     with pytest.raises(ToolError) as caught:
-        _fasta.records(text, "sequences", "ACGTN", "DNA base")
+        _inputs.parse_fasta(text, "sequences", "ACGTN", "DNA base")
     assert str(caught.value) == fault
 
 
 def test_fasta_as_it_comes():
     text = "\ufeff\n>a first\r\nac-g\r\nT.\r\n\r\n>b\nAC GT*\n"
-    assert _fasta.records(text, "x", "ACGT", "base") == {"a": "ACGT", "b": "ACGT"}
+    assert _inputs.parse_fasta(text, "x", "ACGT", "base") == {"a": "ACGT", "b": "ACGT"}
 
 
 def run(out: Path, text: str, **sent):
     (out / "in.fasta").write_text(text)
     sent = {"sequences": "in.fasta", **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("msa_tree", sent, {"sequences": out / "in.fasta"}, out)
+    score = catalogue.run_tool("msa_tree", sent, {"sequences": out / "in.fasta"}, out)
     aligned = {
         record.split("\n")[0]: "".join(record.split("\n")[1:])
         for record in (out / "alignment.fasta").read_text().split(">")[1:]
@@ -190,7 +191,7 @@ def test_negative_branch_lengths_are_counted_in_the_score_and_named_in_the_log(t
     text = fasta(a="AAAAAAAAAA", b="AAAAACCCCC", c="CCCCCAAAAA", d="CCCCCCCCCC", e="AACCAACCAA")
     score, _, distances, tree = run(tmp_path, text, gapOpen=50)
     matrix = np.array([[distances[a, b] for b in "abcde"] for a in "abcde"])
-    raw = [length for _, length in branches(_tree.neighbour_joining(matrix, list("abcde")))]
+    raw = [length for _, length in branches(msa_tree.join_neighbours(matrix, list("abcde")))]
     below = [length for length in raw if length < -1e-6]
     assert below, "the example has negative lengths"
     assert score["negative_branches"] == len(below)

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _elastic
-from labext.sandbox.jobs.tools._structure import alpha_carbons
+from labext.sandbox.jobs.tools import catalogue, normal_modes
+from labext.sandbox.jobs.tools._pdb import read_alpha_carbons
+from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
-TOOL = catalogue.every_tool()[4]
+TOOL = catalogue.all_tools()[4]
 TETRAHEDRON = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], dtype=float)
 
 
@@ -58,7 +57,7 @@ def run(out: Path, path: Path, **sent):
     sent = {"pdbFile": path.name, **sent}
     assert TOOL.check(sent) is None
     out.mkdir(exist_ok=True)
-    score = catalogue.run("normal_modes", sent, {"pdbFile": path}, out)
+    score = catalogue.run_tool("normal_modes", sent, {"pdbFile": path}, out)
     tables = []
     for name in ("eigenvalues.csv", "fluctuations.csv"):
         with (out / name).open(newline="") as file:
@@ -66,8 +65,12 @@ def run(out: Path, path: Path, **sent):
     return score, *tables
 
 
-def analysis(places, cutoff=12.0, by_distance=False) -> _elastic.Modes:
-    return _elastic.modes(_elastic.hessian(places, _elastic.springs(places, cutoff, by_distance)))
+def analysis(places, cutoff=12.0, by_distance=False) -> normal_modes.NormalModes:
+    return normal_modes.compute_modes(
+        normal_modes.build_hessian(
+            places, normal_modes.spring_constants(places, cutoff, by_distance)
+        )
+    )
 
 
 def test_the_tetrahedron_has_its_textbook_spectrum():
@@ -79,8 +82,8 @@ def test_the_tetrahedron_has_its_textbook_spectrum():
 @given(st.integers(0, 2**32), st.booleans())
 def test_the_hessian_is_the_second_derivative_of_the_springs_energy(seed, by_distance):
     places = globule(seed, 8)
-    constants = _elastic.springs(places, 12, by_distance)
-    found = _elastic.hessian(places, constants)
+    constants = normal_modes.spring_constants(places, 12, by_distance)
+    found = normal_modes.build_hessian(places, constants)
     assert np.allclose(found, found.T, rtol=0, atol=1e-12)
     rest = np.linalg.norm(places[:, None] - places[None], axis=2)
 
@@ -104,7 +107,7 @@ def test_the_hessian_is_the_second_derivative_of_the_springs_energy(seed, by_dis
 @given(st.integers(0, 2**32))
 def test_six_motions_are_free_and_turning_the_protein_changes_nothing(seed):
     places = globule(seed)
-    matrix = _elastic.hessian(places, _elastic.springs(places, 15, False))
+    matrix = normal_modes.build_hessian(places, normal_modes.spring_constants(places, 15, False))
     values = np.linalg.eigvalsh(matrix)
     assert (np.abs(values) < 1e-9 * values[-1]).sum() == 6
     first = analysis(places, 15)
@@ -117,7 +120,7 @@ def test_six_motions_are_free_and_turning_the_protein_changes_nothing(seed):
 
 def test_fluctuations_are_the_diagonal_of_the_inverse():
     places = globule(3)
-    matrix = _elastic.hessian(places, _elastic.springs(places, 15, False))
+    matrix = normal_modes.build_hessian(places, normal_modes.spring_constants(places, 15, False))
     blocks = np.diag(np.linalg.pinv(matrix, rcond=1e-9)).reshape(-1, 3).sum(axis=1)
     assert np.allclose(analysis(places, 15).fluctuations(), blocks)
 
@@ -130,7 +133,7 @@ def test_modes_are_orthonormal_and_leave_momentum_alone():
 
 
 def test_collectivity_is_one_where_all_move_alike():
-    breathing = _elastic.Modes(np.ones(1), analysis(TETRAHEDRON).vectors[-1:])
+    breathing = normal_modes.NormalModes(np.ones(1), analysis(TETRAHEDRON).vectors[-1:])
     assert breathing.collectivity() == pytest.approx(1)
 
 
@@ -159,10 +162,10 @@ def test_a_written_mode_swings_about_the_structure_by_the_amplitude(tmp_path):
     models = []
     for part in text.split("MODEL")[1:]:
         (tmp_path / "model.pdb").write_text(part)
-        models.append([residue.xyz for residue in alpha_carbons(tmp_path / "model.pdb", "x")])
+        models.append([residue.xyz for residue in read_alpha_carbons(tmp_path / "model.pdb", "x")])
     models = np.array(models)
     assert models.shape == (11, 70, 3)
-    start = [residue.xyz for residue in alpha_carbons(DATA / "1A8O.pdb", "x")]
+    start = [residue.xyz for residue in read_alpha_carbons(DATA / "1A8O.pdb", "x")]
     assert np.allclose(models[5], start, atol=0.001)
     for end in (models[0], models[-1]):
         rms = np.sqrt(((end - start) ** 2).sum(axis=1).mean())
@@ -217,7 +220,7 @@ def test_networks_that_will_not_do(tmp_path, places, fault):
 
 def carbons(tmp_path: Path, text: str, chains=()):
     (tmp_path / "x.pdb").write_text(text)
-    return alpha_carbons(tmp_path / "x.pdb", "pdbFile", chains)
+    return read_alpha_carbons(tmp_path / "x.pdb", "pdbFile", chains)
 
 
 def test_the_first_model_is_read(tmp_path):

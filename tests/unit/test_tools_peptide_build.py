@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
+from labext.sandbox.jobs.tools import catalogue
 
 pytest.importorskip("PeptideBuilder", reason="PeptideBuilder is in the sandbox extra")
 
-TOOL = catalogue.every_tool()[0]
+TOOL = catalogue.all_tools()[0]
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 HEAVY_ATOMS = dict(
     zip(LETTERS, [5, 6, 8, 9, 11, 4, 10, 8, 9, 8, 8, 8, 7, 9, 11, 6, 7, 7, 14, 12], strict=True)
@@ -25,7 +25,7 @@ HEAVY_ATOMS = dict(
 
 def build(out: Path, **sent):
     assert TOOL.check(sent) is None
-    score = catalogue.run("peptide_build", sent, {}, out)
+    score = catalogue.run_tool("peptide_build", sent, {}, out)
     atoms: dict[tuple[int, str], np.ndarray] = {}
     for line in (out / "peptide.pdb").read_text().splitlines():
         if line.startswith("ATOM"):

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _amber, _atoms, _geometry, peptide_build, peptide_relax
+from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, peptide_relax
+from labext.sandbox.jobs.tools.peptide_relax import ENERGY_TERMS, prepare_peptide
+from labext.sandbox.jobs.tools.tool import ToolError
 
 openmm = pytest.importorskip("openmm", reason="peptide_relax needs openmm")
 
@@ -27,7 +27,7 @@ def run(out: Path, path: Path | None = None, **sent):
         sent = {"pdbFile": path.name, **sent}
     assert TOOL.check(sent) is None
     out.mkdir(exist_ok=True)
-    return catalogue.run("peptide_relax", sent, {} if path is None else {"pdbFile": path}, out)
+    return catalogue.run_tool("peptide_relax", sent, {} if path is None else {"pdbFile": path}, out)
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -84,7 +84,7 @@ def test_the_terms_sum_up_to_the_energy(magainin):
     score, out = magainin
     rows = {row["term"]: row for row in table(out / "energies.csv")}
     total = rows.pop("total")
-    assert list(rows) == list(_amber.TERMS)
+    assert list(rows) == list(ENERGY_TERMS)
     for when in ("before", "after"):
         assert sum(float(row[when]) for row in rows.values()) == pytest.approx(
             float(total[when]), abs=0.01
@@ -97,14 +97,14 @@ def test_the_terms_sum_up_to_the_energy(magainin):
 
 def test_the_helix_stays_a_helix_of_l_residues_with_whole_bonds(magainin):
     score, out = magainin
-    start, end = (_atoms.residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    start, end = (_pdb.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
     assert handedness(start) == handedness(end)
     assert set(handedness(end)) == {0, 1}
     assert [residue.name for residue in start] == [residue.name for residue in end]
     assert all(1.28 < length < 1.40 for length in bond_lengths(end))
     for one, two in pairwise(end):
         atoms = [(one, "CA"), (one, "C"), (two, "N"), (two, "CA")]
-        omega = _geometry.dihedral(*(residue.atoms[name].xyz for residue, name in atoms))
+        omega = _protein.dihedral_angle(*(residue.atoms[name].xyz for residue, name in atoms))
         assert abs(omega) > 160  # every peptide bond trans, as it was built
     # Half of the backbone's oxygens are within reach of the hydrogen four residues on.
     reach = [
@@ -119,7 +119,7 @@ def test_the_solvent_is_the_one_of_openmms_own_file(tmp_path):
     from openmm import app, unit
 
     peptide_build.run({"sequence": "ACDHKMRWG", "conformation": "strand"}, {}, tmp_path)
-    peptide = _amber.peptide(tmp_path / "peptide.pdb", 7.0, solvent=True)
+    peptide = prepare_peptide(tmp_path / "peptide.pdb", 7.0, solvent=True)
     field = app.ForceField("amber14/protein.ff14SB.xml", "implicit/obc2.xml")
     system = field.createSystem(peptide.topology, nonbondedMethod=app.NoCutoff)
     platform = openmm.Platform.getPlatformByName("Reference")
@@ -163,8 +163,8 @@ def test_a_fragment_of_a_crystal_structure_hardly_moves(tmp_path):
     score = run(tmp_path / "out", path, iterations=60)
     assert score["residues"] == 10
     assert score["rmsd"] < 1
-    start = _atoms.residues(path, "x")
-    end = _atoms.residues(tmp_path / "out" / "start.pdb", "x")
+    start = _pdb.read_residues(path, "x")
+    end = _pdb.read_residues(tmp_path / "out" / "start.pdb", "x")
     assert [residue.number for residue in end] == [residue.number for residue in start]
     for one, two in zip(start, end, strict=True):
         for atom in one.heavy:  # the heavy atoms start where the file has them
@@ -178,7 +178,7 @@ def test_a_helix_and_a_strand_are_different_minima(tmp_path):
     radii = []
     for conformation in ("helix", "strand"):
         run(tmp_path / "out", sequence="A" * 10, conformation=conformation, iterations=30)
-        ends = _atoms.residues(tmp_path / "out" / "rank_1.pdb", "x")
+        ends = _pdb.read_residues(tmp_path / "out" / "rank_1.pdb", "x")
         alphas = (ends[0].atoms["CA"].xyz, ends[-1].atoms["CA"].xyz)
         radii.append(np.linalg.norm(np.subtract(*alphas)))
     assert radii[0] == pytest.approx(1.5 * 9, rel=0.15)
@@ -194,7 +194,7 @@ def test_any_peptide_loses_energy_and_keeps_its_hands(tmp_path_factory, sequence
     score = run(out, sequence=sequence, conformation=conformation, iterations=40)
     assert score["residues"] == len(sequence)
     assert score["energy_after"] <= score["energy_before"]
-    start, end = (_atoms.residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    start, end = (_pdb.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
     assert handedness(start) == handedness(end)
     assert all(1.2 < length < 1.45 for length in bond_lengths(end))
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tools import primer_design
+from labext.sandbox.jobs.tools import catalogue, primer_design
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = primer_design.TOOL
@@ -30,7 +29,7 @@ def plasmid() -> str:
 def design(out: Path, sequence: str, **sent):
     sent = {"sequence": sequence, **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("primer_design", sent, {}, out)
+    score = catalogue.run_tool("primer_design", sent, {}, out)
     with (out / "primers.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert score["pairs"] == len(rows)
@@ -140,7 +139,9 @@ def test_a_product_passes_on_to_a_digest(tmp_path):
     (tmp_path / "cut").mkdir()
     score, _ = design(tmp_path, plasmid(), pairs=1)
     product = "".join((tmp_path / "products.fasta").read_text().split("\n")[1:])
-    cut = catalogue.run("digest", {"sequence": product, "enzymes": "EcoRI"}, {}, tmp_path / "cut")
+    cut = catalogue.run_tool(
+        "digest", {"sequence": product, "enzymes": "EcoRI"}, {}, tmp_path / "cut"
+    )
     assert cut["length"] == score["product_size"]
 
 

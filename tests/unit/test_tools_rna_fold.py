@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tools import _rna_drawing
+from labext.sandbox.jobs.tools import catalogue, rna_fold
 
 RNA = pytest.importorskip("RNA", reason="ViennaRNA is an extra of its own")
 
-TOOL = catalogue.every_tool()[3]
+TOOL = catalogue.all_tools()[3]
 HAIRPIN = "GGGGAAAACCCC"
 GAS = 1.98717e-3
 """kcal/mol/K"""
@@ -25,7 +24,7 @@ GAS = 1.98717e-3
 def fold(out: Path, sequence: str, **sent):
     sent = {"sequence": sequence, **sent}
     assert TOOL.check(sent) is None
-    score = catalogue.run("rna_fold", sent, {}, out)
+    score = catalogue.run_tool("rna_fold", sent, {}, out)
     lines = (out / "structure.dbn").read_text().splitlines()
     with (out / "pairs.csv").open(newline="") as file:
         pairs = {(int(r["i"]), int(r["j"])): r for r in csv.DictReader(file)}
@@ -77,7 +76,7 @@ def test_probabilities_are_probabilities(tmp_path_factory, sequence):
         sums[j] += float(row["probability"])
     assert all(0 <= total < 1.001 for total in sums.values())
     assert score["mfe"] <= 0 < score["frequency"] <= 1.0001
-    assert list(_rna_drawing.pairs(lines[2])) == sorted(
+    assert list(rna_fold.base_pairs(lines[2])) == sorted(
         ((i, j) for (i, j), row in pairs.items() if row["in_mfe"] == "1"), key=lambda p: p[1]
     )
     drawing = ET.parse(out / "structure.svg").getroot()
@@ -93,7 +92,7 @@ def test_without_lonely_pairs_there_are_none(tmp_path):
     sequence = "GACAAAAGUCAAGGCAAAAGCCAUCAAAAGAUAC"
     for lonely in (True, "false"):
         _, lines, _ = fold(tmp_path, sequence, lonelyPairs=lonely)
-        found = set(_rna_drawing.pairs(lines[2]))
+        found = set(rna_fold.base_pairs(lines[2]))
         stacked = {(i, j) for i, j in found if {(i + 1, j - 1), (i - 1, j + 1)} & found}
         if lonely == "false":
             assert found == stacked

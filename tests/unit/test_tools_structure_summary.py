@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.jobs import catalogue
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _atoms, _protein, peptide_build, structure_summary
+from labext.sandbox.jobs.tools import _pdb, _protein, catalogue, peptide_build, structure_summary
+from labext.sandbox.jobs.tools.tool import ToolError
 
 biotite = pytest.importorskip("biotite.structure", reason="structure_summary needs biotite")
 
@@ -37,7 +36,7 @@ def run(out: Path, path: Path, **sent):
     sent = {"pdbFile": path.name, **sent}
     assert TOOL.check(sent) is None
     out.mkdir(exist_ok=True)
-    score = catalogue.run("structure_summary", sent, {"pdbFile": path}, out)
+    score = catalogue.run_tool("structure_summary", sent, {"pdbFile": path}, out)
     with (out / "residues.csv").open(newline="") as file:
         return score, list(csv.DictReader(file))
 
@@ -106,10 +105,10 @@ def test_a_bare_atom_shows_the_sphere_of_its_radius_and_the_probe(tmp_path):
 def test_the_radii_of_the_amino_acids_are_those_of_biotite():
     from biotite.structure.info import residue, vdw_radius_protor
 
-    for name in _protein.MOST_BARE:
+    for name in _protein.MAX_ACCESSIBLE_AREA:
         for atom in residue(name).atom_name:
             if atom[0] != "H":
-                assert _protein._radius(name, atom) == pytest.approx(
+                assert _protein._protor_radius(name, atom) == pytest.approx(
                     vdw_radius_protor(name, atom) or 1.8
                 ), (name, atom)
 
@@ -231,7 +230,7 @@ def test_of_alternatives_one_is_read_as_a_whole(tmp_path):
             atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
         ]
     )
-    one, two = _atoms.residues(written(tmp_path, text), "pdbFile")
+    one, two = _pdb.read_residues(written(tmp_path, text), "pdbFile")
     assert [a.xyz for a in one.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
     assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
 
@@ -249,7 +248,7 @@ def test_ions_ligands_and_residues_without_an_alpha_carbon_are_left_out(tmp_path
             atom(7, insertion="A"),
         ]
     )
-    found = _atoms.residues(written(tmp_path, text), "pdbFile")
+    found = _pdb.read_residues(written(tmp_path, text), "pdbFile")
     assert [residue.number for residue in found] == ["1", "2", "3", "7A"]
 
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import labext_widgets
 from labext.errors import ServiceError, UnreachableError, WatchInterrupted
-from labext.nb.answers import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
+from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.redaction import MASK
-from labext_widgets import placeholder
-from labext_widgets.answers import drawing, markdown, passages, stream, surfaces, view
-from labext_widgets.answers.marks import numbered, replaced
-from labext_widgets.answers.told import Told
-from labext_widgets.front import FrontEnd
+from labext_widgets.answers import markdown, static_view, view
+from labext_widgets.answers import view as answers_view
+from labext_widgets.answers.text import AnswerState, number_citations, replace_numbers
+from labext_widgets.core import placeholder
+from labext_widgets.core.front_end import FrontEnd
 
 QUESTION = "Why is glucose added?"
 QUOTE = "Glucose lowers cAMP."
@@ -36,9 +36,9 @@ KEY = "sk-proj-12345678901234567890"
 
 def shown_as(text: str, *citations: Citation) -> str:
     """A text with the numbers and the order of what it cites: `Yes.[1] paper.pdf 3`."""
-    found = numbered(text, citations)
+    found = number_citations(text, citations)
     order = " ".join(f"{each.title} {each.page}" for each in found.citations)
-    return f"{replaced(found.text, lambda n: f'[{n}]')} {order}".strip()
+    return f"{replace_numbers(found.text, lambda n: f'[{n}]')} {order}".strip()
 
 
 def words(drawn: str) -> str:
@@ -119,26 +119,30 @@ def test_what_is_never_closed_is_shown(piece: str) -> None:
 
 class TestPassages:
     def test_the_quote_is_marked_where_it_stands(self) -> None:
-        drawn = re.sub(' style="[^"]*"', "", passages.to_html(PAPER))
+        drawn = re.sub(' style="[^"]*"', "", static_view.passage_html(PAPER))
         assert drawn == f"<div>In E. coli. <mark>{QUOTE}</mark> So it is.</div>"
 
     def test_also_where_its_lines_end_elsewhere(self) -> None:
         passage = "So. Glucose\nlowers  cAMP. Yes."
-        assert "lowers  cAMP.</mark>" in passages.to_html(Citation("a:b", "", QUOTE, passage))
+        assert "lowers  cAMP.</mark>" in static_view.passage_html(
+            Citation("a:b", "", QUOTE, passage)
+        )
 
     def test_a_quote_that_is_not_in_the_passage_stands_by_itself(self) -> None:
-        drawn = passages.to_html(Citation("a:b", "", "Other words.", "A passage."))
+        drawn = static_view.passage_html(Citation("a:b", "", "Other words.", "A passage."))
         assert "Other words.</mark>" in drawn
         assert words(drawn) == "Other words. A passage."
 
     def test_a_long_passage_is_cut_around_the_quote(self) -> None:
         long = f"{'before ' * 900}{QUOTE}{' after' * 900}"
-        drawn = words(passages.to_html(Citation("a:b", "", QUOTE, long)))
+        drawn = words(static_view.passage_html(Citation("a:b", "", QUOTE, long)))
         assert re.fullmatch(r"….*before Glucose lowers cAMP\. after.*…", drawn)
-        assert len(drawn) < 2 * passages.AROUND + 100
+        assert len(drawn) < 2 * static_view.CONTEXT_LENGTH + 100
 
     def test_without_a_passage_that_is_said(self) -> None:
-        assert words(passages.to_html(Citation("a:b"))) == "The service has sent no passage."
+        assert (
+            words(static_view.passage_html(Citation("a:b"))) == "The service has sent no passage."
+        )
 
 
 class Fake:
@@ -170,14 +174,14 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
         return found[-1]
 
     monkeypatch.setattr(placeholder, "Placeholder", make)
-    for module in (stream, view):
+    for module in (answers_view, view):
         monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
-        monkeypatch.setattr(module, "this_run", lambda: "the first run")
+        monkeypatch.setattr(module, "current_execution", lambda: "the first run")
     return found
 
 
 def ask(events: Iterator[AskEvent]) -> view.AnswerView:
-    return labext_widgets.answer(events, question=QUESTION)
+    return labext_widgets.stream_answer(events, question=QUESTION)
 
 
 class TestInANotebook:
@@ -231,7 +235,7 @@ class TestInANotebook:
         answer = ask(iter(EVENTS))
         answer._ipython_display_()
         assert len(made) == 1
-        monkeypatch.setattr(view, "this_run", lambda: "another run")
+        monkeypatch.setattr(view, "current_execution", lambda: "another run")
         answer._ipython_display_()
         assert len(made) == 2
         assert made[1].states[0] == made[0].states[-1]
@@ -239,14 +243,16 @@ class TestInANotebook:
     def test_a_finished_answer_is_shown_by_the_first_cell_that_ends_with_it(
         self, made: list[Fake]
     ) -> None:
-        labext_widgets.answered(ANSWER)._ipython_display_()
+        labext_widgets.answer_view(ANSWER)._ipython_display_()
         assert QUESTION in words(made[0].saved[0][0])
 
     def test_that_nothing_is_cited_is_said(self) -> None:
-        assert "Nothing is cited." in drawing.html(Told("", answer=Answer("No.")))
+        assert "Nothing is cited." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
     def test_the_model_is_named(self) -> None:
-        drawn = drawing.html(Told("", answer=Answer("No.", model="model:extractive")))
+        drawn = static_view.render_html(
+            AnswerState("", answer=Answer("No.", model="model:extractive"))
+        )
         assert words(drawn).endswith("Answered by model:extractive.")
 
 
@@ -294,7 +300,7 @@ class TestBrokenOff:
 class TestInATerminal:
     @pytest.fixture(autouse=True)
     def front(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(stream, "front_end", lambda: FrontEnd.TERMINAL)
+        monkeypatch.setattr(answers_view, "front_end", lambda: FrontEnd.TERMINAL)
 
     def test_text_is_printed_as_it_streams_with_its_citations_below(
         self, capsys: pytest.CaptureFixture[str]
@@ -323,8 +329,10 @@ def test_a_notebook_that_a_program_executes_keeps_the_whole_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: list[tuple[str, str]] = []
-    monkeypatch.setattr(stream, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(surfaces, "show", lambda drawn, text: found.append((drawn, text)))
+    monkeypatch.setattr(answers_view, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(
+        answers_view, "display_html", lambda drawn, text: found.append((drawn, text))
+    )
     answer = ask(iter(EVENTS))
     ((drawn, text),) = found
     assert QUOTE in words(drawn)
@@ -332,7 +340,7 @@ def test_a_notebook_that_a_program_executes_keeps_the_whole_alone(
 
 
 def test_what_a_user_holds() -> None:
-    answer = labext_widgets.answered(ANSWER)
+    answer = labext_widgets.answer_view(ANSWER)
     assert (answer.text, answer.question) == (ANSWER.text, QUESTION)
     assert answer.citations == (PAPER, PLAN)
     assert repr(answer) == f'<AnswerView "{QUESTION}", 2 citations>'
@@ -379,10 +387,10 @@ def test_no_word_of_a_model_becomes_markup(
     text: str, question: str, citations: list[Citation]
 ) -> None:
     answer = Answer(text, tuple(citations), question, text)
-    came = Told(question, text, (text,), ((text, tuple(citations)),))
-    for told in (came, Told(question, text, (text,), came.partials, answer, broken=text)):
+    came = AnswerState(question, text, (text,), ((text, tuple(citations)),))
+    for told in (came, AnswerState(question, text, (text,), came.partials, answer, broken=text)):
         for live in (False, True):
-            seen = Tags(drawing.html(told, live=live))
+            seen = Tags(static_view.render_html(told, live=live))
             assert seen.names <= SAFE
             assert not re.search("[\x1b\u202e]", seen.text)
 
@@ -396,10 +404,15 @@ def test_a_secret_is_shown_nowhere() -> None:
     leak = f"The key {KEY} is bad."
     citation = Citation("source:a1", leak, leak, f"Before. {leak} After.")
     answer = Answer(f"{leak} [source:a1]", (citation,), leak)
-    told = Told(leak, leak, (leak,), ((leak, (citation,)),))
-    whole = Told(leak, leak, (leak,), told.partials, answer)
-    shown = [drawing.html(each, live=live) for each in (told, whole) for live in (True, False)]
-    shown += [drawing.html(Told("", broken=leak)), str(labext_widgets.answered(answer))]
-    shown += [repr(labext_widgets.answered(answer))]
+    told = AnswerState(leak, leak, (leak,), ((leak, (citation,)),))
+    whole = AnswerState(leak, leak, (leak,), told.partials, answer)
+    shown = [
+        static_view.render_html(each, live=live) for each in (told, whole) for live in (True, False)
+    ]
+    shown += [
+        static_view.render_html(AnswerState("", broken=leak)),
+        str(labext_widgets.answer_view(answer)),
+    ]
+    shown += [repr(labext_widgets.answer_view(answer))]
     assert not [each for each in shown if KEY in each]
     assert all(MASK in each for each in shown)

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from labext.nb import rowviews
-from labext.views import html_of, text_of
+from labext.frames.views import frame_html, frame_text
+from labext.nb import views
 from labext_widgets.answers import documents
 from labext_widgets.answers.documents import INSIGHTS, MESSAGES, SourceText
-from labext_widgets.front import FrontEnd
+from labext_widgets.core.front_end import FrontEnd
 
 MARKDOWN = "# Methods\n\n- **LB** medium\n- `pBAD30`\n\nInduced with\narabinose."
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> [x](javascript:alert(1))\x1b[2J"
@@ -22,62 +22,62 @@ def insights(*contents: str | None) -> pd.DataFrame:
         {"id": f"insight:{n}", "source_id": "source:1", "insight_type": "Methods", "content": text}
         for n, text in enumerate(contents)
     ]
-    return INSIGHTS.show(rowviews.insights(rows))
+    return INSIGHTS.show(views.insight_frame(rows))
 
 
 def messages(*pairs: tuple[str, str]) -> pd.DataFrame:
     rows = [{"id": str(n), "type": kind, "content": text} for n, (kind, text) in enumerate(pairs)]
-    return MESSAGES.show(rowviews.messages(rows))
+    return MESSAGES.show(views.message_frame(rows))
 
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    monkeypatch.setattr(documents, "show", lambda html, text: found.append((html, text)))
+    monkeypatch.setattr(documents, "display_html", lambda html, text: found.append((html, text)))
     monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.INTERACTIVE)
     return found
 
 
 def test_insights_are_drawn_as_markdown() -> None:
     frame = insights(MARKDOWN)
-    html = str(html_of(frame))
+    html = str(frame_html(frame))
     assert "<strong>Methods</strong>" in html
     assert "<li><strong>LB</strong> medium</li>" in html
     assert ">pBAD30</code>" in html
     assert "insight:0" in html
-    assert text_of(frame) == f"Methods\n{MARKDOWN}"
+    assert frame_text(frame) == f"Methods\n{MARKDOWN}"
     assert frame["content"].tolist() == [MARKDOWN], "the frame has the text as it came"
     assert type(frame) is pd.DataFrame
 
 
 def test_filtered_insights_are_drawn_too() -> None:
     frame = insights(MARKDOWN, "Other.")
-    assert "<li>" in str(html_of(frame.head(1)))
-    assert text_of(frame[["insight_type"]]) == repr(frame[["insight_type"]])
-    assert text_of(insights()) == "There are no insights."
-    assert "<details" in str(html_of(insights(None)))
+    assert "<li>" in str(frame_html(frame.head(1)))
+    assert frame_text(frame[["insight_type"]]) == repr(frame[["insight_type"]])
+    assert frame_text(insights()) == "There are no insights."
+    assert "<details" in str(frame_html(insights(None)))
 
 
 def test_long_documents_are_folded() -> None:
     long = insights("word " * 3000, "word " * 3000)
-    assert "<details open" in str(html_of(insights(MARKDOWN)))
-    assert "<details open" not in str(html_of(long))
-    assert max(map(len, text_of(long).splitlines())) <= 80
+    assert "<details open" in str(frame_html(insights(MARKDOWN)))
+    assert "<details open" not in str(frame_html(long))
+    assert max(map(len, frame_text(long).splitlines())) <= 80
 
 
 def test_a_chat_draws_the_models_messages_as_markdown_alone() -> None:
-    html = str(html_of(messages(("human", "Is *this* 2*3?\nYes"), ("ai", "It **is**."))))
+    html = str(frame_html(messages(("human", "Is *this* 2*3?\nYes"), ("ai", "It **is**."))))
     assert "Is *this* 2*3?\nYes</div>" in html
     assert "It <strong>is</strong>." in html
-    text = text_of(messages(("human", "a\nb"), ("ai", "c")))
+    text = frame_text(messages(("human", "a\nb"), ("ai", "c")))
     assert text == "human\na\nb\n\nai\nc"
 
 
 @pytest.mark.parametrize(
     "html",
     [
-        html_of(insights(HOSTILE)),
-        html_of(messages(("human", HOSTILE), ("ai", HOSTILE), (HOSTILE, "x"))),
+        frame_html(insights(HOSTILE)),
+        frame_html(messages(("human", HOSTILE), ("ai", HOSTILE), (HOSTILE, "x"))),
     ],
 )
 def test_html_in_a_text_is_shown_and_not_obeyed(html: Any) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.progress import Outcome, Part, Progress
-from labext.redaction import keep_secret
-from labext_widgets import drawing
-from labext_widgets.markup import plain
+from labext.redaction import register_secret
+from labext_widgets.core.markup import plain
+from labext_widgets.progress import static_view
 
 FOLDS = Progress(
     "folds",
@@ -94,7 +94,7 @@ STYLE = re.compile(r"([a-z-]+:[a-z0-9#%.,() -]+;?)*")
 
 @given(progresses, hostile)
 def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) -> None:
-    read = Read(drawing.html(progress, note, "2026-01-05 14:03"))
+    read = Read(static_view.render_html(progress, note, "2026-01-05 14:03"))
     assert read.tags <= {"div", "span"}
     assert read.depth == 0
     for name, value in read.attributes:
@@ -110,25 +110,27 @@ def test_nothing_a_service_says_becomes_markup(progress: Progress, note: str) ->
 
 @given(progresses, hostile)
 def test_the_text_is_one_line_that_steers_nothing(progress: Progress, note: str) -> None:
-    for line in (drawing.text(progress, note), drawing.announcement(progress)):
+    for line in (static_view.render_text(progress, note), static_view.announcement(progress)):
         assert line.isprintable() or not re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202e]", line)
         line.encode()
 
 
 def test_thousands_are_parted() -> None:
     big = Progress("big", "batch", "Running", {"Running": 1088, "In Queue": 3912}, 5000)
-    assert drawing.text(big).startswith("big: Running, 0 of 5,000 complete, 1,088 Running, 3,912 ")
-    text = Read(drawing.html(big)).text
+    assert static_view.render_text(big).startswith(
+        "big: Running, 0 of 5,000 complete, 1,088 Running, 3,912 "
+    )
+    text = Read(static_view.render_html(big)).text
     assert "big batch of 5,000 watched 0:00" in text
     assert "■ 1,088 Running ■ 3,912 In Queue" in text
 
 
 def test_a_batch_that_runs() -> None:
-    assert drawing.text(FOLDS) == (
+    assert static_view.render_text(FOLDS) == (
         "folds: Running, 120 of 250 complete, 2 Stopped, 8 Running, 120 In Queue "
         "(batch, watched 0:42)"
     )
-    read = Read(drawing.html(FOLDS))
+    read = Read(static_view.render_html(FOLDS))
     assert "folds batch of 250 watched 0:42" in read.text
     assert "● Running ○ Aggregating ○ Complete" in read.text
     assert "■ 120 Complete ■ 2 Stopped ■ 8 Running ■ 120 In Queue" in read.text
@@ -148,64 +150,64 @@ def test_a_batch_that_runs() -> None:
 )
 def test_the_phases_apart(phase: str, outcome: Outcome | None, marks: str) -> None:
     seen = Progress("folds", "batch", phase, {"Complete": 3}, 3, outcome, "why" if outcome else "")
-    text = Read(drawing.html(seen)).text
+    text = Read(static_view.render_html(seen)).text
     assert marks in text
     assert ("why" in text) is (outcome is not None)
 
 
 def test_an_unknown_state_is_shown_between_what_works_and_what_waits() -> None:
     seen = Progress("folds", "batch", "Running", {"In Queue": 1, "Thawing": 2, "Running": 3}, 6)
-    text = Read(drawing.html(seen)).text
+    text = Read(static_view.render_html(seen)).text
     assert "■ 3 Running ■ 2 Thawing ■ 1 In Queue" in text
 
 
 def test_many_states_are_drawn_together() -> None:
     seen = Progress("folds", "batch", "Running", {f"state {i}": 2 for i in range(30)}, 60)
-    assert "■ 46 in other states" in Read(drawing.html(seen)).text
+    assert "■ 46 in other states" in Read(static_view.render_html(seen)).text
 
 
 def test_a_job_has_no_counts() -> None:
-    assert drawing.text(HELIX) == "helix1: Running (job, watched 0:03)"
-    text = Read(drawing.html(HELIX)).text
+    assert static_view.render_text(HELIX) == "helix1: Running (job, watched 0:03)"
+    text = Read(static_view.render_html(HELIX)).text
     assert text == "helix1 job watched 0:03✓ In Queue ● Running ○ Complete"
 
 
 def test_the_counts_that_are_not_known_yet() -> None:
     seen = Progress("folds", "batch", "Running")
-    assert drawing.text(seen) == "folds: Running (batch, watched 0:00)"
-    assert ("aria-valuemax", "1") in Read(drawing.html(seen)).attributes
+    assert static_view.render_text(seen) == "folds: Running (batch, watched 0:00)"
+    assert ("aria-valuemax", "1") in Read(static_view.render_html(seen)).attributes
 
 
 def test_tells_for_how_long_nothing_has_changed() -> None:
     still = Progress("helix1", "job", "Running", elapsed=100, unchanged=70)
-    assert "nothing has changed for 1:10" in drawing.text(still)
-    assert "Nothing has changed for 1:10." in Read(drawing.html(still)).text
-    assert "changed" not in drawing.text(HELIX)
+    assert "nothing has changed for 1:10" in static_view.render_text(still)
+    assert "Nothing has changed for 1:10." in Read(static_view.render_html(still)).text
+    assert "changed" not in static_view.render_text(HELIX)
 
 
 def test_when_it_was_seen_is_told_only_while_it_goes_on() -> None:
     done = Progress("helix1", "job", "Complete", outcome=Outcome.COMPLETE)
-    assert "As seen 14:03." in drawing.html(HELIX, seen="14:03")
-    assert "As seen" not in drawing.html(done, seen="14:03")
+    assert "As seen 14:03." in static_view.render_html(HELIX, seen="14:03")
+    assert "As seen" not in static_view.render_html(done, seen="14:03")
 
 
 def test_bytes_that_move() -> None:
     seen = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
-    assert drawing.text(seen) == "folds: Fetching, 120 of 340 MB (0:12)"
-    read = Read(drawing.html(seen))
+    assert static_view.render_text(seen) == "folds: Fetching, 120 of 340 MB (0:12)"
+    read = Read(static_view.render_html(seen))
     assert read.text == "folds results 0:12● Fetching120 of 340 MB"
     assert ("aria-valuenow", str(120 * MB)) in read.attributes
     assert ("aria-valuemax", str(340 * MB)) in read.attributes
     assert ("aria-valuetext", "Fetching, 120 of 340 MB") in read.attributes
-    assert drawing.announcement(seen) == "folds: Fetching", "no reader is told every byte"
+    assert static_view.announcement(seen) == "folds: Fetching", "no reader is told every byte"
 
 
 def test_bytes_of_a_whole_that_is_not_known() -> None:
     seen = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
-    assert drawing.text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
-    assert "labext-indeterminate" in drawing.html(seen)
+    assert static_view.render_text(seen) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
+    assert "labext-indeterminate" in static_view.render_html(seen)
     none = replace(seen, phase="Merging", moved=0)
-    assert drawing.text(none) == "folds: Merging (0:12)"
+    assert static_view.render_text(none) == "folds: Merging (0:12)"
 
 
 @pytest.mark.parametrize(
@@ -222,13 +224,17 @@ def test_bytes_of_a_whole_that_is_not_known() -> None:
     ],
 )
 def test_amount(moved: int, size: int | None, shown: str) -> None:
-    assert drawing.amount(moved, size) == shown
+    assert static_view.format_bytes(moved, size) == shown
 
 
 def test_a_secret_in_a_reason_is_masked() -> None:
-    keep_secret("hunter2-hunter2")
+    register_secret("hunter2-hunter2")
     seen = Progress("a", "job", "Failed", outcome=Outcome.FAILED, reason="key hunter2-hunter2 bad")
-    for shown in (drawing.html(seen), drawing.text(seen), drawing.announcement(seen)):
+    for shown in (
+        static_view.render_html(seen),
+        static_view.render_text(seen),
+        static_view.announcement(seen),
+    ):
         assert "hunter2" not in shown
 
 
@@ -237,13 +243,15 @@ def test_a_secret_in_a_reason_is_masked() -> None:
     [(0, "0:00"), (59.9, "0:59"), (61, "1:01"), (3600, "1:00:00"), (-1, "0:00")],
 )
 def test_clock(seconds: float, shown: str) -> None:
-    assert drawing.clock(seconds) == shown
+    assert static_view.clock(seconds) == shown
 
 
 def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
     """The sanitizer of untrusted notebooks drops a declaration with `var()`."""
     failed = Progress("folds", "batch", "Failed", {"Failed": 3}, 3, Outcome.FAILED, "why")
-    for style in re.findall(r'style="([^"]*)"', drawing.html(FOLDS) + drawing.html(failed)):
+    for style in re.findall(
+        r'style="([^"]*)"', static_view.render_html(FOLDS) + static_view.render_html(failed)
+    ):
         declarations = style.split(";")
         for before, after in pairwise(declarations):
             if "var(" in after:
@@ -255,12 +263,12 @@ def test_a_colour_stands_plain_before_it_stands_by_the_theme() -> None:
 
 def test_a_running_job_has_an_indeterminate_bar_and_says_for_how_long() -> None:
     running = replace(HELIX, states={}, running=12.0)
-    read = Read(drawing.html(running))
+    read = Read(static_view.render_html(running))
     assert ("class", "labext-bar labext-indeterminate") in read.attributes
     assert not {"aria-valuenow", "aria-valuemax"} & {name for name, _ in read.attributes}
     assert any("repeating-linear-gradient" in value for _, value in read.attributes)
     assert "running 0:12" in read.text
-    assert drawing.text(running) == "helix1: Running (job, running 0:12)"
+    assert static_view.render_text(running) == "helix1: Running (job, running 0:12)"
 
 
 @pytest.mark.parametrize(
@@ -274,13 +282,13 @@ def test_a_running_job_has_an_indeterminate_bar_and_says_for_how_long() -> None:
     ids=["queued", "complete", "stopped", "batch"],
 )
 def test_other_bars_are_determinate(seen: Progress) -> None:
-    read = Read(drawing.html(seen))
+    read = Read(static_view.render_html(seen))
     assert ("class", "labext-bar") in read.attributes
     assert "aria-valuenow" in {name for name, _ in read.attributes}
 
 
 def test_an_animation_stops_for_those_who_want_less_motion() -> None:
-    style = (Path(drawing.__file__).parents[1] / "js" / "style.css").read_text()
+    style = (Path(static_view.__file__).parents[1] / "js" / "style.css").read_text()
     moving, _, still = style.partition("@media (prefers-reduced-motion: reduce)")
     assert re.search(r"\.labext-indeterminate > div \{[^}]*animation: labext-stripes", moving)
     assert re.search(r"\.labext-indeterminate > div,[^}]*animation: none", still)
@@ -300,14 +308,17 @@ def test_an_animation_stops_for_those_who_want_less_motion() -> None:
 )
 def test_a_batch_says_its_rate_and_remaining_time(rate: float, remaining: float, said: str) -> None:
     seen = replace(FOLDS, rate=rate, remaining=remaining)
-    assert said in drawing.text(seen)
-    assert all(part in Read(drawing.html(seen)).text for part in said.split(", "))
+    assert said in static_view.render_text(seen)
+    assert all(part in Read(static_view.render_html(seen)).text for part in said.split(", "))
 
 
 def test_failed_jobs_are_listed_with_their_reasons() -> None:
     failed = (Part("b1", "Stopped", reason="Out of <time>."), Part("b2", "Failed"))
     seen = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)
-    assert drawing.whole(seen).splitlines()[1:] == ["  b1: Out of <time>.", "  b2: Failed"]
-    text = Read(drawing.html(seen)).text
+    assert static_view.render_lines(seen).splitlines()[1:] == [
+        "  b1: Out of <time>.",
+        "  b2: Failed",
+    ]
+    text = Read(static_view.render_html(seen)).text
     assert "b1" in text
     assert "Out of <time>." in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.progress import Outcome, Progress
-from labext_widgets import drawing, stages
+from labext_widgets.progress import static_view
 
 P1 = Progress(
     "p1",
@@ -24,22 +24,24 @@ P1 = Progress(
 
 
 def widths(progress: Progress) -> list[float]:
-    return [float(each) for each in re.findall(r"flex:0 1 ([\d.]+)%", drawing.html(progress))]
+    return [
+        float(each) for each in re.findall(r"flex:0 1 ([\d.]+)%", static_view.render_html(progress))
+    ]
 
 
 def words(progress: Progress) -> str:
-    return " ".join(re.sub(r"<[^>]*>", " ", drawing.html(progress)).split())
+    return " ".join(re.sub(r"<[^>]*>", " ", static_view.render_html(progress)).split())
 
 
 def test_the_stage_is_told_in_the_place_of_the_phase() -> None:
-    assert drawing.text(P1) == (
+    assert static_view.render_text(P1) == (
         "p1: Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far complete, 1 Running "
         "(pipeline, watched 0:07)"
     )
     assert "✓ In Queue ● Stage 1 of 2: Structure Prediction ○ Complete" in words(P1)
     assert "p1 pipeline, 3 jobs so far watched 0:07" in words(P1)
-    assert drawing.announcement(P1) == "p1: Stage 1 of 2: Structure Prediction"
-    assert "Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far" in drawing.html(P1)
+    assert static_view.announcement(P1) == "p1: Stage 1 of 2: Structure Prediction"
+    assert "Stage 1 of 2: Structure Prediction, 2 of 3 jobs so far" in static_view.render_html(P1)
 
 
 def test_the_bar_leaves_room_for_the_stages_to_come() -> None:
@@ -62,25 +64,25 @@ def test_in_the_queue_no_stage_is_told() -> None:
 
 def test_the_end_is_complete_or_has_its_reason() -> None:
     done = replace(P1, phase="Complete", states={"Complete": 3}, outcome=Outcome.COMPLETE, stage="")
-    assert drawing.text(done) == "p1: Complete, 3 of 3 complete (pipeline, watched 0:07)"
+    assert static_view.render_text(done) == "p1: Complete, 3 of 3 complete (pipeline, watched 0:07)"
     assert "p1 pipeline of 3 watched" in words(done)
     assert "✓ In Queue ✓ Running ✓ Complete" in words(done)
     why = "Stage 2 (Scoring PDB) failed: p1-stage2-normal_modes: too small"
     failed = replace(P1, phase="Stopped", outcome=Outcome.STOPPED, reason=why, stage="")
     assert "■ Stopped" in words(failed)
     assert why in words(failed)
-    assert drawing.text(failed).endswith(f"1 Running: {why} (pipeline, watched 0:07)")
+    assert static_view.render_text(failed).endswith(f"1 Running: {why} (pipeline, watched 0:07)")
 
 
 def test_a_service_that_tells_neither_jobs_nor_stage() -> None:
     bare = Progress("p1", "pipeline", "Running")
-    assert drawing.text(bare) == "p1: Running (pipeline, watched 0:00)"
+    assert static_view.render_text(bare) == "p1: Running (pipeline, watched 0:00)"
     assert widths(bare) == [100.0]
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{1,6} of \d{1,6}: [a-z]*", fullmatch=True))
 def test_whatever_a_service_calls_a_stage_is_drawn(stage: str) -> None:
     seen = replace(P1, stage=stage)
-    assert 0 < stages.reached(seen) <= 1
-    assert stages.here(seen)
-    assert "<script" not in drawing.html(replace(P1, stage=f"{stage}<script>"))
+    assert 0 < static_view.fraction_reached(seen) <= 1
+    assert static_view.current_stage(seen)
+    assert "<script" not in static_view.render_html(replace(P1, stage=f"{stage}<script>"))

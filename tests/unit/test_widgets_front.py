@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from labext_widgets import front
-from labext_widgets.front import FrontEnd
+from labext_widgets.core import front_end
+from labext_widgets.core.front_end import FrontEnd
 
 
 def shell(content: dict[str, Any] | None, *, last: bool = True, **metadata: Any) -> Any:
@@ -21,7 +21,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.delenv("CI", raising=False)
 
     def run(shell: Any) -> None:
-        monkeypatch.setattr(front, "ipython", lambda: shell)
+        monkeypatch.setattr(front_end, "get_shell", lambda: shell)
 
     return run
 
@@ -39,7 +39,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Any:
 )
 def test_front_end(running: Any, shell: Any, expected: FrontEnd) -> None:
     running(shell)
-    assert front.front_end() is expected
+    assert front_end.front_end() is expected
 
 
 @pytest.mark.parametrize(
@@ -50,21 +50,21 @@ def test_a_build_machine_looks_on_nothing(
 ) -> None:
     running(shell({"allow_stdin": True}))
     monkeypatch.setenv("CI", value)
-    assert (front.front_end() is FrontEnd.EXECUTED) is ci
+    assert (front_end.front_end() is FrontEnd.EXECUTED) is ci
 
 
 def test_the_cell_that_runs(running: Any) -> None:
     running(shell({}, cellId="a1", deletedCells=["b2", 3]))
-    assert front.cell_id() == "a1"
-    assert front.deleted_cells() == ["b2"]
+    assert front_end.cell_id() == "a1"
+    assert front_end.deleted_cells() == ["b2"]
     running(None)
-    assert front.cell_id() is None
-    assert front.deleted_cells() == []
+    assert front_end.cell_id() is None
+    assert front_end.deleted_cells() == []
 
 
 def test_the_package_is_light() -> None:
     code = (
-        "import sys, labext_widgets; labext_widgets.message('hello');"
+        "import sys, labext_widgets; labext_widgets.display_message('hello');"
         "print(sorted({'ipywidgets', 'anywidget', 'IPython', 'pandas', 'numpy', 'requests'}"
         " & set(sys.modules)))"
     )

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import labext_widgets
 from labext.errors import WatchInterrupted
-from labext.nb.watching import Ingestion, SourceRow
+from labext.nb.polling import Ingestion, SourceRow
 from labext.progress import Outcome
-from labext_widgets import drawing, parts, picture, watching
-from labext_widgets.front import FrontEnd
-from labext_widgets.ingestion import progress
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.progress import live_view, static_view, watch
+from labext_widgets.progress.watch import ingestion_progress
 
 AGAIN = "%nb sources wait"
 READING = SourceRow("source:1", "paper.pdf", "running", "Reading the pages", "", 42.0)
@@ -35,11 +35,11 @@ def words(html: str) -> str:
 
 
 def drawn(*rows: SourceRow, **more: Any) -> str:
-    return words(drawing.html(progress(Ingestion(rows, **more))))
+    return words(static_view.render_html(ingestion_progress(Ingestion(rows, **more))))
 
 
 def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> None:
-    said = words(drawing.html(progress(MIDWAY)))
+    said = words(static_view.render_html(ingestion_progress(MIDWAY)))
     assert "1 Complete ■ 1 Failed ■ 1 Running ■ 1 In Queue" in said
     rows = said.partition("1 In Queue ● ")[2]
     assert rows == (
@@ -49,7 +49,7 @@ def test_a_row_a_source_with_its_stage_its_standing_still_and_its_reason() -> No
 
 
 def test_all_of_them_are_one_bar() -> None:
-    html = drawing.html(progress(MIDWAY))
+    html = static_view.render_html(ingestion_progress(MIDWAY))
     assert html.count('role="progressbar"') == 1
     assert 'aria-valuenow="1"' in html
     assert 'aria-valuemax="4"' in html
@@ -63,12 +63,12 @@ def test_that_nothing_at_all_changes_is_said_once_for_all() -> None:
 
 
 def test_one_source_needs_no_row_of_its_own() -> None:
-    seen = progress(Ingestion((READING,), 7.0))
-    assert drawing.text(seen) == (
+    seen = ingestion_progress(Ingestion((READING,), 7.0))
+    assert static_view.render_text(seen) == (
         "paper.pdf: Reading the pages (ingestion, watched 0:07, nothing has changed for 0:42)"
     )
-    ended = progress(Ingestion((BROKEN,), 7.0, Outcome.FAILED))
-    assert drawing.whole(ended) == (
+    ended = ingestion_progress(Ingestion((BROKEN,), 7.0, Outcome.FAILED))
+    assert static_view.render_lines(ended) == (
         "scan.pdf: Failed: The PDF is encrypted. (ingestion, watched 0:07)"
     )
 
@@ -88,7 +88,7 @@ def test_of_many_sources_those_that_failed_and_go_on_are_drawn() -> None:
     said = drawn(*many[:600], BROKEN, READING, *many[600:])
     rows = said.partition("✕ scan.pdf")[2]
     assert rows.startswith(" Failed The PDF is encrypted. ● paper.pdf")
-    assert rows.count("Complete") == parts.MOST - 2
+    assert rows.count("Complete") == static_view.MAX_PARTS - 2
     assert said.endswith("… and 952 more")
 
 
@@ -104,7 +104,7 @@ def test_in_a_terminal_one_line_is_drawn_again_and_a_line_a_failure_stays(
     monkeypatch.setenv("COLUMNS", "200")
     out = Terminal()
     monkeypatch.setattr(sys, "stdout", out)
-    assert labext_widgets.follow_ingestion(iter([MIDWAY, OVER]), again=AGAIN) is OVER
+    assert labext_widgets.watch_ingestion(iter([MIDWAY, OVER]), again=AGAIN) is OVER
     first, last = out.getvalue().split("\r")[1], out.getvalue().split("\r")[-1]
     assert first.startswith("Sources: Running, 1 of 4 complete, 1 Failed, 1 Running, 1 In Queue")
     assert "\n" not in first
@@ -117,8 +117,8 @@ def test_in_a_terminal_one_line_is_drawn_again_and_a_line_a_failure_stays(
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    monkeypatch.setattr(watching, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(picture, "show", lambda html, text: found.append((html, text)))
+    monkeypatch.setattr(watch, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(live_view, "display_html", lambda html, text: found.append((html, text)))
     return found
 
 
@@ -126,9 +126,9 @@ def test_an_executed_notebook_has_one_bar(
     shown: list[tuple[str, str]],
 ) -> None:
     looks = [MIDWAY, Ingestion((READING, DONE), 44.0), OVER]
-    labext_widgets.follow_ingestion(iter(looks), again=AGAIN)
+    labext_widgets.watch_ingestion(iter(looks), again=AGAIN)
     assert [text.splitlines()[0] for _, text in shown] == [
-        drawing.text(progress(OVER)),
+        static_view.render_text(ingestion_progress(OVER)),
     ]
     assert "The PDF is encrypted." in words(shown[-1][0])
     assert shown[-1][1].endswith("\n  scan.pdf: The PDF is encrypted.")
@@ -142,12 +142,12 @@ def test_an_interrupt_ends_the_watching_and_says_that_it_goes_on(
         raise KeyboardInterrupt
 
     with pytest.raises(WatchInterrupted, match=r"the ingestion goes on.* `%nb sources wait`"):
-        labext_widgets.follow_ingestion(interrupted(), again=AGAIN)
+        labext_widgets.watch_ingestion(interrupted(), again=AGAIN)
     assert "Watching stopped; the ingestion goes on." in shown[-1][1]
 
 
 def test_nothing_to_watch(shown: list[tuple[str, str]]) -> None:
-    assert labext_widgets.follow_ingestion(iter([]), again=AGAIN) is None
+    assert labext_widgets.watch_ingestion(iter([]), again=AGAIN) is None
     assert shown == []
 
 
@@ -169,8 +169,8 @@ HOSTILE = st.text() | st.sampled_from(["<script>x</script>", "\"'onclick=x", "\x
 
 @given(st.lists(st.builds(SourceRow, HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), max_size=4))
 def test_no_word_of_a_service_becomes_markup(rows: list[SourceRow]) -> None:
-    seen = progress(Ingestion(tuple(rows)))
-    safe = Tags(drawing.html(seen)).names
+    seen = ingestion_progress(Ingestion(tuple(rows)))
+    safe = Tags(static_view.render_html(seen)).names
     assert {each for each in safe if not each.startswith("aria-")} <= {
         "div",
         "span",
@@ -178,5 +178,5 @@ def test_no_word_of_a_service_becomes_markup(rows: list[SourceRow]) -> None:
         "class",
         "role",
     }
-    assert "\x1b" not in drawing.whole(seen)
-    assert "\u202e" not in drawing.whole(seen)
+    assert "\x1b" not in static_view.render_lines(seen)
+    assert "\u202e" not in static_view.render_lines(seen)

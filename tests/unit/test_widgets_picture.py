@@ -8,9 +8,9 @@ import pytest
 
 import labext_widgets
 from labext.progress import Outcome, Progress
-from labext_widgets import placeholder
-from labext_widgets.messages import drawn
-from labext_widgets.picture import LIVE, SAVED, Control, FinalState, Picture
+from labext_widgets.core import placeholder
+from labext_widgets.core.display import render_message
+from labext_widgets.progress.live_view import LIVE, SAVED, Control, FinalState, LiveView
 
 RUNNING = Progress("folds", "batch", "Running", {"Running": 9}, 9)
 COMPLETE = Progress("folds", "batch", "Complete", {"Complete": 9}, 9, Outcome.COMPLETE)
@@ -65,7 +65,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
 
 def test_the_live_view_follows_at_ten_a_second_and_the_file_every_two(made: list[Fake]) -> None:
     clock = Clock()
-    picture = Picture(clock=clock)
+    picture = LiveView(clock=clock)
     for step in range(1001):
         clock.now = step * 0.01
         done = step // 2
@@ -77,7 +77,7 @@ def test_the_live_view_follows_at_ten_a_second_and_the_file_every_two(made: list
 
 def test_the_clock_alone_changes_the_live_view_but_not_the_file(made: list[Fake]) -> None:
     clock = Clock()
-    picture = Picture(clock=clock)
+    picture = LiveView(clock=clock)
     for second in range(20):
         clock.now = float(second)
         picture.show(replace(RUNNING, elapsed=clock.now))
@@ -86,7 +86,7 @@ def test_the_clock_alone_changes_the_live_view_but_not_the_file(made: list[Fake]
 
 
 def test_the_end_is_always_saved(made: list[Fake]) -> None:
-    picture = Picture([STOP], clock=Clock())
+    picture = LiveView([STOP], clock=Clock())
     picture.show(RUNNING)
     picture.finish(COMPLETE)
     assert "9 of 9 complete" in made[0].saved[-1][1]
@@ -99,7 +99,7 @@ def test_without_a_live_view_the_file_follows_as_fast(
 ) -> None:
     monkeypatch.setattr(Fake, "can_live", False)
     clock = Clock()
-    picture = Picture(clock=clock)
+    picture = LiveView(clock=clock)
     for step in range(10):
         clock.now = step * 0.1001
         picture.show(replace(RUNNING, states={"Complete": step, "Running": 9 - step}))
@@ -110,11 +110,11 @@ def test_where_no_widget_can_be_made_the_picture_is_enough(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     shown: list[str] = []
-    monkeypatch.setitem(sys.modules, "labext_widgets.hub", None)
+    monkeypatch.setitem(sys.modules, "labext_widgets.core.hub", None)
     monkeypatch.delattr(labext_widgets, "hub", raising=False)  # another test has imported it
-    monkeypatch.setattr(placeholder, "show", lambda html, text, name: shown.append(text))
-    monkeypatch.setattr(placeholder, "change", lambda html, text, name: shown.append(text))
-    picture = Picture(clock=Clock())
+    monkeypatch.setattr(placeholder, "display_html", lambda html, text, name: shown.append(text))
+    monkeypatch.setattr(placeholder, "update_html", lambda html, text, name: shown.append(text))
+    picture = LiveView(clock=Clock())
     picture.show(RUNNING)
     picture.finish(COMPLETE)
     placeholder.close_all()
@@ -124,7 +124,7 @@ def test_where_no_widget_can_be_made_the_picture_is_enough(
 
 def test_what_is_said_and_asked(made: list[Fake]) -> None:
     heard: list[Any] = []
-    picture = Picture([STOP], on_message=heard.append, clock=Clock())
+    picture = LiveView([STOP], on_message=heard.append, clock=Clock())
     picture.show(RUNNING)
     made[0].on_message({"do": "stop"}, [])
     made[0].on_message("nonsense", [])
@@ -138,18 +138,18 @@ def test_what_is_said_and_asked(made: list[Fake]) -> None:
 
 
 def test_a_picture_gives_way_to_a_message(made: list[Fake]) -> None:
-    picture = Picture(clock=Clock())
+    picture = LiveView(clock=Clock())
     picture.show(replace(RUNNING, moved=1, size=2))
     picture.give_way("It is <b>there</b>.")
     said, closed = made[0].saved[-2:]
-    assert said == drawn("It is <b>there</b>.")
+    assert said == render_message("It is <b>there</b>.")
     assert "labext-bar" not in said[0]
     assert closed == ("closed", "")
 
 
 def test_bytes_are_saved_with_the_picture(made: list[Fake]) -> None:
     clock = Clock()
-    picture = Picture(clock=clock)
+    picture = LiveView(clock=clock)
     for second in range(10):
         clock.now = float(second)
         picture.show(Progress("folds", "results", "Fetching", moved=second, size=10))
@@ -161,7 +161,8 @@ def test_bytes_are_saved_with_the_picture(made: list[Fake]) -> None:
 def test_an_executed_notebook_has_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(
-        "labext_widgets.picture.show", lambda html, text, name=None: shown.append(text)
+        "labext_widgets.progress.live_view.display_html",
+        lambda html, text, name=None: shown.append(text),
     )
     still = FinalState()
     still.show(RUNNING)

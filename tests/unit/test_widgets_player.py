@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import labext_widgets
 from labext.errors import InputError, ServiceError
-from labext_widgets.front import FrontEnd
-from labext_widgets.podcasts import picture, playing
-from labext_widgets.podcasts.episode import MOST, episode
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.podcasts import player, static_view
+from labext_widgets.podcasts.static_view import MAX_TURNS, parse_episode
 
 MP3 = b"ID3\x04 not quite an MP3"
 TURNS = [
@@ -53,74 +53,80 @@ class Tags(HTMLParser):
 
 class TestRecord:
     def test_title_duration_speakers_and_turns(self) -> None:
-        of = episode(RECORD)
+        of = parse_episode(RECORD)
         assert (of.title, of.duration, of.speakers) == ("Episode 1", 125.4, ["Host", "Guest"])
         assert [(each.start, each.end) for each in of.turns] == [(0.0, 2.5), (3.0, None)]
 
     def test_a_transcript_without_times_has_none(self) -> None:
         bare = [{"speaker": "Host", "dialogue": "Line 1."}]
-        of = episode({"name": "Ep one", "transcript": bare})
+        of = parse_episode({"name": "Ep one", "transcript": bare})
         assert of.duration is None
         assert of.turns[0].start is None
-        assert words(picture.html(of)) == "Ep one Host · 1 turn Host Line 1."
-        assert picture.text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
+        assert words(static_view.render_html(of)) == "Ep one Host · 1 turn Host Line 1."
+        assert static_view.render_text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
 
     def test_without_a_duration_the_last_turn_ends_it(self) -> None:
-        assert episode(RECORD | {"duration": None}).duration == 2.5
+        assert parse_episode(RECORD | {"duration": None}).duration == 2.5
 
     @pytest.mark.parametrize("told", [None, {}, [], "text", 7, {"transcript": None}, [1, "x"]])
     def test_without_a_transcript(self, told: Any) -> None:
-        of = episode({"name": "", "duration": 7, "transcript": told})
-        assert words(picture.html(of)) == "Untitled episode 0:07 · no transcript"
-        assert picture.text(of) == "Untitled episode: 0:07 · no transcript"
+        of = parse_episode({"name": "", "duration": 7, "transcript": told})
+        assert words(static_view.render_html(of)) == "Untitled episode 0:07 · no transcript"
+        assert static_view.render_text(of) == "Untitled episode: 0:07 · no transcript"
 
     @pytest.mark.parametrize("odd", [-1, math.nan, math.inf, "3", None, True, [], 10**400])
     def test_a_time_that_is_none_is_left_out(self, odd: Any) -> None:
         turn = {"speaker": "Host", "dialogue": "Yes.", "start": odd, "end": odd}
-        of = episode({"name": "E", "duration": odd, "transcript": [turn]})
+        of = parse_episode({"name": "E", "duration": odd, "transcript": [turn]})
         assert (of.duration, of.turns[0].start, of.turns[0].end) == (None, None, None)
 
     def test_of_too_many_turns_the_rest_is_counted(self) -> None:
-        of = episode(many(MOST + 5))
-        assert (len(of.turns), of.left_out) == (MOST, 5)
-        assert "10,005 turns" in picture.facts(of)
+        of = parse_episode(many(MAX_TURNS + 5))
+        assert (len(of.turns), of.left_out) == (MAX_TURNS, 5)
+        assert "10,005 turns" in static_view.facts_text(of)
 
 
 class TestPicture:
     def test_the_transcript_with_times(self) -> None:
-        assert words(picture.html(episode(RECORD), None, picture.SILENT)) == (
+        assert words(static_view.render_html(parse_episode(RECORD), None, static_view.SILENT)) == (
             "Episode 1 2:05 · Host · Guest · 2 turns The sound needs the kernel: run this cell "
             "again, or play with --embed, which keeps the sound in the notebook. "
             "Host 0:00 Why is glucose added? Guest 0:03 It lowers cAMP. So the promoter stays shut."
         )
-        assert picture.text(episode(RECORD)) == (
+        assert static_view.render_text(parse_episode(RECORD)) == (
             "Episode 1: 2:05 · Host · Guest · 2 turns\n"
             "[0:00] Host: Why is glucose added?\n"
             "[0:03] Guest: It lowers cAMP. So the promoter stays shut."
         )
 
     def test_a_long_one_is_folded_and_the_longest_is_cut(self) -> None:
-        assert "<details" not in picture.html(episode(many(picture.OPEN)))
-        assert picture.html(episode(many(picture.OPEN + 1))).count("<details") == 1
-        long = picture.html(episode(many(MOST + 5)))
+        assert "<details" not in static_view.render_html(parse_episode(many(static_view.OPEN)))
+        assert (
+            static_view.render_html(parse_episode(many(static_view.OPEN + 1))).count("<details")
+            == 1
+        )
+        long = static_view.render_html(parse_episode(many(MAX_TURNS + 5)))
         assert "… and 8,005 more" in long
         assert len(long) < 1_000_000
-        assert picture.text(episode(many(MOST + 5))).splitlines()[-1] == "… and 8,005 more"
+        assert (
+            static_view.render_text(parse_episode(many(MAX_TURNS + 5))).splitlines()[-1]
+            == "… and 8,005 more"
+        )
 
     def test_the_sound_is_kept_where_it_is_asked_for(self) -> None:
         (sound,) = re.findall(
             r'<audio controls src="data:audio/mpeg;base64,([^"]*)"',
-            picture.html(episode(RECORD), MP3),
+            static_view.render_html(parse_episode(RECORD), MP3),
         )
         assert base64.b64decode(sound) == MP3
-        assert "<audio" not in picture.html(episode(RECORD))
+        assert "<audio" not in static_view.render_html(parse_episode(RECORD))
 
     def test_what_is_said_stays_text(self) -> None:
         key = "sk-proj-12345678901234567890"
         said = f"<script>alert(1)</script> </div> &amp; \u202egnp $1$ {key}"
         told = [{"speaker": "<b>H\n</b>", "dialogue": said, "start": 1}]
-        of = episode({"name": '"><img src=x>', "transcript": told})
-        html, text = picture.html(of), picture.text(of)
+        of = parse_episode({"name": '"><img src=x>', "transcript": told})
+        html, text = static_view.render_html(of), static_view.render_text(of)
         assert {tag for tag, _ in Tags(html).found} == {"div", "span"}
         assert "<script>alert(1)</script> </div> &amp; gnp $1$" in words(html)
         for drawn in (html, text):
@@ -144,14 +150,14 @@ class TestPicture:
         st.text(max_size=20),
     )
     def test_any_record_gives_whole_html_that_a_sanitizer_keeps(self, told: Any, name: str) -> None:
-        of = episode({"name": name, "transcript": told})
-        html = picture.html(of, MP3, picture.SILENT)
+        of = parse_episode({"name": name, "transcript": told})
+        html = static_view.render_html(of, MP3, static_view.SILENT)
         allowed = {"div", "span", "details", "summary", "audio"}
         for tag, attributes in Tags(html).found:
             assert tag in allowed
             assert set(attributes) <= {"style", "dir", "controls", "src"}
         assert html.count("<div") == html.count("</div>")
-        assert picture.text(of).count("\n") == len(of.turns)
+        assert static_view.render_text(of).count("\n") == len(of.turns)
 
 
 class Shown:
@@ -180,7 +186,7 @@ class Shown:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
-    from labext_widgets import placeholder
+    from labext_widgets.core import placeholder
 
     made: list[Shown] = []
 
@@ -189,13 +195,13 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
         return made[-1]
 
     monkeypatch.setattr(placeholder, "Placeholder", make)
-    monkeypatch.setattr(playing, "front_end", lambda: FrontEnd.INTERACTIVE)
+    monkeypatch.setattr(player, "front_end", lambda: FrontEnd.INTERACTIVE)
     return made
 
 
 class TestPlayer:
     def test_the_view_has_what_it_draws(self, shown: list[Shown]) -> None:
-        labext_widgets.player(RECORD, lambda: MP3)
+        labext_widgets.show_player(RECORD, lambda: MP3)
         assert shown[0].view == "player"
         assert shown[0].state == {
             "title": "Episode 1",
@@ -213,7 +219,7 @@ class TestPlayer:
         self, shown: list[Shown]
     ) -> None:
         asked = []
-        labext_widgets.player(RECORD, lambda: asked.append(1) or MP3)  # type: ignore[func-returns-value]
+        labext_widgets.show_player(RECORD, lambda: asked.append(1) or MP3)  # type: ignore[func-returns-value]
         assert not asked
         assert shown[0].asks(do="sound", by="a7") == [
             ({"fetching": "a7"}, []),
@@ -222,7 +228,7 @@ class TestPlayer:
         assert len(asked) == 1
 
     def test_anything_else_is_not_heard(self, shown: list[Shown]) -> None:
-        labext_widgets.player(RECORD, lambda: MP3)
+        labext_widgets.show_player(RECORD, lambda: MP3)
         shown[0].receive("sound", [])
         assert shown[0].asks(do="dance") == []
 
@@ -237,22 +243,22 @@ class TestPlayer:
         def fails() -> bytes:
             raise error
 
-        labext_widgets.player(RECORD, fails)
+        labext_widgets.show_player(RECORD, fails)
         assert shown[0].asks(do="sound", by="a7")[1] == ({"refused": "a7", "why": why}, [])
 
     def test_a_sound_too_large_is_refused(
         self, shown: list[Shown], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(playing, "LARGE", 3)
-        labext_widgets.player(RECORD, lambda: MP3)
+        monkeypatch.setattr(player, "CHUNK_SIZE", 3)
+        labext_widgets.show_player(RECORD, lambda: MP3)
         assert "too large" in shown[0].asks(do="sound", by="a7")[1][0]["why"]
         with pytest.raises(InputError, match="Play it without --embed"):
-            labext_widgets.player(RECORD, lambda: MP3, embed=True)
+            labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
 
     def test_embedded_it_is_fetched_at_once_and_its_failure_is_the_cells(
         self, shown: list[Shown]
     ) -> None:
-        labext_widgets.player(RECORD, lambda: MP3, embed=True)
+        labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
         assert base64.b64encode(MP3).decode() in shown[0].html
         assert "needs the kernel" not in shown[0].html
 
@@ -260,23 +266,23 @@ class TestPlayer:
             raise ServiceError("There is no sound.", "Retry it.")
 
         with pytest.raises(ServiceError):
-            labext_widgets.player(RECORD, fails, embed=True)
+            labext_widgets.show_player(RECORD, fails, embed=True)
         assert len(shown) == 1
 
     def test_in_a_terminal_it_is_the_transcript(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(playing, "front_end", lambda: FrontEnd.TERMINAL)
-        labext_widgets.player(RECORD, lambda: MP3)
-        assert capsys.readouterr().out == f"{picture.text(episode(RECORD))}\n"
+        monkeypatch.setattr(player, "front_end", lambda: FrontEnd.TERMINAL)
+        labext_widgets.show_player(RECORD, lambda: MP3)
+        assert capsys.readouterr().out == f"{static_view.render_text(parse_episode(RECORD))}\n"
 
     def test_a_program_that_executes_keeps_the_picture(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         displayed: list[tuple[str, str]] = []
-        monkeypatch.setattr(playing, "show", lambda *given: displayed.append(given))
-        monkeypatch.setattr(playing, "front_end", lambda: FrontEnd.EXECUTED)
-        labext_widgets.player(RECORD, lambda: MP3, embed=True)
+        monkeypatch.setattr(player, "display_html", lambda *given: displayed.append(given))
+        monkeypatch.setattr(player, "front_end", lambda: FrontEnd.EXECUTED)
+        labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
         ((html, text),) = displayed
         assert "<audio controls" in html
-        assert text == picture.text(episode(RECORD))
+        assert text == static_view.render_text(parse_episode(RECORD))

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import labext_widgets
 from labext.errors import UnreachableError, WatchInterrupted
 from labext.progress import Outcome, Progress
-from labext_widgets import background, drawing, picture, stages
-from labext_widgets.front import FrontEnd
-from labext_widgets.podcasts import following
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.podcasts import generation
+from labext_widgets.progress import background, live_view, static_view
 
 AGAIN = '%nb episodes wait "Episode 1"'
 
@@ -41,15 +41,15 @@ def words(html: str) -> str:
 class TestDrawing:
     def test_the_stages_apart_and_the_turn_it_is_at(self) -> None:
         assert "✓ Outline ✓ Dialogue ● Speech, turn 12 of 40 ○ Encoding" in words(
-            drawing.html(SPEECH)
+            static_view.render_html(SPEECH)
         )
-        assert "watched 0:42" in drawing.html(SPEECH)
-        assert drawing.text(SPEECH) == (
+        assert "watched 0:42" in static_view.render_html(SPEECH)
+        assert static_view.render_text(SPEECH) == (
             "Episode 1: Stage 3 of 4: speech, turn 12 of 40 (podcast, watched 0:42)"
         )
 
     def test_the_bar_is_how_far_it_has_come(self) -> None:
-        html = drawing.html(SPEECH)
+        html = static_view.render_html(SPEECH)
         assert 'aria-valuemax="100" aria-valuenow="57"' in html
         assert "flex:0 1 57.00%" in html
 
@@ -66,35 +66,39 @@ class TestDrawing:
         ],
     )
     def test_how_far(self, stage: str, share: float | None) -> None:
-        assert stages.share(looked(stage)) == share
+        assert static_view.podcast_fraction(looked(stage)) == share
 
     def test_a_job_that_reports_nothing_is_running_and_no_more_is_claimed(self) -> None:
         silent = looked(elapsed=95.0, unchanged=90.0)
-        said = words(drawing.html(silent))
+        said = words(static_view.render_html(silent))
         assert "✓ In Queue ● Running ○ Complete" in said
         assert "Nothing has changed for 1:30." in said
-        assert "labext-indeterminate" in drawing.html(silent)
+        assert "labext-indeterminate" in static_view.render_html(silent)
         assert "Outline" not in said
-        assert drawing.text(silent) == (
+        assert static_view.render_text(silent) == (
             "Episode 1: Running (podcast, watched 1:35, nothing has changed for 1:30)"
         )
 
     def test_stages_nobody_foresaw_are_shown_in_the_services_words(self) -> None:
-        assert "● Stage 2 of 3: mixing" in words(drawing.html(looked("2 of 3: mixing")))
-        assert "● Stage 2 of 4: mixing" in words(drawing.html(looked("2 of 4: mixing")))
-        assert "● warming up" in words(drawing.html(looked("warming up")))
-        assert "● Pondering" in words(drawing.html(looked("3 of 4: x", phase="Pondering")))
+        assert "● Stage 2 of 3: mixing" in words(static_view.render_html(looked("2 of 3: mixing")))
+        assert "● Stage 2 of 4: mixing" in words(static_view.render_html(looked("2 of 4: mixing")))
+        assert "● warming up" in words(static_view.render_html(looked("warming up")))
+        assert "● Pondering" in words(
+            static_view.render_html(looked("3 of 4: x", phase="Pondering"))
+        )
 
     def test_that_it_waits_is_said_whatever_its_stage_is(self) -> None:
-        assert "● In Queue ○ Running" in words(drawing.html(looked("1 of 4: outline", "In Queue")))
+        assert "● In Queue ○ Running" in words(
+            static_view.render_html(looked("1 of 4: outline", "In Queue"))
+        )
 
     @given(st.text(max_size=60), st.text(max_size=20), st.sampled_from([None, *Outcome]))
     def test_whatever_is_told_is_text(self, stage: str, phase: str, outcome: Any) -> None:
         for of in (stage, f"3 of 4: speech{stage}"):
-            html = drawing.html(looked(of, phase, outcome=outcome))
-            bare = drawing.html(looked("x", "x", outcome=outcome))
+            html = static_view.render_html(looked(of, phase, outcome=outcome))
+            bare = static_view.render_html(looked("x", "x", outcome=outcome))
             assert set(re.findall(r"<(\w+)", html)) <= set(re.findall(r"<(\w+)", bare))
-            assert "\n" not in drawing.text(looked(of, phase, outcome=outcome))
+            assert "\n" not in static_view.render_text(looked(of, phase, outcome=outcome))
 
 
 class Shown:
@@ -129,7 +133,8 @@ class Shown:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Shown]]:
     """The placeholders, as in a notebook that somebody looks at."""
-    from labext_widgets import placeholder, watching
+    from labext_widgets.core import placeholder
+    from labext_widgets.progress import watch
 
     shown: list[Shown] = []
 
@@ -138,7 +143,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Shown]]:
         return shown[-1]
 
     monkeypatch.setattr(placeholder, "Placeholder", make)
-    for module in (following, watching):
+    for module in (generation, watch):
         monkeypatch.setattr(module, "front_end", lambda: FrontEnd.INTERACTIVE)
     yield shown
     background.end_all()
@@ -306,11 +311,11 @@ def test_in_a_terminal_it_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_executed_notebook_has_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    from labext_widgets import watching
+    from labext_widgets.progress import watch
 
     shown: list[str] = []
-    monkeypatch.setattr(picture, "show", lambda _html, text: shown.append(text))
-    for module in (following, watching):
+    monkeypatch.setattr(live_view, "display_html", lambda _html, text: shown.append(text))
+    for module in (generation, watch):
         monkeypatch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
     follow(WAITING, SPEECH, COMPLETE, retry=lambda: iter([]), background=True)
     assert shown == [

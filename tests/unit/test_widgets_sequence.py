@@ -9,11 +9,11 @@ import pytest
 
 import labext_widgets
 from labext.errors import InputError
-from labext_widgets import placeholder
-from labext_widgets.front import FrontEnd
+from labext_widgets.core import placeholder
+from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import LIVE, Selection, sequence_viewer
 from labext_widgets.sequence import viewer as module
-from labext_widgets.sequence.molecule import molecule
+from labext_widgets.sequence.molecule import parse_molecule
 
 CIRCLE = {
     "id": "seq_1",
@@ -131,7 +131,7 @@ def test_a_row_of_a_frame_will_do() -> None:
 
 def test_an_end_of_0_on_a_line_is_the_end_of_the_sequence() -> None:
     mark = {"name": "tail", "start": 2, "end": 0}
-    (read,) = molecule({"name": "x", "bases": "ACGTA", "annotations": [mark]}).annotations
+    (read,) = parse_molecule({"name": "x", "bases": "ACGTA", "annotations": [mark]}).annotations
     assert (read.start, read.end) == (2, 5)
 
 
@@ -233,7 +233,7 @@ def test_a_program_that_executes_it_gets_the_picture_alone(
 ) -> None:
     shown: list[tuple[str, str]] = []
     monkeypatch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(module, "show", lambda html, text: shown.append((html, text)))
+    monkeypatch.setattr(module, "display_html", lambda html, text: shown.append((html, text)))
     sequence_viewer(CIRCLE)._ipython_display_()
     ((html, text),) = shown
     assert html.count("<img ") == 1

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import comm
 import pytest
 
-from labext_widgets import hub
+from labext_widgets.core import hub
 
 
 class Comm(comm.base_comm.BaseComm):  # type: ignore[misc]

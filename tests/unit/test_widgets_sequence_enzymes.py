@@ -9,7 +9,13 @@ from Bio import Restriction
 from Bio.Seq import Seq
 
 from labext.errors import InputError
-from labext_widgets.sequence.enzymes import COMMON, enzymes, named, sites, unique_cutters
+from labext_widgets.sequence.enzymes import (
+    COMMON,
+    all_enzymes,
+    cut_sites,
+    find_enzymes,
+    unique_cutters,
+)
 from labext_widgets.sequence.molecule import Molecule
 
 DRAWN = random.Random(9)
@@ -17,25 +23,25 @@ BASES = "".join(DRAWN.choices("ACGT", k=4000))
 
 
 def test_the_table_is_what_rebase_says() -> None:
-    assert len(enzymes()) > 200
-    for name, enzyme in enzymes().items():
+    assert len(all_enzymes()) > 200
+    for name, enzyme in all_enzymes().items():
         known = getattr(Restriction, name)
         assert enzyme.site == known.site, name
         assert (enzyme.cut, enzyme.lower_cut) == (known.fst5, known.size + known.fst3), name
-    assert set(COMMON) <= set(enzymes())
+    assert set(COMMON) <= set(all_enzymes())
 
 
 @pytest.mark.parametrize("circular", [True, False])
 def test_the_cuts_are_biopythons(circular: bool) -> None:
     molecule = Molecule("x", BASES, circular)
     counted = 0
-    for name in enzymes():
+    for name in all_enzymes():
         # Biopython tells the base after the cut, counted from 1; it leaves out none at the ends.
         expected = {
             (each - 1) % len(BASES)
             for each in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
         }
-        found = {each.cut for each in sites(molecule, name)}
+        found = {each.cut for each in cut_sites(molecule, name)}
         if circular:
             assert found == expected, name
         else:
@@ -46,23 +52,23 @@ def test_the_cuts_are_biopythons(circular: bool) -> None:
 
 
 def test_a_cut_on_the_lower_strand_mirrors_that_of_the_upper() -> None:
-    (upper,) = sites(Molecule("x", "AAAAGGTCTCAAAAAAAAAA", False), "BsaI")
+    (upper,) = cut_sites(Molecule("x", "AAAAGGTCTCAAAAAAAAAA", False), "BsaI")
     assert (upper.strand, upper.cut, upper.lower_cut) == (1, 11, 15)
-    (lower,) = sites(Molecule("x", "AAAAAAAAAAGAGACCAAAA", False), "BsaI")
+    (lower,) = cut_sites(Molecule("x", "AAAAAAAAAAGAGACCAAAA", False), "BsaI")
     assert (lower.strand, lower.cut, lower.lower_cut) == (-1, 5, 9)
 
 
 def test_a_cut_outside_a_line_is_none_and_around_a_circle_is_one() -> None:
     bases = "GAGACCAAAAAAAAAAAAAAAAAAAAA"
-    assert sites(Molecule("x", bases, False), "BsaI") == []
-    (site,) = sites(Molecule("x", bases, True), "BsaI")
+    assert cut_sites(Molecule("x", bases, False), "BsaI") == []
+    (site,) = cut_sites(Molecule("x", bases, True), "BsaI")
     assert (site.cut, site.lower_cut) == (len(bases) - 5, len(bases) - 1)
 
 
 def test_a_site_over_the_origin() -> None:
-    (site,) = sites(Molecule("x", "TTCAAAAAAGAA", True), "EcoRI")
+    (site,) = cut_sites(Molecule("x", "TTCAAAAAAGAA", True), "EcoRI")
     assert (site.start, site.end, site.cut, site.lower_cut) == (9, 3, 10, 2)
-    assert sites(Molecule("x", "TTCAAAAAAGAA", False), "EcoRI") == []
+    assert cut_sites(Molecule("x", "TTCAAAAAAGAA", False), "EcoRI") == []
     assert "EcoRI" in unique_cutters(Molecule("x", "TTCAAAAAAGAA", True))
 
 
@@ -71,9 +77,9 @@ def test_a_site_over_the_origin() -> None:
 )
 def test_a_name_that_is_near(given: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"is no restriction enzyme .* Did you mean {meant}\?"):
-        named([given])
+        find_enzymes([given])
 
 
 def test_names_are_found_in_any_case_and_once() -> None:
-    assert named("ecori, BAMHI  EcoRI") == ("EcoRI", "BamHI")
-    assert named([]) == ()
+    assert find_enzymes("ecori, BAMHI  EcoRI") == ("EcoRI", "BamHI")
+    assert find_enzymes([]) == ()

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext_widgets.sequence.enzymes import COMMON, unique_cutters
-from labext_widgets.sequence.molecule import Molecule, molecule
-from labext_widgets.sequence.picture import html, picture, text
-from labext_widgets.sequence.svg import middle, spread
+from labext_widgets.sequence.molecule import Molecule, parse_molecule
+from labext_widgets.sequence.static_view import render_html, render_svg, render_text
+from labext_widgets.sequence.svg import readable_colour, spread_positions
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,7 +39,9 @@ def made(length: int, annotations: int, circular: bool, seed: int = 1, name: str
             }
         )
     bases = "".join(drawn.choices("ACGT", k=length))
-    return molecule({"name": name, "bases": bases, "isCircular": circular, "annotations": marks})
+    return parse_molecule(
+        {"name": name, "bases": bases, "isCircular": circular, "annotations": marks}
+    )
 
 
 def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, float]]:
@@ -65,7 +67,7 @@ def test_names_stand_within_the_picture_and_on_no_other(
     length: int, annotations: int, circular: bool
 ) -> None:
     on = made(length, annotations, circular)
-    svg = picture(on, unique_cutters(on, COMMON))
+    svg = render_svg(on, unique_cutters(on, COMMON))
     root = ET.fromstring(svg)
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     placed = boxes(svg)
@@ -83,17 +85,19 @@ def test_names_stand_within_the_picture_and_on_no_other(
 
 def test_the_name_and_the_size_are_in_the_middle_and_long_ones_are_cut() -> None:
     on = made(9600, 3, True, name="a very long name of a plasmid, longer than any circle")
-    words = [each.text or "" for each in ET.fromstring(picture(on, ())).iter(f"{SVG}text")]
+    words = [each.text or "" for each in ET.fromstring(render_svg(on, ())).iter(f"{SVG}text")]
     assert "9,600 bp" in words
     assert any(each.startswith("a very") and each.endswith("…") for each in words)
 
 
 def test_only_what_cuts_once_is_in_the_picture() -> None:
-    on = molecule({"name": "x", "bases": "AAAAGAATTCAAAAGGATCCAAAAGGATCCAAAA"})
-    svg = picture(on, ("EcoRI", "BamHI"))
+    on = parse_molecule({"name": "x", "bases": "AAAAGAATTCAAAAGGATCCAAAAGGATCCAAAA"})
+    svg = render_svg(on, ("EcoRI", "BamHI"))
     assert "EcoRI" in svg
     assert "BamHI" not in svg
-    assert text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; once cut by EcoRI"
+    assert (
+        render_text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; once cut by EcoRI"
+    )
 
 
 @pytest.mark.parametrize("circular", [True, False])
@@ -106,10 +110,10 @@ def test_words_of_a_record_are_never_markup(circular: bool) -> None:
         "end": 9,
         "color": hostile,
     }
-    on = molecule(
+    on = parse_molecule(
         {"name": hostile, "bases": "ACGT" * 20, "isCircular": circular, "annotations": [mark]}
     )
-    shown = html(on, (), note=hostile)
+    shown = render_html(on, (), note=hostile)
     assert "<script" not in shown
     assert "<b " not in shown
     (encoded,) = re.findall(r'src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', shown)
@@ -121,7 +125,7 @@ def test_words_of_a_record_are_never_markup(circular: bool) -> None:
 
 @given(st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True))
 def test_colours_are_seen_on_white_and_on_black(color: str) -> None:
-    toned = middle(color)
+    toned = readable_colour(color)
     light = [int(toned[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     assert 0.4 <= (max(light) + min(light)) / 2 <= 0.68
 
@@ -131,7 +135,7 @@ def test_colours_are_seen_on_white_and_on_black(color: str) -> None:
     st.just(14.0),
 )
 def test_places_are_kept_apart_and_in_order(wanted: list[float], gap: float) -> None:
-    placed = spread(wanted, gap, -200, 200)
+    placed = spread_positions(wanted, gap, -200, 200)
     assert len(placed) == len(wanted)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
     assert all(-200 - 1e-6 <= each <= 200 + 1e-6 for each in placed)

@@ -13,7 +13,7 @@ from Bio.Seq import Seq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.bases import reverse_complement
+from labext.dna import reverse_complement
 from labext.errors import InputError
 from labext_widgets.sequence.molecule import Molecule
 from labext_widgets.sequence.search import IUPAC, Hit, search

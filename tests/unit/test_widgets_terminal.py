@@ -5,8 +5,8 @@ import io
 import pytest
 
 from labext.progress import Outcome, Progress
-from labext_widgets import drawing
-from labext_widgets.terminal import Line
+from labext_widgets.progress import static_view
+from labext_widgets.progress.terminal import Line
 
 
 class Terminal(io.StringIO):
@@ -35,7 +35,7 @@ def test_a_terminal_has_one_line_drawn_again() -> None:
     drawn = out.getvalue()
     assert drawn.count("\r") == 3, "the same is not drawn twice, nor anything too soon"
     assert drawn.count("\n") == 1
-    assert drawn.endswith(drawing.text(seen(9, Outcome.COMPLETE)) + "\n")
+    assert drawn.endswith(static_view.render_text(seen(9, Outcome.COMPLETE)) + "\n")
 
 
 def test_a_line_gives_way_to_a_message() -> None:
@@ -62,8 +62,8 @@ def test_elsewhere_first_and_last_alone(how: str, monkeypatch: pytest.MonkeyPatc
         line.show(seen(done))
     line.finish(seen(9, Outcome.COMPLETE), "Kept.")
     assert out.getvalue().splitlines() == [
-        drawing.text(seen(1)),
-        drawing.text(seen(9, Outcome.COMPLETE), "Kept."),
+        static_view.render_text(seen(1)),
+        static_view.render_text(seen(9, Outcome.COMPLETE), "Kept."),
     ]
     assert "\x1b" not in out.getvalue()
 
@@ -73,4 +73,4 @@ def test_what_has_ended_already_is_printed_once() -> None:
     line = Line(out)
     line.show(seen(9, Outcome.COMPLETE))
     line.finish(seen(9, Outcome.COMPLETE))
-    assert out.getvalue() == drawing.text(seen(9, Outcome.COMPLETE)) + "\n"
+    assert out.getvalue() == static_view.render_text(seen(9, Outcome.COMPLETE)) + "\n"

@@ -7,11 +7,11 @@ import pytest
 
 from labext.errors import StorageError, TransferInterrupted
 from labext.progress import Outcome, Progress
-from labext_widgets import transfer
-from labext_widgets.front import FrontEnd
-from labext_widgets.picture import Picture
-from labext_widgets.terminal import Line
-from labext_widgets.transfer import Transfer
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.progress import transfer
+from labext_widgets.progress.live_view import LiveView
+from labext_widgets.progress.terminal import Line
+from labext_widgets.progress.transfer import Transfer
 
 MB = 1_000_000
 
@@ -51,7 +51,7 @@ def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
-    monkeypatch.setattr(transfer, "message", said.append)
+    monkeypatch.setattr(transfer, "display_message", said.append)
     return said
 
 
@@ -181,7 +181,7 @@ def test_an_error_is_drawn_and_raised(moving: Transfer, clock: Clock, surface: S
 @pytest.mark.parametrize(
     ("front", "terminal", "kind"),
     [
-        (FrontEnd.INTERACTIVE, False, Picture),
+        (FrontEnd.INTERACTIVE, False, LiveView),
         (FrontEnd.TERMINAL, True, Line),
         (FrontEnd.TERMINAL, False, type(None)),
         (FrontEnd.EXECUTED, False, type(None)),
@@ -191,7 +191,7 @@ def test_drawn_only_where_it_can_be_drawn_again(
     front: FrontEnd, terminal: bool, kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transfer, "front_end", lambda: front)
-    monkeypatch.setattr("labext_widgets.terminal._is_terminal", lambda _: terminal)
+    monkeypatch.setattr("labext_widgets.progress.terminal._is_terminal", lambda _: terminal)
     assert type(transfer._surface()) is kind
 
 

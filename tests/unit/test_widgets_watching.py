@@ -11,8 +11,10 @@ import pytest
 import labext_widgets
 from labext.errors import UnreachableError, WatchInterrupted
 from labext.progress import Outcome, Progress
-from labext_widgets import background, unload, watching
-from labext_widgets.front import FrontEnd
+from labext_widgets import unload
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.progress import background
+from labext_widgets.progress import watch as progress_watch
 
 watch = partial(labext_widgets.watch, again="%jobs watch folds")
 
@@ -39,7 +41,7 @@ COMPLETE = Progress("folds", "batch", "Complete", outcome=Outcome.COMPLETE)
 @pytest.fixture
 def surface(monkeypatch: pytest.MonkeyPatch) -> Surface:
     made = Surface()
-    monkeypatch.setattr(watching, "surface_for", lambda front: made)
+    monkeypatch.setattr(progress_watch, "progress_surface", lambda front: made)
     monkeypatch.setattr(background, "Line", lambda **_: made)
     return made
 
@@ -168,5 +170,5 @@ def test_unloading_ends_the_threads_and_closes_what_is_watched(surface: Surface)
 def test_a_notebook_that_a_program_executes_waits_for_the_end(
     surface: Surface, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(progress_watch, "front_end", lambda: FrontEnd.EXECUTED)
     assert watch(iter([RUNNING, COMPLETE]), background=True) is COMPLETE

@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
-from labext_widgets.answers import Written, WrittenTexts, written
-from labext_widgets.front import FrontEnd
+from labext_widgets.answers import GeneratedText, GeneratedTexts, documents
+from labext_widgets.core.front_end import FrontEnd
 
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What a notebook is shown: HTML and plain text."""
     found: list[tuple[str, str]] = []
-    monkeypatch.setattr(written, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(written, "show", lambda html, text: found.append((html, text)))
+    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(documents, "display_html", lambda html, text: found.append((html, text)))
     return found
 
 
 def test_markdown_is_drawn_below_the_title_and_the_model_named(shown: list[Any]) -> None:
-    made = Written("- **Glucose** is 2 $ a gram\n- `LacI` binds", "Key findings: Leak", "helper")
+    made = GeneratedText(
+        "- **Glucose** is 2 $ a gram\n- `LacI` binds", "Key findings: Leak", "helper"
+    )
     made._ipython_display_()
     [(html, text)] = shown
     assert "<li><strong>Glucose</strong> is 2 $ a gram</li>" in html
@@ -33,7 +35,7 @@ def test_markdown_is_drawn_below_the_title_and_the_model_named(shown: list[Any])
 
 def test_no_word_of_a_model_becomes_markup_or_steers(shown: list[Any]) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m<img src=x onerror=y>"
-    Written(hostile, hostile, hostile)._ipython_display_()
+    GeneratedText(hostile, hostile, hostile)._ipython_display_()
     [(html, text)] = shown
     assert "<script" not in html
     assert "<img" not in html
@@ -41,7 +43,7 @@ def test_no_word_of_a_model_becomes_markup_or_steers(shown: list[Any]) -> None:
 
 
 def test_several_are_shown_in_their_order_and_are_one_text(shown: list[Any]) -> None:
-    made = WrittenTexts([Written("One.", "A"), Written("Two.", "B")])
+    made = GeneratedTexts([GeneratedText("One.", "A"), GeneratedText("Two.", "B")])
     made._ipython_display_()
     assert [text for _, text in shown] == ["A\n\nOne.", "B\n\nTwo."]
     assert made.text == "## A\n\nOne.\n\n## B\n\nTwo."
@@ -50,6 +52,6 @@ def test_several_are_shown_in_their_order_and_are_one_text(shown: list[Any]) -> 
 def test_a_terminal_prints_the_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(written, "front_end", lambda: FrontEnd.TERMINAL)
-    WrittenTexts([Written("One.", "A"), Written("", "B")])._ipython_display_()
+    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.TERMINAL)
+    GeneratedTexts([GeneratedText("One.", "A"), GeneratedText("", "B")])._ipython_display_()
     assert capsys.readouterr().out == "A\n\nOne.\n\nB\n\nThe text is empty.\n"

@@ -1,18 +1,14 @@
-"""What moves and is clicked in a notebook: progress, answers as they come, and sequences.
-
-Nothing here imports ipywidgets or anywidget before a live view is made.
-"""
+"""Widgets for progress, answers, podcasts and sequences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from labext_widgets.answers import AnswerView, answer, answered
-from labext_widgets.ingestion import follow_ingestion
-from labext_widgets.messages import message
-from labext_widgets.podcasts import follow_podcast, player
-from labext_widgets.transfer import Transfer
-from labext_widgets.watching import watch
+from labext_widgets.answers import AnswerView, answer_view, stream_answer
+from labext_widgets.core.display import display_message
+from labext_widgets.podcasts import follow_podcast, show_player
+from labext_widgets.progress.transfer import Transfer
+from labext_widgets.progress.watch import watch, watch_ingestion
 
 if TYPE_CHECKING:
     from labext_widgets.sequence import Selection, SequenceViewer, sequence_viewer
@@ -22,15 +18,15 @@ __all__ = [
     "Selection",
     "SequenceViewer",
     "Transfer",
-    "answer",
-    "answered",
-    "follow_ingestion",
+    "answer_view",
+    "display_message",
     "follow_podcast",
-    "message",
-    "player",
     "sequence_viewer",
+    "show_player",
+    "stream_answer",
     "unload",
     "watch",
+    "watch_ingestion",
 ]
 
 _LATER = ("Selection", "SequenceViewer", "sequence_viewer")
@@ -49,9 +45,9 @@ def unload() -> None:
     """End the threads, close the widgets, and leave the pictures as they are."""
     import sys
 
-    if background := sys.modules.get("labext_widgets.background"):
+    if background := sys.modules.get("labext_widgets.progress.background"):
         background.end_all()
-    if placeholder := sys.modules.get("labext_widgets.placeholder"):
+    if placeholder := sys.modules.get("labext_widgets.core.placeholder"):
         placeholder.close_all()
-    if hub := sys.modules.get("labext_widgets.hub"):
+    if hub := sys.modules.get("labext_widgets.core.hub"):
         hub.close()

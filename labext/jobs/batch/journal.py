@@ -1,17 +1,4 @@
-"""What this machine knows of its batches, on disk before anything is sent.
-
-One file a batch, split or not: which jobs, in which parts and order, with a digest of type and
-settings for each, the settings themselves, the rows of the frame that they came from, and which
-names were free before. With it a batch is seen as one again by another process, its list joined to
-its rows, and an interrupted submission finished. Beside it a log of what became of each part.
-
-A record is of one address and one account. The account is known by eight hexadecimal digits of a
-digest of the key: enough to tell the accounts of one machine apart, and too few to test a guess of
-the key on. With a new key a record counts as another account's: what is on the service can then
-not be taken for this machine's own, but is found there by its names as from any other machine.
-
-The files are the user's own data: only the owner may read them.
-"""
+"""Local journal of batches, written before anything is sent."""
 
 from __future__ import annotations
 
@@ -23,22 +10,196 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labext import locking
+from labext import storage
 from labext.errors import NotReadyError
-from labext.jobs.batch.journal_rows import rows_in, rows_out
-from labext.jobs.batch.plan import Limits, Part, Plan
-from labext.jobs.batch.sendlog import SendLog, Sent
-from labext.jobs.identity import account
-from labext.storage import make_folder, storage_errors, write_atomic
+from labext.jobs.batch.plan import BatchLimits, BatchPart, BatchPlan
+from labext.jobs.identity import account_digest
+from labext.storage import make_folder, storage_errors, sync_folder, write_atomic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class PartEvent(Enum):
+    """What may happen to a part."""
+
+    SENDING = "sending"
+    """It is about to be sent: from here on it may be on the service."""
+    REFUSED = "refused"
+    """It was sent, and surely is not there."""
+    SENT = "sent"
+    """The service has it, from here."""
+    THERE = "there"
+    """The service had the same under its name before it was sent from here."""
+
+
+@dataclass(frozen=True)
+class SendState:
+    """What a log says.
+
+    Attributes:
+        begun: the parts that were sent, whatever came of it.
+        sent: those that the service has confirmed, or was seen to have.
+        there: those that the service had before.
+        whole: whether every part was there in the end.
+    """
+
+    attempted: frozenset[str] = frozenset()
+    confirmed: frozenset[str] = frozenset()
+    preexisting: frozenset[str] = frozenset()
+    complete: bool = False
+
+
+_COMPLETE = "whole"
+
+
+class SendLog:
+    """The log of one batch, in a file of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def note(self, event: PartEvent, part: str) -> None:
+        """Add an event.
+
+        Raises:
+            StorageError: it can't be written.
+        """
+        self._add(event.value, part)
+
+    def note_complete(self) -> None:
+        """Note that every part is there.
+
+        Raises:
+            StorageError: it can't be written.
+        """
+        self._add(_COMPLETE, True)
+
+    def clear(self) -> None:
+        """Remove the log."""
+        with storage_errors(self._path):
+            self._path.unlink(missing_ok=True)
+
+    def read(self) -> SendState:
+        """Return what it says; a line that can't be read says nothing.
+
+        Raises:
+            OSError: there is a log, and it can't be read.
+        """
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return SendState()
+        parts: dict[str, PartEvent] = {}
+        begun: set[str] = set()
+        whole = False
+        for line in lines:
+            what, value = _parse_event(line)
+            if what == _COMPLETE:
+                whole = True
+            elif what in _EVENT_VALUES and isinstance(value, str):
+                event = parts[value] = PartEvent(what)
+                if event is PartEvent.SENDING:
+                    begun.add(value)
+                    whole = False
+                elif event is PartEvent.REFUSED:
+                    begun.discard(value)
+        return SendState(
+            frozenset(begun),
+            frozenset(part for part, event in parts.items() if event is PartEvent.SENT),
+            frozenset(part for part, event in parts.items() if event is PartEvent.THERE),
+            whole,
+        )
+
+    def is_complete(self) -> bool:
+        """Say whether every part was there in the end; False where the log can't be read."""
+        try:
+            return self.read().complete
+        except OSError:
+            return False
+
+    def _add(self, what: str, value: str | bool) -> None:
+        line = json.dumps({what: value, "at": datetime.now(UTC).isoformat(timespec="seconds")})
+        with storage_errors(self._path):
+            is_new = not self._path.exists()
+            with open(
+                self._path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)
+            ) as out:
+                # On a line of its own, whatever a kill has left of the one before.
+                out.write(b"\n" + line.encode() + b"\n")
+                out.flush()
+                os.fsync(out.fileno())
+            if is_new:
+                sync_folder(self._path.parent)
+
+
+_EVENT_VALUES = frozenset(event.value for event in PartEvent)
+
+
+def _parse_event(line: bytes) -> tuple[str, object]:
+    """Return what a line says: the event and its part; nothing of a line that was cut."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return "", None
+    if not isinstance(said, dict):
+        return "", None
+    return next(((key, value) for key, value in said.items() if key != "at"), ("", None))
+
+
+_PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
+"""How the types begin whose values JSON holds as they are."""
+
+
+def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return a frame's columns, each with its name, its type and its values."""
+    columns = [
+        {
+            "name": str(name),
+            "dtype": str(frame.dtypes.iloc[position]),
+            "values": frame.iloc[:, position]
+            .astype(object)
+            .where(frame.iloc[:, position].notna().to_numpy(), None)
+            .tolist(),
+        }
+        for position, name in enumerate(frame.columns)
+    ]
+    return {"columns": columns}
+
+
+def rows_from_json(record: dict[str, Any]) -> pd.DataFrame:
+    """Return the frame that `rows_out` was given."""
+    import pandas as pd
+
+    columns = [_parse_column(column) for column in record["columns"]]
+    frame = pd.concat(columns, axis=1) if columns else pd.DataFrame()
+    frame.columns = pd.Index([column["name"] for column in record["columns"]])
+    return frame
+
+
+def _parse_column(record: dict[str, Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    values = pd.Series(record["values"], dtype=object)
+    try:
+        if record["dtype"].startswith("datetime64"):
+            return pd.to_datetime(values, format="ISO8601").astype(record["dtype"])
+        if record["dtype"].startswith(_PLAIN_DTYPES):
+            return values.astype(record["dtype"])
+    except (TypeError, ValueError):
+        return values  # a type that this pandas does not have: the values are there all the same
+    return values
+
 
 _VERSION = 2
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One batch in the journal.
 
     Attributes:
@@ -48,26 +209,26 @@ class Entry:
         written: when it was written, in UTC.
     """
 
-    plan: Plan
+    plan: BatchPlan
     free: frozenset[str]
-    log: Sent
+    log: SendState
     written: datetime
 
     @property
-    def open(self) -> tuple[Part, ...]:
+    def unconfirmed_parts(self) -> tuple[BatchPart, ...]:
         """The parts of which it is not known that the service has, or had, them."""
         return tuple(
             part
             for part in self.plan.parts
-            if part.name not in self.log.sent and part.name not in self.log.there
+            if part.name not in self.log.confirmed and part.name not in self.log.preexisting
         )
 
-    def is_ours(self, part: str) -> bool:
+    def was_sent_from_here(self, part: str) -> bool:
         """Say whether the same batch under a part's name is the one that was sent from here.
 
         Its name was free before, and it was sent.
         """
-        return part in self.free and part in self.log.begun
+        return part in self.free and part in self.log.attempted
 
 
 class Journal:
@@ -76,9 +237,9 @@ class Journal:
     def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
         self._folder = folder / "batches"
         self._address = address
-        self._account = account(address, api_key)
+        self._account = account_digest(address, api_key)
 
-    def write(self, plan: Plan, free: Iterable[str]) -> Entry:
+    def write(self, plan: BatchPlan, free: Iterable[str]) -> JournalEntry:
         """Record a batch before it is sent; what is known of the same batch stays.
 
         Args:
@@ -89,7 +250,7 @@ class Journal:
             StorageError: it can't be written; then nothing may be sent.
         """
         before = self.read(plan.name)
-        again = before is not None and _is_same(before.plan, plan)
+        again = before is not None and _is_same_plan(before.plan, plan)
         known: frozenset[str] = before.free if before is not None and again else frozenset()
         free = frozenset(free)
         written = datetime.now(UTC).replace(microsecond=0)
@@ -105,26 +266,26 @@ class Journal:
             "jobs": dict(plan.jobs),
             "digests": plan.digests(),
             "free": sorted(known.union(free)),
-            "rows": None if plan.rows is None else rows_out(plan.rows),
+            "rows": None if plan.rows is None else rows_to_json(plan.rows),
             "nameColumn": plan.name_column,
         }
         make_folder(self._folder, 0o700)
         if not again:
             self.log(plan.name).clear()
         write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
-        return Entry(plan, known.union(free), self.log(plan.name).read(), written)
+        return JournalEntry(plan, known.union(free), self.log(plan.name).read(), written)
 
-    def read(self, name: str) -> Entry | None:
+    def read(self, name: str) -> JournalEntry | None:
         """Return what is recorded of a batch; None where nothing that can be read is."""
         try:
             record = json.loads(self._file(name).read_bytes())
             if record["version"] != _VERSION or record["address"] != self._address:
                 return None
-            plan = _plan(record)
+            plan = _parse_plan(record)
             if list(plan.digests().items()) != list(record["digests"].items()):
                 return None  # damaged, though it is JSON
             written = datetime.fromisoformat(record["written"])
-            return Entry(plan, frozenset(record["free"]), self.log(name).read(), written)
+            return JournalEntry(plan, frozenset(record["free"]), self.log(name).read(), written)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -143,7 +304,7 @@ class Journal:
         """Say whether there is a record of a batch, be it damaged."""
         return self._file(name).exists()
 
-    def others(self, name: str) -> bool:
+    def is_other_account(self, name: str) -> bool:
         """Say whether a batch of the name is recorded for another address or key."""
         mine = self._file(name)
         return any(path != mine for path in self._folder.glob(f"{name}.*.json"))
@@ -165,7 +326,7 @@ class Journal:
             self._file(name).with_suffix(".lock").unlink(missing_ok=True)
 
     @contextmanager
-    def held(self, name: str) -> Iterator[None]:
+    def lock(self, name: str) -> Iterator[None]:
         """Keep other processes of this machine from sending a batch meanwhile.
 
         Names are unique on the service, so that nothing is doubled without it; but two that send
@@ -181,13 +342,13 @@ class Journal:
             with storage_errors(path):
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                if not locking.take(descriptor):
+                if not storage.lock_file(descriptor):
                     raise NotReadyError(
                         f"{name} is being sent by another process of this machine.",
                         f"Wait until it is done; `%jobs resume {name}` then says whether "
                         "anything is missing.",
                     )
-                if locking.is_still(descriptor, path):
+                if storage.is_same_file(descriptor, path):
                     yield
                     return
             finally:
@@ -199,17 +360,17 @@ class Journal:
         return self._folder / f"{name}.{key}.json"
 
 
-def _is_same(one: Plan, other: Plan) -> bool:
+def _is_same_plan(one: BatchPlan, other: BatchPlan) -> bool:
     """Say whether two plans have the same jobs in the same parts."""
     return list(one.digests().items()) == list(other.digests().items())
 
 
-def _plan(record: dict[str, Any]) -> Plan:
-    return Plan(
+def _parse_plan(record: dict[str, Any]) -> BatchPlan:
+    return BatchPlan(
         name=record["name"],
         type=record["type"],
         jobs=record["jobs"],
-        limits=Limits(record["maxRuntimeSeconds"], record["weightedHoursBudget"]),
-        rows=None if record["rows"] is None else rows_in(record["rows"]),
+        limits=BatchLimits(record["maxRuntimeSeconds"], record["weightedHoursBudget"]),
+        rows=None if record["rows"] is None else rows_from_json(record["rows"]),
         name_column=record["nameColumn"],
     )

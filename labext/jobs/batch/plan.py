@@ -1,8 +1,4 @@
-"""A batch before it is sent: its jobs, in order, and the parts that it is split into.
-
-The service takes 1 to 100 jobs in a batch (job service contract, `/submit-batch`). More are sent as
-several batches, `<name>-part1of3` and so on, with the budget divided by their numbers of jobs.
-"""
+"""Plan of a batch: its jobs, limits and parts."""
 
 from __future__ import annotations
 
@@ -13,24 +9,24 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
-from labext.jobs import names
-from labext.jobs.identity import digest
+from labext.jobs import identity
+from labext.jobs.identity import submission_digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST = 100
+MAX_JOBS = 100
 """The most jobs in a batch of the service."""
 
-_LEAST = 20  # characters of a job's name that tell anything
+_MIN_NAME_LENGTH = 20  # characters of a job's name that tell anything
 
 Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """A batch's limits.
 
     Attributes:
@@ -49,22 +45,22 @@ class Limits:
             whole = isinstance(self.seconds, Integral) and not isinstance(self.seconds, bool)
             if not whole or self.seconds < 1:
                 raise InputError(
-                    f"A job's time limit can't be {wording.shown(self.seconds)}.",
+                    f"A job's time limit can't be {messages.quote_value(self.seconds)}.",
                     "Give whole seconds, 1 or more.",
                 )
             object.__setattr__(self, "seconds", int(self.seconds))  # numpy's have no JSON form
         if self.budget is not None:
-            hours = _hours(self.budget)
+            hours = _parse_hours(self.budget)
             if hours is None:
                 raise InputError(
-                    f"A budget can't be {wording.shown(self.budget)}.",
+                    f"A budget can't be {messages.quote_value(self.budget)}.",
                     "Give weighted hours, more than 0.",
                 )
             object.__setattr__(self, "budget", hours)
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchPart:
     """One batch of the service: the whole of a small one, or a part of a split one.
 
     Attributes:
@@ -79,7 +75,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """All that is to be sent under one batch's name.
 
     Attributes:
@@ -94,7 +90,7 @@ class Plan:
     name: str
     type: str
     jobs: Mapping[str, Settings]
-    limits: Limits = Limits()
+    limits: BatchLimits = BatchLimits()
     rows: pd.DataFrame | None = field(default=None, repr=False, compare=False)
     name_column: str | None = None
 
@@ -107,22 +103,22 @@ class Plan:
         return {job: name for job, name in zip(self.jobs, given, strict=False) if job != name}
 
     @property
-    def beside(self) -> pd.DataFrame | None:
+    def input_columns(self) -> pd.DataFrame | None:
         """The input's rows without the jobs' names, unless some of these were adapted."""
         if self.rows is None or self.name_column is None or self.originals:
             return self.rows
         return self.rows.drop(columns=self.name_column)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[BatchPart, ...]:
         """The batches of the service that this one is sent as."""
         listed = list(self.jobs)
-        if len(listed) <= MOST:
-            return (Part(self.name, tuple(listed), self.limits.budget),)
+        if len(listed) <= MAX_JOBS:
+            return (BatchPart(self.name, tuple(listed), self.limits.budget),)
         count = _part_count(len(listed))
-        cut = [tuple(listed[start : start + MOST]) for start in range(0, len(listed), MOST)]
+        cut = [tuple(listed[start : start + MAX_JOBS]) for start in range(0, len(listed), MAX_JOBS)]
         return tuple(
-            Part(names.part(self.name, number, count), jobs, self._share(len(jobs)))
+            BatchPart(identity.part_name(self.name, number, count), jobs, self._share(len(jobs)))
             for number, jobs in enumerate(cut, start=1)
         )
 
@@ -131,7 +127,7 @@ class Plan:
         """Whether it is sent as several batches."""
         return len(self.parts) > 1
 
-    def body(self, part: Part) -> dict[str, Any]:
+    def body(self, part: BatchPart) -> dict[str, Any]:
         """Return the body of `/submit-batch` for one part."""
         body: dict[str, Any] = {
             "batchName": part.name,
@@ -147,27 +143,27 @@ class Plan:
 
     def digests(self) -> dict[str, str]:
         """Return a digest of type and settings for each job."""
-        return {job: digest(self.type, settings) for job, settings in self.jobs.items()}
+        return {job: submission_digest(self.type, settings) for job, settings in self.jobs.items()}
 
     def _share(self, jobs: int) -> float | None:
         budget = self.limits.budget
         return None if budget is None else budget * jobs / len(self.jobs)
 
 
-def room(batch: str, jobs: int) -> int:
+def max_job_name_length(batch: str, jobs: int) -> int:
     """Return how long a job's own name may be, so that `<batch or part>-<job>` keeps the rule.
 
     Of a batch whose name leaves next to nothing it is the rule's own bound: what is too long then
     is the batch's name.
     """
     count = _part_count(jobs)
-    longest = batch if count == 1 else names.part(batch, count, count)
-    left = names.LONGEST - len(longest) - 1
-    return left if left >= _LEAST else names.LONGEST
+    longest = batch if count == 1 else identity.part_name(batch, count, count)
+    left = identity.MAX_NAME_LENGTH - len(longest) - 1
+    return left if left >= _MIN_NAME_LENGTH else identity.MAX_NAME_LENGTH
 
 
 def _part_count(jobs: int) -> int:
-    return max(1, math.ceil(jobs / MOST))
+    return max(1, math.ceil(jobs / MAX_JOBS))
 
 
 def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
@@ -188,39 +184,39 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
     if isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list | tuple):
         jobs = jobs["jobs"]
     if isinstance(jobs, Mapping) and isinstance(jobs.get("jobNames"), list | tuple):
-        return _paired(jobs["jobNames"], jobs.get("settings"), constants)
+        return _pair_settings(jobs["jobNames"], jobs.get("settings"), constants)
     if isinstance(jobs, Mapping):
-        return _paired(list(jobs), list(jobs.values()), constants)
+        return _pair_settings(list(jobs), list(jobs.values()), constants)
     if not isinstance(jobs, list | tuple) or not all(isinstance(job, Mapping) for job in jobs):
-        raise _no_form()
-    return _paired(
+        raise _unsupported_form()
+    return _pair_settings(
         [job.get("jobName") for job in jobs], [job.get("settings", {}) for job in jobs], constants
     )
 
 
-def _paired(found: Sequence[Any], settings: Any, constants: Settings) -> dict[str, Settings]:
+def _pair_settings(found: Sequence[Any], settings: Any, constants: Settings) -> dict[str, Settings]:
     if isinstance(settings, str) or not isinstance(settings, Sequence):
-        raise _no_form()
+        raise _unsupported_form()
     if len(found) != len(settings):
         raise InputError(
             f"There are {len(found):,} job names and settings for {len(settings):,} jobs.",
             "Give each job one name and one set of settings.",
         )
     if not all(isinstance(one, Mapping) for one in settings):
-        raise _no_form()
+        raise _unsupported_form()
     text = [str(name) if isinstance(name, int) else name for name in found]
-    names.check_jobs(text, (), "the batch")
+    identity.check_job_names(text, (), "the batch")
     return {name: {**constants, **one} for name, one in zip(text, settings, strict=True)}
 
 
-def _no_form() -> InputError:
+def _unsupported_form() -> InputError:
     return InputError(
         "The jobs of a batch are not in a form that is known.",
         "Give a DataFrame, or a mapping of job names to settings.",
     )
 
 
-def _hours(value: object) -> float | None:
+def _parse_hours(value: object) -> float | None:
     if not isinstance(value, Real) or isinstance(value, bool):
         return None
     try:

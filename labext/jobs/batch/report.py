@@ -1,14 +1,15 @@
-"""What is said of a batch that was sent, finished or found: one sentence, and a frame."""
+"""Report a submitted or unfinished batch as a message and a DataFrame."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from labext import wording
-from labext.jobs import adapting, joining
-from labext.jobs.batch.plan import Part, Plan
+from labext import messages
+from labext.jobs import frames, identity
+from labext.jobs.batch.journal import Journal, JournalEntry
+from labext.jobs.batch.plan import BatchPart, BatchPlan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ class BatchSubmission:
 
 
 @dataclass
-class Findings:
+class PartOutcomes:
     """What is found out of a batch's parts, one after the other.
 
     Attributes:
@@ -56,17 +57,17 @@ class Findings:
         stopped: those of the parts there that have been stopped.
     """
 
-    there: list[Part] = field(default_factory=list)
-    known: list[Part] = field(default_factory=list)
-    arrived: list[Part] = field(default_factory=list)
-    sent: list[Part] = field(default_factory=list)
-    gone: list[Part] = field(default_factory=list)
-    stopped: list[Part] = field(default_factory=list)
+    preexisting: list[BatchPart] = field(default_factory=list)
+    sent_before: list[BatchPart] = field(default_factory=list)
+    confirmed_late: list[BatchPart] = field(default_factory=list)
+    sent: list[BatchPart] = field(default_factory=list)
+    deleted: list[BatchPart] = field(default_factory=list)
+    stopped: list[BatchPart] = field(default_factory=list)
 
 
-def report(
-    plan: Plan,
-    found: Findings,
+def build_report(
+    plan: BatchPlan,
+    found: PartOutcomes,
     *,
     resumed: bool,
     refused: pd.DataFrame | None = None,
@@ -81,39 +82,39 @@ def report(
         refused: the rows that were left out as invalid.
         caveats: sentences about what could not be compared.
     """
-    said = [_whole(plan, found) if resumed else _submitted(plan, found)]
+    said = [_resume_message(plan, found) if resumed else _submission_message(plan, found)]
     said += [caveat for caveat in caveats if caveat]
     if refused is not None and len(refused):
         were = "row was" if len(refused) == 1 else "rows were"
         said.append(
             f"{len(refused):,} {were} left out as invalid: "
-            f"{wording.listed(refused['Name'].fillna('one without a name'))}."
+            f"{messages.join_words(refused['Name'].fillna('one without a name'))}."
         )
-    if found.gone:
-        were, them = ("was", "It is") if len(found.gone) == 1 else ("were", "They are")
+    if found.deleted:
+        were, them = ("was", "It is") if len(found.deleted) == 1 else ("were", "They are")
         said.append(
-            f"{_named(found.gone)} {were} sent and {were} deleted since: {_jobs(found.gone)}. "
+            f"{_part_names(found.deleted)} {were} sent and {were} deleted since: {_job_count(found.deleted)}. "
             f"{them} not sent again; the same `%jobs batch` line would."
         )
-    if words := adapting.told(plan.originals):
+    if words := identity.adapted_names_message(plan.originals):
         said.append(words)
     if resumed and found.stopped:
         were = "has" if len(found.stopped) == 1 else "have"
-        said.append(f"{_named(found.stopped)} {were} been stopped.")
+        said.append(f"{_part_names(found.stopped)} {were} been stopped.")
     return BatchSubmission(
         plan.name,
         tuple(part.name for part in plan.parts),
         len(plan.jobs),
         bool(found.sent),
         " ".join(said),
-        overview(plan),
+        plan_overview(plan),
         tuple(part.name for part in found.sent),
-        tuple(part.name for part in found.gone),
+        tuple(part.name for part in found.deleted),
         refused,
     )
 
 
-def overview(plan: Plan) -> pd.DataFrame:
+def plan_overview(plan: BatchPlan) -> pd.DataFrame:
     """Return a row a job of a plan: Name, JobName, Part, and the input's columns.
 
     Where names were adapted the original ones stand behind JobName, and `.attrs["adapted"]` says
@@ -121,72 +122,133 @@ def overview(plan: Plan) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from labext.jobs.rowviews import JOBS
+    from labext.jobs.views import JOBS
 
     records = [(job, f"{part.name}-{job}", part.name) for part in plan.parts for job in part.jobs]
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
-    if plan.beside is None:
+    if plan.input_columns is None:
         return JOBS.show(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
-    made = JOBS.show(joining.beside(frame, plan.beside, plan.name_column))
-    made.attrs["adapted"] = adapting.told(plan.originals)
+    made = JOBS.show(frames.concat_input_rows(frame, plan.input_columns, plan.name_column))
+    made.attrs["adapted"] = identity.adapted_names_message(plan.originals)
     return made
 
 
-def _submitted(plan: Plan, found: Findings) -> str:
+def _submission_message(plan: BatchPlan, found: PartOutcomes) -> str:
     """Say what the same line, for the first time or again, has done."""
-    jobs, count = _jobs(plan.parts), len(plan.parts)
+    jobs, count = _job_count(plan.parts), len(plan.parts)
     if not found.sent:
         said = f"{plan.name} is there already with the same {jobs}; nothing was sent."
-        if found.arrived:
-            said += f" {_arrived(plan, found)}"
+        if found.confirmed_late:
+            said += f" {_arrival_message(plan, found)}"
         return said
     if not plan.split:
         return f"{plan.name} was submitted with {jobs}."
     if len(found.sent) == count:
-        return f"{plan.name} was submitted with {jobs}, in {count} parts ({_ends(plan)})."
+        return f"{plan.name} was submitted with {jobs}, in {count} parts ({_end_message(plan)})."
     return (
         f"{count - len(found.sent)} of {count} parts of {plan.name} were there already; "
-        f"the other {_were_submitted(found.sent)}."
+        f"the other {_submitted_message(found.sent)}."
     )
 
 
-def _whole(plan: Plan, found: Findings) -> str:
+def _resume_message(plan: BatchPlan, found: PartOutcomes) -> str:
     """Say what was missing of a batch that was to be finished, and what was sent."""
-    jobs, count = _jobs(plan.parts), len(plan.parts)
-    if not found.sent and not found.arrived:
-        if found.gone:
+    jobs, count = _job_count(plan.parts), len(plan.parts)
+    if not found.sent and not found.confirmed_late:
+        if found.deleted:
             return f"Nothing of {plan.name} was left to send."
         parts = f" in {count} parts" if plan.split else ""
         return f"{plan.name} is whole: the service has its {jobs}{parts}; nothing was sent."
     said = []
-    if found.arrived:
-        said.append(_arrived(plan, found))
+    if found.confirmed_late:
+        said.append(_arrival_message(plan, found))
     if found.sent:
         were = "was" if len(found.sent) == 1 else "were"
-        said.append(f"{_named(found.sent)} {were} missing: {_were_submitted(found.sent)}.")
+        said.append(f"{_part_names(found.sent)} {were} missing: {_submitted_message(found.sent)}.")
     else:
         said.append("Nothing was sent.")
-    whole = "" if found.gone else f" {plan.name} is whole now, with {jobs}."
+    whole = "" if found.deleted else f" {plan.name} is whole now, with {jobs}."
     return " ".join(said) + whole
 
 
-def _arrived(plan: Plan, found: Findings) -> str:
-    which = _named(found.arrived) if plan.split else plan.name
+def _arrival_message(plan: BatchPlan, found: PartOutcomes) -> str:
+    which = _part_names(found.confirmed_late) if plan.split else plan.name
     return f"{which} had arrived, though the answer was lost."
 
 
-def _named(parts: Collection[Part]) -> str:
-    return wording.listed((part.name for part in parts), 3)
+def _part_names(parts: Collection[BatchPart]) -> str:
+    return messages.join_words((part.name for part in parts), 3)
 
 
-def _jobs(parts: Iterable[Part]) -> str:
-    return wording.count(sum(len(part.jobs) for part in parts), "job")
+def _job_count(parts: Iterable[BatchPart]) -> str:
+    return messages.pluralize(sum(len(part.jobs) for part in parts), "job")
 
 
-def _were_submitted(parts: Collection[Part]) -> str:
-    jobs = _jobs(parts)
+def _submitted_message(parts: Collection[BatchPart]) -> str:
+    jobs = _job_count(parts)
     return f"{jobs} was submitted" if jobs == "1 job" else f"{jobs} were submitted"
 
 
-def _ends(plan: Plan) -> str:
+def _end_message(plan: BatchPlan) -> str:
     return f"{plan.parts[0].name} to {plan.parts[-1].name}"
+
+
+def unfinished_frame(journal: Journal) -> pd.DataFrame:
+    """Return a row a batch, the newest first; see `JobsClient.unfinished`."""
+    from labext.frames import conversion
+    from labext.frames.conversion import Column
+    from labext.jobs.views import UNFINISHED
+
+    records = [
+        record
+        for name in journal.names()
+        if not journal.log(name).is_complete()
+        and (record := _unfinished_record(name, journal.read(name)))
+    ]
+    columns = [
+        Column("Name", "text"),
+        Column("Type", "category"),
+        Column("Jobs", "number"),
+        Column("Parts", "number"),
+        Column("Sent", "number"),
+        Column("Missing", "number"),
+        Column("Written", "time"),
+        Column("Note", "text"),
+    ]
+    found: pd.DataFrame = conversion.records_to_frame(records, columns)
+    counts = ["Jobs", "Parts", "Sent", "Missing"]
+    found[counts] = found[counts].astype("Int64")
+    return UNFINISHED.show(
+        found.sort_values("Written", ascending=False, ignore_index=True, kind="stable")
+    )
+
+
+def unfinished_names(journal: Journal) -> list[str]:
+    """Return the names alone, at the cost of reading the logs."""
+    return [name for name in journal.names() if not journal.log(name).is_complete()]
+
+
+def _unfinished_record(name: str, entry: JournalEntry | None) -> dict[str, Any] | None:
+    if entry is None:
+        note = "its record is damaged; the same `%jobs batch` line sends what is not there"
+        return {"Name": name, "Note": note}
+    if not entry.unconfirmed_parts:
+        return None  # all was there; only the last line of the log is not
+    return {
+        "Name": name,
+        "Type": entry.plan.type,
+        "Jobs": len(entry.plan.jobs),
+        "Parts": len(entry.plan.parts),
+        "Sent": len(entry.plan.parts) - len(entry.unconfirmed_parts),
+        "Missing": sum(len(part.jobs) for part in entry.unconfirmed_parts),
+        "Written": entry.written.isoformat(),
+        "Note": _unfinished_note(entry),
+    }
+
+
+def _unfinished_note(entry: JournalEntry) -> str:
+    lost = [part.name for part in entry.unconfirmed_parts if part.name in entry.log.attempted]
+    if not lost:
+        return ""
+    were = "was" if len(lost) == 1 else "were"
+    return f"{messages.join_words(lost, 3)} {were} sent, and may be there"

@@ -1,20 +1,24 @@
-"""The job-submission service as a user of Python sees it; a module for each kind of method."""
+"""Client for the job service at one address, with one key."""
 
 from __future__ import annotations
 
-from labext.jobs.client.ending import Ending
-from labext.jobs.client.looking import Looking
-from labext.jobs.client.pipelines import Pipelines
-from labext.jobs.client.results import Fetching
-from labext.jobs.client.submitting import Submitting
-from labext.jobs.client.tools import Tools
-from labext.jobs.client.uploads import Uploads
-from labext.jobs.client.usage import Usages
+from labext.jobs.client.base import CancelMethods, ToolMethods, UploadMethods, UsageMethods
+from labext.jobs.client.list import ListMethods, ResultMethods
+from labext.jobs.client.submit import PipelineMethods, SubmitMethods
 
 __all__ = ["JobsClient"]
 
 
-class JobsClient(Tools, Submitting, Pipelines, Looking, Fetching, Ending, Uploads, Usages):
+class JobsClient(
+    ToolMethods,
+    SubmitMethods,
+    PipelineMethods,
+    ListMethods,
+    ResultMethods,
+    CancelMethods,
+    UploadMethods,
+    UsageMethods,
+):
     """A client for the job service at one address, with one key.
 
     Every method asks the service when it is called, and raises a `LabextError` that says what

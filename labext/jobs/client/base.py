@@ -1,28 +1,39 @@
-"""What every method of the client stands on: one transport, and what works over it."""
+"""Client methods for tools, uploads, usage, and stopping or deleting jobs."""
 
 from __future__ import annotations
 
-from typing import Self
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
+from labext import messages
 from labext.config import Connection, clean_url, state_dir
-from labext.jobs.actions import Actions
+from labext.errors import InputError
+from labext.http import HttpClient, Rate
+from labext.http.auth import ApiKeyAuth
+from labext.http.connection_pool import ResponseLimits
+from labext.jobs import frames, identity, uploads
+from labext.jobs.api import JobsApi
 from labext.jobs.batch.journal import Journal
-from labext.jobs.batch.parts import Parts
-from labext.jobs.batch.submission import BatchSubmitter
-from labext.jobs.catalogue import Catalogue
-from labext.jobs.failures import explain
-from labext.jobs.input_content import ContentRecords, Contents
-from labext.jobs.listing import Lister
-from labext.jobs.results.fetching import Fetcher
-from labext.jobs.results.obtaining import Source
-from labext.jobs.service import Service
-from labext.jobs.uploaded import Uploaded
-from labext.transport import Rate, Transport
-from labext.transport.auth import ApiKeyHeader
-from labext.transport.limits import ResponseLimits
+from labext.jobs.batch.merge_parts import PartFinder
+from labext.jobs.batch.submit_batch import BatchSubmitter
+from labext.jobs.cancel import JobActions
+from labext.jobs.error_messages import map_error
+from labext.jobs.file_versions import FileVersion, UploadRecords
+from labext.jobs.input_files import ContentReader, ContentRecords
+from labext.jobs.listing import JobLister
+from labext.jobs.results.download import ResultsSource
+from labext.jobs.results.results import ResultsFetcher
+from labext.jobs.schema import Tool
+from labext.jobs.tool_settings import ToolCatalogue
+from labext.jobs.uploads import Upload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-class Base:
+class BaseClient:
     """A job service that is reached; see `JobsClient`."""
 
     def __init__(
@@ -34,28 +45,28 @@ class Base:
         verify: bool | str = True,
         limits: ResponseLimits | None = None,
     ) -> None:
-        self._transport = Transport(
+        self._transport = HttpClient(
             clean_url(base_url),
-            auth=None if api_key is None else ApiKeyHeader(api_key),
+            auth=None if api_key is None else ApiKeyAuth(api_key),
             rate=rate,
             verify=verify,
             limits=limits,
-            explain=explain,
+            explain=map_error,
             service="job service",
         )
         state = state_dir() / "jobs"
-        self._service = Service(self._transport)
+        self._service = JobsApi(self._transport)
         self._journal = Journal(state, self._service.address, api_key)
-        self._parts = Parts(self._service, self._journal)
-        self._catalogue = Catalogue(self._service)
-        self._lister = Lister(self._service, self._parts)
-        self._uploaded = Uploaded(state, self._service.address, api_key)
+        self._parts = PartFinder(self._service, self._journal)
+        self._catalogue = ToolCatalogue(self._service)
+        self._lister = JobLister(self._service, self._parts)
+        self._uploaded = UploadRecords(state, self._service.address, api_key)
         records = ContentRecords(state, self._service.address, api_key)
-        self._contents = Contents(self._service, self._uploaded, records)
-        source = Source(self._service, self._parts, self._catalogue, self._uploaded)
-        self._fetcher = Fetcher(self._service, self._parts, self._lister, source, state)
+        self._contents = ContentReader(self._service, self._uploaded, records)
+        source = ResultsSource(self._service, self._parts, self._catalogue, self._uploaded)
+        self._fetcher = ResultsFetcher(self._service, self._parts, self._lister, source, state)
         self._submitter = BatchSubmitter(self._service, self._journal, self._parts, self._contents)
-        self._actions = Actions(self._service, self._parts, self._journal, records)
+        self._actions = JobActions(self._service, self._parts, self._journal, records)
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:
@@ -64,7 +75,7 @@ class Base:
             connection.base_url,
             connection.secrets.get("api_key"),
             verify=connection.options.get("ca_bundle", True),
-            limits=ResponseLimits.of(connection.options),
+            limits=ResponseLimits.from_options(connection.options),
         )
 
     def __repr__(self) -> str:
@@ -84,3 +95,141 @@ class Base:
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         self._transport.close()
+
+
+class ToolMethods(BaseClient):
+    """What tools there are, and what each takes."""
+
+    def tools(self) -> pd.DataFrame:
+        """Return the catalogue, read anew: a row a tool.
+
+        Columns: name, displayName, description, required and optional (the parameters' names),
+        paper, github.
+        """
+        return frames.tools_frame(self._catalogue.read().values())
+
+    def iter_tools(self) -> Iterator[dict[str, Any]]:
+        """Yield each tool's record as the service gives it, parameters in `settings`."""
+        for tool in self._catalogue.read().values():
+            yield tool.record
+
+    def tool(self, name: str) -> pd.DataFrame:
+        """Return a tool's parameters, read anew: a row a parameter.
+
+        Columns: name, required, type, default, options, description. `.attrs` holds the tool's
+        other fields.
+
+        Raises:
+            InputError: the service has no such tool; a near name is told.
+        """
+        return frames.parameters_frame(self.describe(name))
+
+    def describe(self, name: str) -> Tool:
+        """Return a tool with its parameters, as `cast` and forms need them, read anew.
+
+        Raises:
+            InputError: the service has no such tool; a near name is told.
+        """
+        self._catalogue.read()
+        return self._catalogue.tool(name)
+
+
+class UploadMethods(BaseClient):
+    """Uploaded files."""
+
+    def upload(
+        self, path: Path | str, folder: str | None = None, presigned: bool = False
+    ) -> Upload:
+        """Upload a file, streamed, unless the service has it with the same content.
+
+        Settings refer to it by its bare name; where files of that name are in several folders, by
+        `folder/name`. `.message` says whether it replaced a file.
+
+        Args:
+            path: the file.
+            folder: the folder to file it in.
+            presigned: send it to a presigned address of the service's store, as is done by itself
+                where the service finds it too large for `/upload`; then its arrival is checked.
+
+        Raises:
+            InputError: there is no such file, or it can't be read.
+            NotFoundError: the service gives no presigned address.
+        """
+        done = uploads.upload_file(self._service, path, folder, presigned=presigned)
+        with contextlib.suppress(OSError):  # it is uploaded; only its checksum is not known then
+            version = FileVersion.from_file(Path(path).expanduser())
+            self._uploaded.note(done.name, version, folder)
+        return done
+
+    def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
+        """Return the names of the uploaded files, of one folder or those in none."""
+        return self._service.files(folder, include_folders=include_folders)
+
+    def folders(self) -> list[str]:
+        """Return the names of the folders that hold uploaded files."""
+        found = self._service.folders()
+        if found is None:  # a service that lists them among the files alone
+            flat = set(self._service.files())
+            listed = self._service.files(include_folders=True)
+            found = [name for name in listed if name not in flat]
+        return [name.rstrip("/") for name in found if name.strip("/")]
+
+    def delete_file(self, path: str | None = None, folder: str | None = None) -> str:
+        """Delete an uploaded file, or a folder with its files; return what the service says.
+
+        Raises:
+            InputError: neither or both are given.
+            NotFoundError: there is no such file or folder.
+        """
+        if (not path and not folder) or (path and folder):
+            raise InputError("Either a file or a folder is deleted.", "Name one of them.")
+        return self._service.delete_file(path or None, folder or None)
+
+
+class CancelMethods(BaseClient):
+    """What ends jobs, and what removes them."""
+
+    def stop(self, name: str) -> str:
+        """Stop a job, a batch or a pipeline; return what the service says.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        return self._actions.stop(identity.check_name(name))
+
+    def delete(self, name: str) -> str:
+        """Delete a job, a batch or a pipeline with its data; return what the service says.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        return self._actions.delete(identity.check_name(name))
+
+
+class UsageMethods(BaseClient):
+    """What was used."""
+
+    def usage(self, statistic: str = "weighted_hours", scope: str = "user") -> pd.DataFrame:
+        """Return what was used, in all, by tool and by user (GET `/usage-statistics`).
+
+        Columns: group (`total`, `tool` or `user`), name, and the statistic: `weighted_hours`
+        (weighted hours, a number) or `jobs` (whole). `.attrs` holds statistic, scope and total.
+
+        Args:
+            statistic: `weighted_hours` or `jobs`.
+            scope: `user`, one's own; or `organization`, where permitted.
+
+        Raises:
+            InputError: there is no such statistic or scope.
+            AccessError: the organization's usage may not be seen.
+        """
+        for what, value, known in (
+            ("statistic", statistic, frames.STATISTICS),
+            ("scope", scope, frames.SCOPES),
+        ):
+            if value not in known:
+                raise InputError(
+                    f"There is no {what} {messages.quote_value(value)}.",
+                    f"Give {' or '.join(known)}.",
+                )
+        return frames.usage_frame(self._service.usage(statistic, scope), statistic, scope)

@@ -1,13 +1,8 @@
-"""Results archives unpacked safely: whole or not at all, and never outside their folder.
-
-An archive is checked by its table of contents before a byte is written: names that would leave
-the folder, links, names that are one on some file systems, and sizes that no results have. Then
-it is unpacked into a folder of its own, every checksum compared, and only then are the files
-moved to where they belong.
-"""
+"""Check, unpack and merge results archives within bounds."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import lzma
@@ -18,19 +13,20 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from labext import archives as zip_archives
+from labext import zip_archives
 from labext.errors import ArchiveError
+from labext.http.download import OnBytes
+from labext.jobs import identity
 from labext.storage import storage_errors
-from labext.transport.download import OnBytes
 
-BLOCK = 1024 * 1024
+READ_SIZE = 1024 * 1024
 
-_DAMAGE = (
+_DAMAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -43,18 +39,18 @@ _DAMAGE = (
 )
 _DRIVE = re.compile(r"[A-Za-z]:")
 _WINDOWS = os.name == "nt"
-_NOT_ON_WINDOWS = re.compile(
+_INVALID_ON_WINDOWS = re.compile(
     r'[<>:"|?*]|[. ]$|^(?:con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³])(?:\..*)?$', re.IGNORECASE
 )
 _HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 # Not the marks U+200E, U+200F and U+061C: they are replaced where they are shown.
-_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_BIDI_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LOCAL_HEADER = 30
 """Bytes that stand before each file in an archive, at least."""
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ArchiveBounds:
     """How much an archive may hold.
 
     Attributes:
@@ -69,13 +65,13 @@ class Bounds:
     free: int = 256 * 1024**2
 
     @classmethod
-    def of_parts(cls, count: int) -> Bounds:
+    def for_parts(cls, count: int) -> ArchiveBounds:
         """Return the bounds of the archive that a split batch's parts are merged into."""
         return cls(files=cls.files * max(1, count))
 
 
 @dataclass(frozen=True)
-class File:
+class ArchiveFile:
     """One file of an archive or of a results folder: path in it (with /), bytes, SHA-256."""
 
     path: str
@@ -84,19 +80,19 @@ class File:
 
 
 @contextmanager
-def opened(archive: Path, bounds: Bounds | None = None) -> Iterator[zipfile.ZipFile]:
+def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator[zipfile.ZipFile]:
     """Open an archive; whatever shows it to be damaged is an ArchiveError.
 
     Raises:
         ArchiveError: it is no zip archive, damaged, encrypted, or holds too many files.
     """
-    bounds = bounds or Bounds()
+    bounds = bounds or ArchiveBounds()
     try:
-        with _opened(archive, bounds) as whole:
+        with _open_checked(archive, bounds) as whole:
             yield whole
     except zip_archives.TooManyEntriesError:
-        raise _refused(f"it holds more than {bounds.files:,} files and folders") from None
-    except _DAMAGE as error:
+        raise _unsafe_archive(f"it holds more than {bounds.files:,} files and folders") from None
+    except _DAMAGE_ERRORS as error:
         raise ArchiveError(
             f"The archive {archive.name} is damaged ({' '.join(str(error).split())}).",
             "Fetch it again.",
@@ -104,10 +100,10 @@ def opened(archive: Path, bounds: Bounds | None = None) -> Iterator[zipfile.ZipF
 
 
 @contextmanager
-def _opened(archive: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
+def _open_checked(archive: Path, bounds: ArchiveBounds) -> Iterator[zipfile.ZipFile]:
     with ExitStack() as stack:
         try:
-            whole = stack.enter_context(zip_archives.opened(archive, bounds.files))
+            whole = stack.enter_context(zip_archives.open_zip(archive, bounds.files))
         except FileNotFoundError:
             raise
         except OSError as error:  # a table of contents that points nowhere
@@ -121,41 +117,43 @@ def _opened(archive: Path, bounds: Bounds) -> Iterator[zipfile.ZipFile]:
         yield whole
 
 
-def blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+def read_blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """Yield a file's content; whatever can't be read of it is damage, not the disk's."""
     try:
         with whole.open(info) as packed:
-            while block := packed.read(BLOCK):
+            while block := packed.read(READ_SIZE):
                 yield block
     except OSError as error:
         raise zipfile.BadZipFile(error.strerror or "unreadable") from None
 
 
-def members(whole: zipfile.ZipFile, bounds: Bounds | None = None) -> dict[str, zipfile.ZipInfo]:
+def list_members(
+    whole: zipfile.ZipFile, bounds: ArchiveBounds | None = None
+) -> dict[str, zipfile.ZipInfo]:
     """Return an archive's files by their path in the results folder, all checked.
 
     Raises:
         ArchiveError: a name, a kind or a size that no honest archive has.
     """
-    bounds = bounds or Bounds()
+    bounds = bounds or ArchiveBounds()
     infos = whole.infolist()
     _check_sizes(infos, bounds)
-    _check_apart(infos)
+    _check_no_overlap(infos)
     found: dict[str, zipfile.ZipInfo] = {}
     folded: dict[str, str] = {}
     for info in infos:
         path = _safe_path(info)
         if info.is_dir():
-            _claim(folded, path, "folder")
+            _claim_path(folded, path, "folder")
         else:
-            _claim(folded, path, "file")
+            _claim_path(folded, path, "file")
             found[str(path)] = info
     return found
 
 
-def unpack(
-    archive: Path, into: Path, bounds: Bounds | None = None, on_bytes: OnBytes | None = None
-) -> list[File]:
+def unpack_archive(
+    archive: Path, into: Path, bounds: ArchiveBounds | None = None, on_bytes: OnBytes | None = None
+) -> list[ArchiveFile]:
     """Unpack an archive into an empty folder; the caller removes the folder if this raises.
 
     `on_bytes` is told the bytes that are unpacked, and the whole's.
@@ -164,8 +162,8 @@ def unpack(
         ArchiveError: the archive is damaged, or not safe to unpack.
         StorageError: the disk is full, or the folder can't be written.
     """
-    with opened(archive, bounds) as whole, storage_errors(into):
-        found = members(whole, bounds)
+    with open_archive(archive, bounds) as whole, storage_errors(into):
+        found = list_members(whole, bounds)
         size, done = sum(info.file_size for info in found.values()), 0
 
         def tell(more: int) -> None:
@@ -189,24 +187,26 @@ def names_at_end(tail: bytes) -> list[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(tail)) as archive:
             return [info.filename for info in archive.infolist() if not info.is_dir()]
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         return []
 
 
-def unpacked_size(archive: Path, bounds: Bounds | None = None) -> int:
+def unpacked_size(archive: Path, bounds: ArchiveBounds | None = None) -> int:
     """Return how many bytes an archive unpacks to, its contents checked.
 
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
     """
-    with opened(archive, bounds) as whole:
-        return sum(info.file_size for info in members(whole, bounds).values())
+    with open_archive(archive, bounds) as whole:
+        return sum(info.file_size for info in list_members(whole, bounds).values())
 
 
-def file_of(path: Path, name: str) -> File:
+def describe_file(path: Path, name: str) -> ArchiveFile:
     """Return the size and checksum of a file on disk."""
     with path.open("rb") as content:
-        return File(name, path.stat().st_size, hashlib.file_digest(content, "sha256").hexdigest())
+        return ArchiveFile(
+            name, path.stat().st_size, hashlib.file_digest(content, "sha256").hexdigest()
+        )
 
 
 def _extract(
@@ -215,37 +215,37 @@ def _extract(
     path: str,
     target: Path,
     tell: Callable[[int], None],
-) -> File:
+) -> ArchiveFile:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
     with target.open("xb") as out:
-        for block in blocks(whole, info):
+        for block in read_blocks(whole, info):
             digest.update(block)
             size += len(block)
             out.write(block)
             tell(len(block))
     if size != info.file_size:
         raise zipfile.BadZipFile(f"{path} has {size:,} bytes, not {info.file_size:,}")
-    return File(path, size, digest.hexdigest())
+    return ArchiveFile(path, size, digest.hexdigest())
 
 
-def _check_sizes(infos: list[zipfile.ZipInfo], bounds: Bounds) -> None:
+def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
     unpacked = sum(info.file_size for info in infos)
     packed = sum(info.compress_size for info in infos)
     if len(infos) > bounds.files:
-        raise _refused(f"it holds {len(infos):,} files, {bounds.files:,} is the most")
+        raise _unsafe_archive(f"it holds {len(infos):,} files, {bounds.files:,} is the most")
     if unpacked > bounds.bytes:
-        raise _refused(f"it unpacks to {unpacked:,} bytes, {bounds.bytes:,} is the most")
+        raise _unsafe_archive(f"it unpacks to {unpacked:,} bytes, {bounds.bytes:,} is the most")
     if unpacked > bounds.free and unpacked > bounds.ratio * packed:
-        raise _refused(f"{packed:,} bytes would unpack to {unpacked:,}")
+        raise _unsafe_archive(f"{packed:,} bytes would unpack to {unpacked:,}")
 
 
-def _check_apart(infos: list[zipfile.ZipInfo]) -> None:
+def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse files that share bytes of the archive: few of them would unpack to any number."""
     end, before = 0, ""
     for info in sorted(infos, key=lambda each: each.header_offset):
         if info.header_offset < end:
-            raise _refused(f"{info.filename!r} lies over {before!r} in it")
+            raise _unsafe_archive(f"{info.filename!r} lies over {before!r} in it")
         end = info.header_offset + _LOCAL_HEADER + info.compress_size
         before = info.filename
 
@@ -253,42 +253,224 @@ def _check_apart(infos: list[zipfile.ZipInfo]) -> None:
 def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
     name = info.filename.replace("\\", "/")
     if any(unicodedata.category(character) in _HIDDEN for character in name):
-        raise _refused(f"{name!r} has a control character in it")
-    if _TURNS.search(name):
-        raise _refused(f"{name!a} turns the direction of reading")
+        raise _unsafe_archive(f"{name!r} has a control character in it")
+    if _BIDI_OVERRIDES.search(name):
+        raise _unsafe_archive(f"{name!a} turns the direction of reading")
     if name.startswith("/") or _DRIVE.match(name) or ".." in name.split("/"):
-        raise _refused(f'"{name}" would be written outside the folder')
+        raise _unsafe_archive(f'"{name}" would be written outside the folder')
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise _refused(f'"{name}" is a link or a device')
+        raise _unsafe_archive(f'"{name}" is a link or a device')
     path = PurePosixPath(name)
     if not path.parts:
-        raise _refused("a file in it has no name")
-    if _WINDOWS and any(map(_NOT_ON_WINDOWS.search, path.parts)):
-        raise _refused(f'Windows can have no file "{name}"')
+        raise _unsafe_archive("a file in it has no name")
+    if _WINDOWS and any(map(_INVALID_ON_WINDOWS.search, path.parts)):
+        raise _unsafe_archive(f'Windows can have no file "{name}"')
     return path
 
 
-def _claim(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
+def _claim_path(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
     """Note that `path` is a file or a folder, and its parents folders; refuse what collides.
 
     Names that some file system takes for one (by case, by Unicode form, by trailing dots) are one.
     """
-    parts = [_fold(part) for part in path.parts]
+    parts = [_fold_case(part) for part in path.parts]
     for depth in range(1, len(parts)):
         if folded.setdefault("/".join(parts[:depth]), "folder") != "folder":
-            raise _refused(f'"{path}" lies in a file')
+            raise _unsafe_archive(f'"{path}" lies in a file')
     key = "/".join(parts)
     if key in folded and not (folded[key] == kind == "folder"):
-        raise _refused(f'two names in it are one on some disks: "{path}"')
+        raise _unsafe_archive(f'two names in it are one on some disks: "{path}"')
     folded[key] = kind
 
 
-def _fold(part: str) -> str:
+def _fold_case(part: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", part).casefold()).rstrip(". ")
 
 
-def _refused(why: str) -> ArchiveError:
+def _unsafe_archive(why: str) -> ArchiveError:
     return ArchiveError(
         f"The archive is not safe to unpack: {why}.", "Nothing was written; ask who runs the tool."
     )
+
+
+METRICS = "metrics.csv"
+_MAX_METRICS_SIZE = 256 * 1024**2
+"""Bytes of a part's metrics, which are read into memory."""
+_JOB_COLUMNS = ("job", "jobname", "job_name", "name")
+
+
+class MetricsMerger:
+    """The metrics tables of the parts, as one."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, None] = {}
+        self._rows: list[tuple[str, dict[str, str]]] = []
+
+    def add(self, part: str, content: bytes) -> None:
+        """Add a part's table; a job's name in it loses the part's.
+
+        Raises:
+            ArchiveError: it is no table.
+        """
+        try:
+            lines = [*csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))]
+        except (UnicodeDecodeError, csv.Error):
+            raise ArchiveError(
+                f"The metrics of {part} are no table.", "Fetch them again."
+            ) from None
+        header, *cells = [line for line in lines if line] or [[]]
+        if not header:
+            return
+        job_column = next((name for name in header if name.lower() in _JOB_COLUMNS), header[0])
+        self._columns.update(dict.fromkeys(header))
+        for line in cells:
+            row = dict(zip(header, line, strict=False))
+            row[job_column] = identity.strip_batch_name(row.get(job_column, ""), part)
+            self._rows.append((row[job_column], row))
+
+    def text(self, order: Sequence[str]) -> str:
+        """Return the whole table, its rows in the given order of the jobs; empty without any."""
+        if not self._columns:
+            return ""
+        place = {job: n for n, job in enumerate(order)}
+        out = io.StringIO(newline="")
+        lines = csv.DictWriter(out, list(self._columns), restval="", lineterminator="\n")
+        lines.writeheader()
+        ordered = sorted(self._rows, key=lambda found: place.get(found[0], len(place)))
+        lines.writerows(row for _, row in ordered)
+        return out.getvalue()
+
+
+@dataclass(frozen=True)
+class JobArchive:
+    """The archive of a single job: the name it is stored under, its own name, and where it is."""
+
+    name: str
+    own: str
+    path: Path
+
+
+def merge_archives(
+    parts: Mapping[str, Path],
+    target: Path,
+    order: Sequence[str],
+    on_bytes: OnBytes | None = None,
+    *,
+    jobs: Sequence[JobArchive] = (),
+    tables: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write one archive out of several; it is there when it is whole.
+
+    Args:
+        parts: the archives of a split batch's parts, in order.
+        target: the archive to write.
+        order: the jobs' own names in the input's order.
+        on_bytes: is told the bytes that are merged.
+        jobs: archives of single jobs, each of which gets a folder.
+        tables: the metrics of parts that have no archive of their own.
+
+    Raises:
+        ArchiveError: an archive is damaged, or not safe to unpack.
+        StorageError: the disk is full.
+    """
+    metrics = MetricsMerger()
+    taken: set[str] = {METRICS}
+    done, newest = 0, (1980, 1, 1, 0, 0, 0)
+    making = target.with_name(f"{target.name}.making")
+    with (
+        storage_errors(target),
+        zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as out,
+    ):
+        for name, archive, own in (
+            *((part, path, "") for part, path in parts.items()),
+            *((job.name, job.path, job.own) for job in jobs),
+        ):
+            with open_archive(archive) as whole:
+                found = list_members(whole)
+                for path, info in found.items():
+                    newest = max(newest, info.date_time)
+                    inner = _strip_folder(path, name, found)
+                    if own:
+                        _copy_member(
+                            whole,
+                            info,
+                            out,
+                            _unique_path(f"{own}/{inner}", f"{name}/{path}", taken),
+                        )
+                    elif _is_metrics(inner):
+                        _check_metrics_size(info, name)
+                        metrics.add(name, b"".join(read_blocks(whole, info)))
+                    else:
+                        _copy_member(whole, info, out, _merged_path(inner, name, taken))
+                    done += info.file_size
+                    if on_bytes:
+                        on_bytes(done, None)
+        for part, content in (tables or {}).items():
+            metrics.add(part, content)
+        table = metrics.text(order)
+        if table:
+            # Of the parts' time: the same parts make the same archive.
+            _write_member(out, zipfile.ZipInfo(METRICS, newest), [table.encode()])
+    with storage_errors(target):
+        making.replace(target)
+
+
+def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
+    """Return the parts' metrics tables as one; for those who want that file alone."""
+    metrics = MetricsMerger()
+    for part, content in parts.items():
+        metrics.add(part, content)
+    return metrics.text(order)
+
+
+def _strip_folder(path: str, part: str, every: Mapping[str, object]) -> str:
+    """Return a path without a folder that holds the whole archive, if that is the part's name."""
+    if all(name.startswith(f"{part}/") for name in every):
+        return path.removeprefix(f"{part}/")
+    return path
+
+
+def _check_metrics_size(info: zipfile.ZipInfo, part: str) -> None:
+    if info.file_size > _MAX_METRICS_SIZE:
+        raise ArchiveError(
+            f"The metrics of {part} have {info.file_size:,} bytes, {_MAX_METRICS_SIZE:,} is the most.",
+            "Fetch the part's archive by the part's name.",
+        )
+
+
+def _is_metrics(path: str) -> bool:
+    return "/" not in path and path.lower().endswith(".csv") and "metrics" in path.lower()
+
+
+def _merged_path(path: str, part: str, taken: set[str]) -> str:
+    """Return a path's place in the merged archive: the job's folder, or the part's own."""
+    first, *rest = PurePosixPath(path).parts
+    beside = f"{part.rpartition('-')[2]}/{path}"
+    if not rest:
+        taken.add(beside)
+        return beside
+    return _unique_path("/".join([identity.strip_batch_name(first, part), *rest]), beside, taken)
+
+
+def _unique_path(path: str, otherwise: str, taken: set[str]) -> str:
+    """Return a path, or another one where it is taken; note it as taken."""
+    chosen = otherwise if path in taken else path
+    taken.add(chosen)
+    return chosen
+
+
+def _copy_member(
+    whole: zipfile.ZipFile, info: zipfile.ZipInfo, out: zipfile.ZipFile, path: str
+) -> None:
+    copied = zipfile.ZipInfo(path, info.date_time)
+    copied.file_size = info.file_size
+    _write_member(out, copied, read_blocks(whole, info))
+
+
+def _write_member(out: zipfile.ZipFile, info: zipfile.ZipInfo, blocks: Iterable[bytes]) -> None:
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    with out.open(info, "w") as sink:
+        for block in blocks:
+            sink.write(block)

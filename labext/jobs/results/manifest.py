@@ -1,10 +1,4 @@
-"""What was fetched, beside the results: which job's they are, and each file's size and checksum.
-
-With it results that are on disk and whole are not fetched again, damaged ones are, and nothing is
-overwritten that is somebody else's. It is written before the first file is put in its place, so
-that a fetch which was cut short is finished by the next one. `provenance` makes the record of it
-that a reader of the results wants.
-"""
+"""Manifest of downloaded results: their job, files and checksums."""
 
 from __future__ import annotations
 
@@ -17,14 +11,63 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from labext.jobs import rows
-from labext.jobs.results.archives import File, file_of
-from labext.jobs.rows import Row
+from labext import extras
+from labext.jobs import identity, records
+from labext.jobs.records import JobRecord
+from labext.jobs.results.archives import ArchiveFile, describe_file
 from labext.redaction import mask
 from labext.storage import make_folder, write_atomic
 
+STRUCTURES = (".pdb", ".cif", ".mmcif", ".ent", ".sdf")
+"""How the names of files with structures end."""
+
+
+def files_by_job(paths: Iterable[str], jobs: Iterable[str], of: str) -> dict[str, list[str]]:
+    """Return each job's files, by the name it is stored under.
+
+    Args:
+        paths: of the files, in the results folder.
+        jobs: the names that the jobs are stored under.
+        of: what was fetched: the one job itself, or a batch, a split batch or a pipeline.
+    """
+    found: dict[str, list[str]] = {job: [] for job in jobs}
+    if list(found) == [of]:
+        return {of: list(paths)}
+    known = {name: job for job in found for name in (job, own_job_name(job, of))}
+    for path in paths:
+        # An archive may have one folder of the batch's name around all.
+        for folder in path.split("/")[:-1][:2]:
+            if folder in known:
+                found[known[folder]].append(path)
+                break
+    return found
+
+
+def job_folder(path: str, job: str, of: str) -> str:
+    """Return the path of the job's folder that one of its files lies in; empty for the whole's."""
+    above = path.split("/")[:-1]
+    for depth, folder in enumerate(above[:2]):
+        if folder in (job, own_job_name(job, of)):
+            return "/".join(above[: depth + 1])
+    return ""
+
+
+def own_job_name(job: str, of: str) -> str:
+    """Return a job's own name, without the batch's or that of a part of it."""
+    if not job.startswith(f"{of}-"):
+        return job
+    rest = job.removeprefix(f"{of}-")
+    part, _, own = rest.partition("-")
+    return own if own and identity.parse_part_name(f"{of}-{part}") is not None else rest
+
+
+def is_structure(path: str) -> bool:
+    """Say whether a file holds a structure, by its name."""
+    return path.lower().endswith(STRUCTURES)
+
+
 _VERSION = 1
-_KEPT = (
+_RECORDED_FIELDS = (
     "JobName",
     "Type",
     "JobStatus",
@@ -64,13 +107,14 @@ class Origin:
         inputs: Iterable[Mapping[str, Any]] = (),
     ) -> Origin:
         """Return the origin of what is fetched by this process, now."""
-        import labext
-
         return cls(
             datetime.now(UTC).isoformat(timespec="seconds"),
-            {"labext": labext.__version__, "python": platform.python_version()},
+            {
+                "labext": extras.installed_version(extras.DISTRIBUTION) or "",
+                "python": platform.python_version(),
+            },
             [{key: value for key, value in tool.items() if key != "settings"} for tool in tools],
-            [kept(job) for job in jobs],
+            [recorded_fields(job) for job in jobs],
             [*inputs],
         )
 
@@ -93,11 +137,11 @@ class Manifest:
     service: str
     identity: Mapping[str, Any]
     wanted: Mapping[str, Any]
-    files: tuple[File, ...]
-    archive: File | None = None
+    files: tuple[ArchiveFile, ...]
+    archive: ArchiveFile | None = None
     job: Mapping[str, Any] = field(default_factory=dict, compare=False)
     origin: Origin = field(default_factory=Origin, compare=False)
-    earlier: tuple[File, ...] = ()
+    earlier: tuple[ArchiveFile, ...] = ()
 
     def write(self, path: Path) -> None:
         """Write it.
@@ -120,11 +164,11 @@ class Manifest:
                 record["service"],
                 record["identity"],
                 record["wanted"],
-                tuple(map(_file, record["files"])),
-                None if archive is None else _file(archive),
+                tuple(map(_parse_file, record["files"])),
+                None if archive is None else _parse_file(archive),
                 record["job"],
                 Origin(**record.get("origin", {})),
-                tuple(map(_file, record.get("earlier", ()))),
+                tuple(map(_parse_file, record.get("earlier", ()))),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -147,10 +191,10 @@ class Manifest:
         if self.earlier:
             return False
         kept = self.files if self.archive is None else (*self.files, self.archive)
-        return all(is_same(folder, file) for file in kept)
+        return all(file_matches(folder, file) for file in kept)
 
 
-def _file(record: Mapping[str, Any]) -> File:
+def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
     """Return a file of a manifest, which anybody may have written.
 
     Raises:
@@ -159,32 +203,32 @@ def _file(record: Mapping[str, Any]) -> File:
     path = PurePosixPath(record["path"])
     if path.is_absolute() or ".." in path.parts or PureWindowsPath(record["path"]).anchor:
         raise ValueError(record["path"])
-    return File(**record)
+    return ArchiveFile(**record)
 
 
-def is_same(folder: Path, file: File) -> bool:
+def file_matches(folder: Path, file: ArchiveFile) -> bool:
     """Say whether a file is there with the size and checksum that are recorded."""
     path = folder / file.path
     try:
-        return path.stat().st_size == file.size and file_of(path, file.path) == file
+        return path.stat().st_size == file.size and describe_file(path, file.path) == file
     except OSError:
         return False
 
 
-def identity(name: str, found: Mapping[str, Row | None]) -> dict[str, Any]:
+def run_identity(name: str, found: Mapping[str, JobRecord | None]) -> dict[str, Any]:
     """Return what tells the results of one run from another's; of a split batch its parts'."""
     if name in found and (row := found[name]) is not None:
-        return rows.identity(row)
-    return {"name": name, "parts": [row and rows.identity(row) for row in found.values()]}
+        return records.run_fields(row)
+    return {"name": name, "parts": [row and records.run_fields(row) for row in found.values()]}
 
 
-def kept(row: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is recorded of a job's row; the service's words on why it ended are masked."""
-    found = {key: row[key] for key in _KEPT if row.get(key) is not None}
-    return found | {key: mask(str(row[key])) for key in rows.REASONS if row.get(key)}
+    found = {key: row[key] for key in _RECORDED_FIELDS if row.get(key) is not None}
+    return found | {key: mask(str(row[key])) for key in records.REASON_FIELDS if row.get(key)}
 
 
-def elsewhere(state: Path, target: Path) -> Path:
+def separate_manifest_path(state: Path, target: Path) -> Path:
     """Return where the manifest of a single file or archive is kept: not beside it."""
     key = hashlib.sha256(str(target.absolute()).encode("utf-8", "replace")).hexdigest()[:32]
     return make_folder(state / "results", 0o700) / f"{key}.json"

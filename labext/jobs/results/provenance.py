@@ -1,14 +1,4 @@
-"""The provenance of the results in a folder, as research archives read it: an RO-Crate.
-
-`ro-crate-metadata.json` says in the terms of RO-Crate 1.1 and its profile Process Run Crate 0.5
-which tool made which files, with which settings, when, on which service, and what fetched them,
-with the size and SHA-256 of each. It is made of the manifests in the folder and of nothing else:
-several jobs' results in one folder are one crate, and the same manifests give the same bytes.
-
-A crate that a user has gone on with is the user's own: it is known by a checksum within, and
-never written over. Then, or where an archive brought one, the record is
-`labext-ro-crate-metadata.json`.
-"""
+"""Describe fetched results as an RO-Crate."""
 
 from __future__ import annotations
 
@@ -19,15 +9,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from labext.jobs import rows
-from labext.jobs.identity import canonical, stored_settings
-from labext.jobs.results import outputs
-from labext.jobs.results.manifest import Manifest
+from labext.jobs import records
+from labext.jobs.identity import canonical_json, stored_settings
+from labext.jobs.results.manifest import Manifest, files_by_job
 from labext.progress import Outcome
 from labext.redaction import mask
 from labext.storage import write_atomic
 
-NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
+CRATE_FILE_NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
 """What the record is called; the second where the first is not ours."""
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -53,7 +42,7 @@ _FORMATS = {
 Entity = dict[str, Any]
 
 
-def keep(folder: Path) -> Path | None:
+def write_crate(folder: Path) -> Path | None:
     """Write the record of a results folder, if there is none or the manifests have changed.
 
     Returns:
@@ -65,18 +54,18 @@ def keep(folder: Path) -> Path | None:
     known = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
     manifests = [each for each in known if each is not None and each.origin.fetched]
     brought = {file.path for each in manifests for file in each.files}
-    for name in NAMES if manifests else ():
+    for name in CRATE_FILE_NAMES if manifests else ():
         path = folder / name
         if name in brought or not _is_ours(path):
             continue
-        content = render(manifests, name)
+        content = render_crate(manifests, name)
         if not path.exists() or path.read_bytes() != content:
             write_atomic(path, content)
         return path
     return None
 
 
-def render(manifests: Sequence[Manifest], name: str = NAMES[0]) -> bytes:
+def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0]) -> bytes:
     """Return the record of what these manifests list, as JSON-LD.
 
     Args:
@@ -92,9 +81,9 @@ def render(manifests: Sequence[Manifest], name: str = NAMES[0]) -> bytes:
         "about": {"@id": "./"},
         "conformsTo": {"@id": _SPEC},
     }
-    graph = [head, *map(_compacted, (crate.root(manifests), *crate.entities.values()))]
-    head["identifier"] = _digest(graph)
-    return _written(graph)
+    graph = [head, *map(_compact, (crate.root(manifests), *crate.entities.values()))]
+    head["identifier"] = _graph_digest(graph)
+    return _crate_json(graph)
 
 
 class _Crate:
@@ -117,8 +106,8 @@ class _Crate:
             "datePublished": max(each.origin.fetched for each in manifests),
             "license": _LICENCE,
             "conformsTo": {"@id": PROFILE},
-            "hasPart": _ids(self._files),
-            "mentions": _ids(self._actions),
+            "hasPart": _id_references(self._files),
+            "mentions": _id_references(self._actions),
         }
 
     def add(self, manifest: Manifest) -> None:
@@ -136,7 +125,7 @@ class _Crate:
         files = {
             file.path: self._file(file.path, file.size, file.sha256) for file in manifest.files
         }
-        made = outputs.by_job(files, jobs, subject)
+        made = files_by_job(files, jobs, subject)
         for name, job in jobs.items():
             tool = self._tool(str(job.get("Type")), tools)
             self._run(name, job, tool, service, [files[path] for path in made[name]])
@@ -161,11 +150,11 @@ class _Crate:
         results: Sequence[str],
     ) -> None:
         """Add one job: what ran, its settings, and what it made."""
-        action = _action(name)
-        outcome = rows.outcome(job)
-        why = "" if outcome is Outcome.COMPLETE else rows.reason(job)
+        action = _action_id(name)
+        outcome = records.outcome(job)
+        why = "" if outcome is Outcome.COMPLETE else records.reason(job)
         run = self._entity(action, "CreateAction", name=name)
-        run |= _present(
+        run |= _present_fields(
             description=f"{job.get('Type')} on the job service",
             instrument={"@id": instrument},
             provider={"@id": service},
@@ -174,10 +163,10 @@ class _Crate:
             endTime=job.get("Completed"),
             actionStatus=None if outcome is None else _STATUS[outcome is Outcome.COMPLETE],
             error=mask(why),
-            object=_ids(self._settings(action, job)),
+            object=_id_references(self._settings(action, job)),
         )
         # Another manifest of the same job, as of its structures alone, may name some already.
-        run["result"] = _ids(
+        run["result"] = _id_references(
             dict.fromkeys([*(file["@id"] for file in run.get("result", ())), *results])
         )
         self._actions[action] = None
@@ -190,7 +179,7 @@ class _Crate:
         files: Mapping[str, str],
     ) -> None:
         """Add the files of other jobs in the folder that a setting names: `<Job>/path`."""
-        run = self.entities[_action(name)]
+        run = self.entities[_action_id(name)]
         for value in (stored_settings(job) or {}).values():
             source, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
             there = [
@@ -218,7 +207,7 @@ class _Crate:
             instrument={"@id": client},
             provider={"@id": service},
             endTime=manifest.origin.fetched,
-            object=_ids(files),
+            object=_id_references(files),
         )
         self._actions[action] = None
 
@@ -234,7 +223,7 @@ class _Crate:
             dateModified=record.get("at"),
         )
         for job in record.get("jobs", ()):
-            run = self.entities.get(_action(str(job)), {})
+            run = self.entities.get(_action_id(str(job)), {})
             run["object"] = [*run.get("object", ()), {"@id": file}]
 
     def _settings(self, action: str, job: Mapping[str, Any]) -> Iterator[str]:
@@ -243,7 +232,9 @@ class _Crate:
                 f"{action}/{quote(name, safe='')}",
                 "PropertyValue",
                 name=name,
-                value=value if isinstance(value, str | int | float | bool) else canonical(value),
+                value=value
+                if isinstance(value, str | int | float | bool)
+                else canonical_json(value),
             )
 
     def _tool(self, name: str, tools: Mapping[str, Mapping[str, Any]]) -> str:
@@ -252,11 +243,11 @@ class _Crate:
             f"#tool-{quote(name, safe='')}",
             "SoftwareApplication",
             name=name,
-            alternateName=_text(record, "displayName"),
-            description=_text(record, "description"),
-            url=_address(record, "github"),
-            softwareVersion=_text(record, "version"),
-            citation=_address(record, "paper"),
+            alternateName=_text_field(record, "displayName"),
+            description=_text_field(record, "description"),
+            url=_url_field(record, "github"),
+            softwareVersion=_text_field(record, "version"),
+            citation=_url_field(record, "paper"),
         )
 
     def _file(self, path: str, size: int, sha256: str) -> str:
@@ -278,7 +269,7 @@ class _Crate:
 
     def _entity(self, id: str, type: str, /, **fields: Any) -> Entity:
         entity = self.entities.setdefault(id, {"@id": id, "@type": type})
-        entity |= _present(**fields)
+        entity |= _present_fields(**fields)
         return entity
 
 
@@ -286,7 +277,7 @@ def _is_ours(path: Path) -> bool:
     """Say whether there is no record yet, or one as it was written here."""
     try:
         graph = json.loads(path.read_bytes())["@graph"]
-        found: bool = graph[0].pop("identifier") == _digest(graph)
+        found: bool = graph[0].pop("identifier") == _graph_digest(graph)
     except FileNotFoundError:
         return not path.is_symlink()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
@@ -294,19 +285,19 @@ def _is_ours(path: Path) -> bool:
     return found
 
 
-def _digest(graph: Sequence[Entity]) -> str:
+def _graph_digest(graph: Sequence[Entity]) -> str:
     """Return what tells a record that was written here from one that was changed since."""
     said = json.dumps(graph, sort_keys=True, ensure_ascii=True)
     return f"labext:{hashlib.sha256(said.encode()).hexdigest()}"
 
 
-def _written(graph: Iterable[Entity]) -> bytes:
+def _crate_json(graph: Iterable[Entity]) -> bytes:
     """Return the record as JSON, a line for each entity."""
     entities = ",\n".join(map(json.dumps, graph))
     return f'{{"@context": {json.dumps(_CONTEXT)},\n"@graph": [\n{entities}\n]}}\n'.encode()
 
 
-def _compacted(entity: Entity) -> Entity:
+def _compact(entity: Entity) -> Entity:
     """Return an entity as JSON-LD is compacted: one value stands alone, none is left out."""
     return {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -315,24 +306,24 @@ def _compacted(entity: Entity) -> Entity:
     }
 
 
-def _action(job: str) -> str:
+def _action_id(job: str) -> str:
     return f"#job-{quote(job, safe='')}"
 
 
-def _ids(entities: Iterable[str]) -> list[Entity]:
+def _id_references(entities: Iterable[str]) -> list[Entity]:
     return [{"@id": each} for each in entities]
 
 
-def _present(**fields: Any) -> Entity:
+def _present_fields(**fields: Any) -> Entity:
     return {key: value for key, value in fields.items() if value not in (None, "", [])}
 
 
-def _text(record: Mapping[str, Any], key: str) -> str | None:
+def _text_field(record: Mapping[str, Any], key: str) -> str | None:
     value = record.get(key)
     return mask(value) if isinstance(value, str) else None
 
 
-def _address(record: Mapping[str, Any], key: str) -> str | None:
+def _url_field(record: Mapping[str, Any], key: str) -> str | None:
     """Return an address of the web; what else stands there is none."""
-    value = _text(record, key)
+    value = _text_field(record, key)
     return value if value and value.lower().startswith(("https://", "http://")) else None

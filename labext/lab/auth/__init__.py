@@ -1,17 +1,83 @@
-"""The three ways to sign in to the lab platform (its contract, Authentication).
+"""Sign-in methods of the lab platform, and the choice between them."""
 
-Each is a `requests` authentication, and signs a request of plain `requests` too. Each has `method`
-(`key`, `oauth`, `oidc`) and `identity`, a name for whom its requests count that holds no secret.
+from __future__ import annotations
 
-- `apikey`: a user's key. `idtoken`: a token of the user's identity provider, with `provider`, which
-  signs in there.
-- `credentials`: an app's client ID and secret, with `tokens`, which asks for its access tokens.
-- `bearer`: what the last two share: a token that is replaced when it is refused.
-- `choosing`: which of them a connection has the secrets for.
-"""
+from collections.abc import Callable, Mapping
 
-from labext.lab.auth.apikey import ApiKey
-from labext.lab.auth.credentials import ClientCredentials
-from labext.lab.auth.idtoken import IdToken
+from labext import messages
+from labext.config import Connection
+from labext.errors import InputError, SignInError
+from labext.lab.auth.client_credentials import ClientCredentials
+from labext.lab.auth.http_auth import ApiKey
+from labext.lab.auth.id_token import IdToken, ProviderSignIn
 
 __all__ = ["ApiKey", "ClientCredentials", "IdToken"]
+
+
+SignIn = ApiKey | ClientCredentials | IdToken
+
+REQUIRED_SECRETS: Mapping[str, tuple[str, ...]] = {
+    "key": ("api_key",),
+    "oauth": ("client_id", "client_secret"),
+    "oidc": ("id_token",),
+}
+"""The secrets that each way needs, the first that a connection has all of being taken."""
+
+_PROVIDER_OPTIONS = ("oidc_configuration_url", "oidc_client_id", "oidc_user")
+
+
+def can_fetch_id_tokens(connection: Connection) -> bool:
+    """Return whether a connection has what signs in at an identity provider that issues tokens."""
+    known = all(name in connection.options for name in _PROVIDER_OPTIONS)
+    return known and "oidc_secret" in connection.secrets
+
+
+def choose_sign_in(connection: Connection) -> SignIn:
+    """Return the way to sign in that a connection names, or else the first it has secrets for.
+
+    Raises:
+        SignInError: it has none, or not those for the way that it names.
+        InputError: it names a way that there isn't, or a secret that can't be one.
+    """
+    named = connection.options.get("method")
+    if named is not None and named not in REQUIRED_SECRETS:
+        raise InputError(
+            f'There is no way to sign in called "{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
+            f"The ways are {', '.join(REQUIRED_SECRETS)}.",
+        )
+    secrets = connection.secrets
+    for method in REQUIRED_SECRETS if named is None else (named,):
+        complete = all(secrets.get(name) for name in REQUIRED_SECRETS[method])
+        if complete or (method == "oidc" and can_fetch_id_tokens(connection)):
+            return _FACTORIES[method](connection)
+    if named is None:
+        raise SignInError(
+            "Nothing says how to sign in to the lab platform.",
+            "Run `%lab login`, or set LABEXT_LAB_API_KEY.",
+        )
+    missing = [name for name in REQUIRED_SECRETS[named] if not secrets.get(name)]
+    raise SignInError(
+        f"To sign in to the lab platform by {named} there is no {' and no '.join(missing)}.",
+        f"Run `%lab login --method {named}`, or set LABEXT_LAB_{missing[0].upper()}.",
+    )
+
+
+def _client_credentials_auth(connection: Connection) -> ClientCredentials:
+    secrets, user = connection.secrets, connection.options.get("user")
+    return ClientCredentials(secrets["client_id"], secrets["client_secret"], user)
+
+
+def _id_token_auth(connection: Connection) -> IdToken:
+    secrets, options = connection.secrets, connection.options
+    if "id_token" in secrets:
+        return IdToken(secrets["id_token"])
+    url, client_id, user = (options[name] for name in _PROVIDER_OPTIONS)
+    verify = options.get("ca_bundle", True)
+    return IdToken(ProviderSignIn(url, client_id, user, secrets["oidc_secret"], verify=verify))
+
+
+_FACTORIES: Mapping[str, Callable[[Connection], SignIn]] = {
+    "key": lambda connection: ApiKey(connection.secrets["api_key"]),
+    "oauth": _client_credentials_auth,
+    "oidc": _id_token_auth,
+}

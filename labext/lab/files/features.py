@@ -1,35 +1,105 @@
-"""Annotations of a record as features of Biopython, and back.
-
-An annotation is `{name, type, start, end, strand, color}`, often with `notes` and `customFields`
-(`[{name, value}]`: of a GenBank file the other qualifiers). Positions count from 0 and ends are
-exclusive. On a circle an end at or before the start lies beyond the origin; real services write 0
-for the end of the sequence (real-services.md, lab, names the fields).
-"""
+"""Convert annotations to Biopython features, and back."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from Bio.SeqFeature import CompoundLocation, Location, SeqFeature, SimpleLocation
+from Bio.SeqFeature import (
+    AfterPosition,
+    BeforePosition,
+    CompoundLocation,
+    Location,
+    SeqFeature,
+    SimpleLocation,
+)
 
-from labext.lab.files import keeping, texts
-from labext.lab.files.keeping import Fields
-from labext.lab.files.locations import insdc, located, pieced
+from labext.lab.files import encoding
+from labext.lab.files.encoding import Fields
 
-KEPT = "labext"
+
+def covering_span(location: Location, length: int, *, circular: bool) -> tuple[int, int]:
+    """Return the start and the end that cover a location; over the origin the end comes first."""
+    parts = _ordered_parts(location)
+    first, last = parts[0], parts[-1]
+    if circular and _spans_origin(parts, length) and int(last.end) <= int(first.start):
+        return int(first.start), int(last.end)
+    if len(parts) == 1 and int(first.start) == int(first.end):  # between two bases: both are shown
+        return max(int(first.start) - 1, 0), min(int(first.end) + 1, length)
+    return min(int(part.start) for part in parts), max(int(part.end) for part in parts)
+
+
+def is_compound(location: Location, length: int, *, circular: bool) -> bool:
+    """Tell whether a start, an end and a strand don't say all of a location."""
+    parts = _ordered_parts(location)
+    if any(part.ref for part in parts):
+        return False  # a piece of another record
+    if any(type(each) in (BeforePosition, AfterPosition) for each in _end_parts(parts)):
+        return True
+    if len(parts) == 2 and circular and _spans_origin(parts, length):
+        return int(parts[1].end) > int(parts[0].start) or parts[0].strand != parts[1].strand
+    return len(parts) > 1 or int(parts[0].start) == int(parts[0].end)
+
+
+def format_insdc(location: Location) -> str:
+    """Return a location as GenBank writes it, like `complement(join(1..5,10..20))`."""
+    parts = list(location.parts)
+    if len(parts) == 1:
+        return _format_strand(parts[0])
+    if all(part.strand == -1 for part in parts):
+        inner = ",".join(_format_span(part) for part in parts[::-1])
+        return f"complement({_join_operator(location)}({inner}))"
+    return f"{_join_operator(location)}({','.join(map(_format_strand, parts))})"
+
+
+def _ordered_parts(location: Location) -> list[Any]:
+    """Return the pieces by their order on the first strand: they are listed as they are read."""
+    parts = list(location.parts)
+    return parts[::-1] if location.strand == -1 else parts
+
+
+def _spans_origin(parts: list[Any], length: int) -> bool:
+    pairs = itertools.pairwise(parts)
+    return any(int(one.end) == length and int(other.start) == 0 for one, other in pairs)
+
+
+def _end_parts(parts: list[Any]) -> list[Any]:
+    return [end for part in parts for end in (part.start, part.end)]
+
+
+def _join_operator(location: Any) -> str:
+    return str(getattr(location, "operator", "join"))
+
+
+def _format_strand(part: Any) -> str:
+    return f"complement({_format_span(part)})" if part.strand == -1 else _format_span(part)
+
+
+def _format_span(part: Any) -> str:
+    start, end = int(part.start), int(part.end)
+    if start == end:
+        return f"{start}^{start + 1}"
+    return f"{_format_position(part.start)}{start + 1}..{_format_position(part.end)}{end}"
+
+
+def _format_position(position: Any) -> str:
+    return {BeforePosition: "<", AfterPosition: ">"}.get(type(position), "")
+
+
+PRESERVED_QUALIFIER = "labext"
 """The qualifier with what the others can't hold."""
 
-PIECES = "location"
+LOCATION_FIELD = "location"
 """The custom field with the location of a feature in several pieces, or with blurred ends."""
 
 _COLORS = ("ApEinfo_fwdcolor", "ApEinfo_revcolor")
 _NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
-_KIND = re.compile(r"[A-Za-z0-9_'*-]{1,15}")
+_TYPE_PATTERN = re.compile(r"[A-Za-z0-9_'*-]{1,15}")
 _QUALIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,19}")
-_RESERVED = {KEPT, "label", "note", *_COLORS}
-_LINE = 44
+_RESERVED = {PRESERVED_QUALIFIER, "label", "note", *_COLORS}
+_MAX_LINE_LENGTH = 44
 
 
 def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) -> SeqFeature:
@@ -41,42 +111,46 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
         circular: whether the sequence is.
     """
     kind = annotation.get("type")
-    location, qualifiers = _location(annotation, length, circular), _qualifiers(annotation)
+    location, qualifiers = _feature_location(annotation, length, circular), _qualifiers(annotation)
     feature = SeqFeature(
         location,
-        type=kind if isinstance(kind, str) and _KIND.fullmatch(kind) else "misc_feature",
+        type=kind if isinstance(kind, str) and _TYPE_PATTERN.fullmatch(kind) else "misc_feature",
         qualifiers=qualifiers,
     )
-    kept = keeping.keep(_filed(_shown(feature, length, circular=circular)), annotation)
+    kept = encoding.preserve(
+        _as_filed(_feature_fields(feature, length, circular=circular)), annotation
+    )
     if kept:
-        feature.qualifiers[KEPT] = texts.pieces(keeping.written(kept), _LINE)
+        feature.qualifiers[PRESERVED_QUALIFIER] = encoding.split_text(
+            encoding.encode_value(kept), _MAX_LINE_LENGTH
+        )
     return feature
 
 
 def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return a feature as an annotation."""
-    plain = _shown(feature, length, circular=circular)
-    kept = keeping.read("".join(map(str, feature.qualifiers.get(KEPT, ()))))
-    exact = keeping.restored(_filed(plain), kept)
+    plain = _feature_fields(feature, length, circular=circular)
+    kept = encoding.decode_value("".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ()))))
+    exact = encoding.restore(_as_filed(plain), kept)
     if "strand" in exact and not (isinstance(kept, dict) and "strand" in kept):
         exact["strand"] = plain["strand"]
     return exact
 
 
-def _shown(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
+def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return what a feature shows by itself."""
-    qualifiers = {name: _values(held) for name, held in feature.qualifiers.items()}
-    start, end = located(feature.location, length, circular=circular)
+    qualifiers = {name: _value_list(held) for name, held in feature.qualifiers.items()}
+    start, end = covering_span(feature.location, length, circular=circular)
     rest = [
         {"name": name, "value": value}
         for name, values in qualifiers.items()
         if name not in _RESERVED
         for value in values
     ]
-    if pieced(feature.location, length, circular=circular):
-        rest.append({"name": PIECES, "value": insdc(feature.location)})
+    if is_compound(feature.location, length, circular=circular):
+        rest.append({"name": LOCATION_FIELD, "value": format_insdc(feature.location)})
     return {
-        "name": _name(qualifiers, feature.type),
+        "name": _feature_name(qualifiers, feature.type),
         "type": feature.type,
         "start": start,
         "end": end,
@@ -87,16 +161,16 @@ def _shown(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     }
 
 
-def _filed(fields: Fields) -> Fields:
+def _as_filed(fields: Fields) -> Fields:
     """Return what a file shows of it: there a feature without a strand is on the first."""
     return fields | {"strand": fields["strand"] or 1}
 
 
-def _values(held: Any) -> list[str]:
+def _value_list(held: Any) -> list[str]:
     return [str(each) for each in (held if isinstance(held, (list, tuple)) else [held])]
 
 
-def _name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
+def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
     for qualifier in _NAMES:
         for value in qualifiers.get(qualifier, ()):
             if value.strip():
@@ -109,22 +183,22 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
 
     Where they show less than the annotation has, the rest is kept apart.
     """
-    label = _words(annotation.get("name")) or "feature"
+    label = _field_text(annotation.get("name")) or "feature"
     qualifiers = {"label": [label]}
-    color = _words(annotation.get("color"))
+    color = _field_text(annotation.get("color"))
     if color:
         qualifiers |= {name: [color] for name in _COLORS}
     notes = annotation.get("notes")
-    remarks = [_words(each) for each in notes.split("\n")] if isinstance(notes, str) else []
+    remarks = [_field_text(each) for each in notes.split("\n")] if isinstance(notes, str) else []
     if any(remarks):
         qualifiers["note"] = [remark for remark in remarks if remark]
-    for name, value in _custom(annotation):
-        if name != PIECES:
+    for name, value in _custom_fields(annotation):
+        if name != LOCATION_FIELD:
             qualifiers.setdefault(name, []).append(value)
     return qualifiers
 
 
-def _custom(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _custom_fields(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
     fields = annotation.get("customFields")
     pairs = [
         (each.get("name"), each.get("value"))
@@ -132,7 +206,7 @@ def _custom(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
         if isinstance(each, dict)
     ]
     return [
-        (name, _value(name, value))
+        (name, _qualifier_value(name, value))
         for name, value in pairs
         if isinstance(name, str)
         and isinstance(value, str)
@@ -141,29 +215,29 @@ def _custom(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _value(name: str, value: str) -> str:
-    if name == PIECES:
+def _qualifier_value(name: str, value: str) -> str:
+    if name == LOCATION_FIELD:
         return value
     # A protein is one word, of which readers take out the ends of the lines.
-    return _words(value).replace(" ", "") if name == "translation" else _words(value)
+    return _field_text(value).replace(" ", "") if name == "translation" else _field_text(value)
 
 
-def _words(value: Any) -> str:
-    return texts.line(value, 32) if isinstance(value, str) else ""
+def _field_text(value: Any) -> str:
+    return encoding.to_line(value, 32) if isinstance(value, str) else ""
 
 
-def _location(annotation: Mapping[str, Any], length: int, circular: bool) -> Location:
-    start = _position(annotation.get("start"), length, 0)
-    end = _position(annotation.get("end"), length, length)
+def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool) -> Location:
+    start = _clean_position(annotation.get("start"), length, 0)
+    end = _clean_position(annotation.get("end"), length, length)
     strand = annotation.get("strand")
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
-    for name, value in _custom(annotation):
-        if name == PIECES:
-            whole = _in_pieces(value, length, circular)
+    for name, value in _custom_fields(annotation):
+        if name == LOCATION_FIELD:
+            whole = _compound_location(value, length, circular)
             if (
                 whole is not None
                 and (whole.strand or 0) == strand
-                and located(whole, length, circular=circular) == (start, end)
+                and covering_span(whole, length, circular=circular) == (start, end)
             ):
                 return whole
     if end == 0 or start < end:
@@ -179,11 +253,11 @@ def _location(annotation: Mapping[str, Any], length: int, circular: bool) -> Loc
     return CompoundLocation(parts[::-1] if strand == -1 else parts)
 
 
-def _position(value: Any, length: int, otherwise: int) -> int:
+def _clean_position(value: Any, length: int, otherwise: int) -> int:
     return min(max(value, 0), length) if type(value) is int else otherwise
 
 
-def _in_pieces(text: str, length: int, circular: bool) -> Location | None:
+def _compound_location(text: str, length: int, circular: bool) -> Location | None:
     try:
         return Location.fromstring(text, length, circular)
     except Exception:  # noqa: BLE001 - whatever the parser makes of what is no location

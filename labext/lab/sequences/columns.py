@@ -1,16 +1,62 @@
-"""The columns of a list: which fields are asked for, and how they are taken out of a record."""
+"""Fields of a sequence record and the columns chosen from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
-from labext.lab.sequences.fields import KINDS, PARTS, value_of
-from labext.lab.sequences.paging import Record
+from labext.lab.api import Record
+
+if TYPE_CHECKING:
+    from labext.frames.conversion import Kind
+
+COLUMN_KINDS: Mapping[str, Kind] = {
+    "id": "text",
+    "name": "text",
+    "length": "integer",
+    "isCircular": "boolean",
+    "bases": "text",
+    "createdAt": "time",
+    "modifiedAt": "time",
+    "folderId": "text",
+    "creator": "value",
+    "schema": "value",
+    "aliases": "value",
+    "annotations": "value",
+    "fields": "value",
+    "customFields": "value",
+    "authors": "value",
+    "registryId": "text",
+    "entityRegistryId": "text",
+    "registrationOrigin": "value",
+    "archiveRecord": "value",
+    "translations": "value",
+    "transcriptions": "value",
+    "parts": "value",
+    "primers": "value",
+    "dnaAlignmentIds": "value",
+    "url": "text",
+    "webURL": "text",
+    "apiURL": "text",
+}
+"""The columns of a frame of sequences: the record of real services (section lab), in an order that
+puts first what is looked at first; and what their cells are (`labext.frames.conversion.Column`)."""
+
+NESTED_FIELDS = {"creator": ("id", "name", "handle"), "schema": ("id", "name")}
+"""Fields that hold others, the same in every record; spread, there is a column for each of them."""
+
+CUSTOM_FIELDS = ("fields", "customFields")
+"""Fields that hold others, by names that a laboratory chose, each with a `value`."""
 
 
-class Columns:
+def field_value(cell: Any) -> Any:
+    """Return what a field holds: the `value` in it, or itself where it has none."""
+    return cell.get("value") if isinstance(cell, dict) and "value" in cell else cell
+
+
+class ColumnSelection:
     """The columns that a user chose, of which one may be within a field: `fields.Volume`.
 
     Args:
@@ -22,15 +68,15 @@ class Columns:
     """
 
     def __init__(self, chosen: Iterable[str] | str | None, needed: Sequence[str] = ()) -> None:
-        self.names = None if chosen is None else _names(chosen)
+        self.names = None if chosen is None else _column_names(chosen)
         self._needed = needed
         self._paths = [(name, *name.partition(".")[::2]) for name in self.names or ()]
-        unknown = [(name, field) for name, field, _ in self._paths if field not in KINDS]
+        unknown = [(name, field) for name, field, _ in self._paths if field not in COLUMN_KINDS]
         self._unsure = dict(unknown)
         self._absent = {
             name
             for name, field, within in self._paths
-            if within and within not in PARTS.get(field, ())
+            if within and within not in NESTED_FIELDS.get(field, ())
         }
 
     @property
@@ -51,9 +97,10 @@ class Columns:
         there = set().union(*records)
         for name, field in self._unsure.items():
             if field not in there:
-                near = wording.did_you_mean(field, [*KINDS, *sorted(there)])
+                near = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(there)])
                 raise InputError(
-                    f'Sequences have no column "{name}"{near}.', f"They have {', '.join(KINDS)}."
+                    f'Sequences have no column "{name}"{near}.',
+                    f"They have {', '.join(COLUMN_KINDS)}.",
                 )
         self._unsure = {}
 
@@ -64,13 +111,13 @@ class Columns:
             InputError: there were records, and none has them.
         """
         if count and self._absent:
-            missing = wording.listed(sorted(self._absent))
+            missing = messages.join_words(sorted(self._absent))
             raise InputError(
                 f"No sequence of this list has {missing}.",
                 "See what there is with --spread (spread=True).",
             )
 
-    def taken(self, record: Record) -> Record:
+    def select(self, record: Record) -> Record:
         """Return what was chosen of a record."""
         if self.names is None:
             return record
@@ -81,15 +128,16 @@ class Columns:
                 held = cell if isinstance(cell, dict) else {}
                 if within in held:
                     self._absent.discard(name)
-                cell = value_of(held.get(within))
+                cell = field_value(held.get(within))
             found[name] = cell
         return found
 
 
-def _names(chosen: Iterable[str] | str) -> list[str]:
+def _column_names(chosen: Iterable[str] | str) -> list[str]:
     names = chosen.split(",") if isinstance(chosen, str) else list(chosen)
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(
-            f"{wording.shown(chosen)} names no columns.", "Give their names, like id,name,bases."
+            f"{messages.quote_value(chosen)} names no columns.",
+            "Give their names, like id,name,bases.",
         )
     return list(dict.fromkeys(name.strip() for name in names))

@@ -1,23 +1,330 @@
-"""The filters of a list: what is sent, and the same applied again to what comes.
-
-A server may overlook a filter that it doesn't know, and then answers with everything. So each is
-checked again here; some are applied here alone.
-"""
+"""Filters of a sequence list: sent to the platform and checked again locally."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from numbers import Integral
+from operator import ge, gt, le, lt
+from typing import Any, NamedTuple
 
-from labext import wording
+from labext import messages
+from labext.dna import same_molecule
 from labext.errors import InputError
-from labext.lab.sequences.filterkinds import MAKERS, Filter, text
-from labext.lab.sequences.paging import Record
+from labext.lab.api import Record
+from labext.messages import quote_value
 
-MOST = 100
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le}
+_BOUND_PATTERN = re.compile(r"\s*(>=|<=|>|<)?\s*([^<>=]+?)\s*")
+_SEPARATOR = re.compile(r"\s+AND\s+|\s*,\s*", re.IGNORECASE)
+_EXAMPLE = 'Write it like "> 2024-01-01", or like "> 2024-01-01 AND < 2024-07-01".'
+
+
+class TimeBound(NamedTuple):
+    """One end of a range: its sign, and the time as it is written and as it is."""
+
+    sign: str
+    text: str
+    time: datetime
+
+    def holds(self, time: datetime) -> bool:
+        """Say whether a time is on the right side."""
+        return _OPERATORS[self.sign](time, self.time)
+
+
+class TimeRange(NamedTuple):
+    """A range of time, of one bound or two."""
+
+    bounds: tuple[TimeBound, ...]
+
+    def __str__(self) -> str:
+        """Return the range as the platform reads it: `> 2024-01-01 AND < 2024-07-01`."""
+        return " AND ".join(f"{bound.sign} {bound.text}" for bound in self.bounds)
+
+    def holds(self, written: Any) -> bool:
+        """Say whether the time in a record is within; one that can't be read is not."""
+        time = _parse_time(written)
+        return time is not None and all(bound.holds(time) for bound in self.bounds)
+
+
+def parse_time_range(value: Any) -> TimeRange:
+    """Return the range that a user means.
+
+    Args:
+        value: `> 2024-01-01`, `< 2024-07-01`, both with AND between, or a pair (since, until) of
+            which either may be None. Dates and times may be text (ISO 8601), `date` or `datetime`.
+            One without a sign is a beginning; one without a time zone is UTC.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    parts = value if isinstance(value, tuple | list) and len(value) == 2 else _split_bounds(value)
+    bounds = [
+        _parse_bound(part, sign)
+        for part, sign in zip(parts, (">", "<"), strict=False)
+        if part is not None
+    ]
+    if not bounds:
+        raise InputError("That range of time has no bound.", _EXAMPLE)
+    return TimeRange(tuple(bounds))
+
+
+def _parse_time(written: Any) -> datetime | None:
+    """Return the time that a text of ISO 8601 tells; None where it tells none."""
+    if not isinstance(written, str):
+        return None
+    try:
+        time = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _split_bounds(value: Any) -> list[Any]:
+    return _SEPARATOR.split(value.strip(), maxsplit=1) if isinstance(value, str) else [value]
+
+
+def _parse_bound(value: Any, sign: str) -> TimeBound:
+    if isinstance(value, date):
+        value = value.isoformat()
+    found = _BOUND_PATTERN.fullmatch(value) if isinstance(value, str) else None
+    time = _parse_time(found[2]) if found else None
+    if found is None or time is None:
+        raise InputError(f"{quote_value(value)} is no range of time.", _EXAMPLE)
+    return TimeBound(found[1] or sign, found[2], time)
+
+
+_MAX_FILTER_LENGTH = 4000
+"""Characters of one filter in a request: more would be too long an address for many servers."""
+
+_NAME_FIELDS = ("name", "aliases", "entityRegistryId")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter.
+
+    Attributes:
+        check: says whether a record passes.
+        reads: the fields of a record that `check` looks at.
+        sent: the query, by name; empty for what is applied here alone.
+        values: what is sent as a list under `listed`, of which there may be too many.
+        listed: the query's name for `values`.
+    """
+
+    check: Callable[[Record], bool]
+    reads: tuple[str, ...]
+    sent: Mapping[str, str] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
+    listed: str = ""
+
+
+FilterFactory = Callable[[str, Any], Filter]
+"""Makes a filter of its name, for messages, and the value that a user gave."""
+
+
+def check_text(name: str, value: Any) -> str:
+    """Return the text that a filter was given.
+
+    Raises:
+        InputError: it is none, or empty.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(
+            f"{quote_value(value)} is no text for the filter {name}.", "Give it a text."
+        )
+    return value.strip()
+
+
+def _check_texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return values given as a text with commas, or as several texts, each once."""
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
+        raise InputError(
+            f"{quote_value(value)} is no list of texts for the filter {name}.",
+            "Give it a list of texts.",
+        )
+    found = tuple(dict.fromkeys(check_text(name, each) for each in value))
+    if not found:
+        raise InputError(f"The filter {name} has no values.", "Leave it out, or give it some.")
+    return found
+
+
+def _has_name(record: Record, right: Callable[[str], bool]) -> bool:
+    """Say whether what a sequence is called is right: its name, an alias or its registry ID."""
+    if "name" not in record:
+        return True
+    aliases = record.get("aliases")
+    called = [record["name"], record.get("entityRegistryId")]
+    called += aliases if isinstance(aliases, list) else []
+    return any(right(each.casefold()) for each in called if isinstance(each, str))
+
+
+def _name_filter(name: str, value: Any) -> Filter:
+    wanted = check_text(name, value)
+    folded = wanted.casefold()
+    return Filter(lambda record: _has_name(record, folded.__eq__), _NAME_FIELDS, {"name": wanted})
+
+
+def _name_includes_filter(name: str, value: Any) -> Filter:
+    wanted = check_text(name, value)
+    folded = wanted.casefold()
+    return Filter(
+        lambda record: _has_name(record, lambda called: folded in called),
+        _NAME_FIELDS,
+        {"nameIncludes": wanted},
+    )
+
+
+def _names_filter(name: str, value: Any) -> Filter:
+    wanted = _check_texts(name, value)
+    folded = {each.casefold() for each in wanted}
+    # Of a name with a comma or a quote within the platform would make others.
+    sent = () if any({",", '"'}.intersection(each) for each in wanted) else wanted
+    return Filter(
+        lambda record: _has_name(record, folded.__contains__),
+        _NAME_FIELDS,
+        values=sent,
+        listed="names.anyOf",
+    )
+
+
+def _bases_filter(name: str, value: Any) -> Filter:
+    wanted = "".join(check_text(name, value).split())
+
+    def check(record: Record) -> bool:
+        if "bases" not in record:
+            return True
+        bases, circular = record["bases"], record.get("isCircular") is True
+        return isinstance(bases, str) and same_molecule(wanted, bases, circular=circular)
+
+    sent = {"bases": wanted} if len(wanted) <= _MAX_FILTER_LENGTH else {}
+    return Filter(check, ("bases", "isCircular"), sent)
+
+
+def _equals(sent: str, *path: str) -> FilterFactory:
+    """Return the maker of a filter for a text that stands in a record at a path."""
+
+    def make(name: str, value: Any) -> Filter:
+        wanted = check_text(name, value)
+        return Filter(
+            lambda record: _value_at(record, path, wanted) == wanted, path[:1], {sent: wanted}
+        )
+
+    return make
+
+
+def _any_of(listed: str, *path: str) -> FilterFactory:
+    """Return the maker of a filter for a text at a path that may be any of several."""
+
+    def make(name: str, value: Any) -> Filter:
+        wanted = _check_texts(name, value)
+        allowed = set(wanted)
+        return Filter(
+            lambda record: _value_at(record, path, wanted[0]) in allowed,
+            path[:1],
+            values=wanted,
+            listed=listed,
+        )
+
+    return make
+
+
+def _value_at(record: Record, path: tuple[str, ...], otherwise: str) -> Any:
+    """Return what a record tells at a path; `otherwise` where the record has no such field."""
+    if path[0] not in record:
+        return otherwise
+    found: Any = record
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _time_filter(name: str) -> FilterFactory:
+    def make(_: str, value: Any) -> Filter:
+        wanted = parse_time_range(value)
+        return Filter(
+            lambda record: name not in record or wanted.holds(record[name]),
+            (name,),
+            {name: str(wanted)},
+        )
+
+    return make
+
+
+def _archive_reason_filter(name: str, value: Any) -> Filter:
+    wanted = check_text(name, value)
+
+    def check(record: Record) -> bool:
+        if "archiveRecord" not in record or wanted == "ANY_ARCHIVED_OR_NOT_ARCHIVED":
+            return True
+        archived = record["archiveRecord"]
+        if wanted in ("NOT_ARCHIVED", "ANY_ARCHIVED"):
+            return (archived is None) == (wanted == "NOT_ARCHIVED")
+        return isinstance(archived, dict) and archived.get("reason") == wanted
+
+    return Filter(check, ("archiveRecord",), {"archiveReason": wanted})
+
+
+def _length_filter(holds: Callable[[int, int], bool]) -> FilterFactory:
+    def make(name: str, value: Any) -> Filter:
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 0:
+            raise InputError(
+                f"{quote_value(value)} is no length.", f"Give {name} a number of bases."
+            )
+        wanted = int(value)
+
+        def check(record: Record) -> bool:
+            length = _record_length(record)
+            return length is not None and holds(length, wanted)
+
+        return Filter(check, ("length",))
+
+    return make
+
+
+def _record_length(record: Record) -> int | None:
+    length = record.get("length")
+    if isinstance(length, int):
+        return length
+    bases = record.get("bases")
+    return len(bases) if isinstance(bases, str) else None
+
+
+def _circular_filter(name: str, value: Any) -> Filter:
+    if not isinstance(value, bool):
+        raise InputError(
+            f"{quote_value(value)} is neither true nor false.", f"Give {name} one of them."
+        )
+    return Filter(lambda record: record.get("isCircular") is value, ("isCircular",))
+
+
+FILTER_FACTORIES: Mapping[str, FilterFactory] = {
+    "ids": _any_of("ids", "id"),
+    "name": _name_filter,
+    "name_includes": _name_includes_filter,
+    "names": _names_filter,
+    "bases": _bases_filter,
+    "folder_id": _equals("folderId", "folderId"),
+    "project_id": _equals("projectId", "projectId"),
+    "schema_id": _equals("schemaId", "schema", "id"),
+    "created_at": _time_filter("createdAt"),
+    "modified_at": _time_filter("modifiedAt"),
+    "archive_reason": _archive_reason_filter,
+    "creator_ids": _any_of("creatorIds", "creator", "id"),
+    "min_length": _length_filter(ge),
+    "max_length": _length_filter(le),
+    "circular": _circular_filter,
+}
+
+
+MAX_VALUES = 100
 """Values of one filter in a request; more are asked for in several."""
 
-NAMES = ("folder", *MAKERS, "sort")
+FILTER_NAMES = ("folder", *FILTER_FACTORIES, "sort")
 """The filters that there are; `LabClient` turns `folder` into `folder_id`."""
 
 _SORTS = ("createdAt", "modifiedAt", "name")
@@ -37,15 +344,15 @@ class Filters:
         self._filters: list[Filter] = []
         self._sort: str | None = None
         for name, value in given.items():
-            if name not in MAKERS and name != "sort":
+            if name not in FILTER_FACTORIES and name != "sort":
                 raise InputError(
-                    f'There is no filter "{name}"{wording.did_you_mean(name, NAMES)}.',
-                    f"Filters are {', '.join(NAMES)}.",
+                    f'There is no filter "{name}"{messages.did_you_mean(name, FILTER_NAMES)}.',
+                    f"Filters are {', '.join(FILTER_NAMES)}.",
                 )
             if name == "sort" and value is not None:
-                self._sort = _sort(value)
+                self._sort = _check_sort(value)
             elif value is not None:
-                self._filters.append(MAKERS[name](name, value))
+                self._filters.append(FILTER_FACTORIES[name](name, value))
         shortest, longest = given.get("min_length"), given.get("max_length")
         if shortest is not None and longest is not None and shortest > longest:
             raise InputError(
@@ -60,7 +367,7 @@ class Filters:
     @property
     def local(self) -> bool:
         """Whether some filter is not sent, so that a page may have records that don't pass."""
-        many = sum(len(each.values) > MOST for each in self._filters)
+        many = sum(len(each.values) > MAX_VALUES for each in self._filters)
         return many > 1 or any(not each.sent and not each.values for each in self._filters)
 
     def queries(self) -> Iterable[dict[str, str]]:
@@ -72,13 +379,13 @@ class Filters:
         # Of two filters with many values one is enough; the other is applied here.
         longest = max(several, key=lambda each: len(each.values), default=None)
         for each in several:
-            if each is not longest and len(each.values) <= MOST:
+            if each is not longest and len(each.values) <= MAX_VALUES:
                 query[each.listed] = ",".join(each.values)
         if longest is None:
             return [query]
         return [
-            {**query, longest.listed: ",".join(longest.values[start : start + MOST])}
-            for start in range(0, len(longest.values), MOST)
+            {**query, longest.listed: ",".join(longest.values[start : start + MAX_VALUES])}
+            for start in range(0, len(longest.values), MAX_VALUES)
         ]
 
     def passes(self, record: Record) -> bool:
@@ -89,12 +396,12 @@ class Filters:
         return bool(self._filters)
 
 
-def _sort(value: Any) -> str:
-    order = text("sort", value)
+def _check_sort(value: Any) -> str:
+    order = check_text("sort", value)
     field, _, direction = order.partition(":")
     if field not in _SORTS or (":" in order and direction not in ("asc", "desc")):
         raise InputError(
-            f'A list can\'t be sorted by "{order}"{wording.did_you_mean(field, _SORTS)}.',
+            f'A list can\'t be sorted by "{order}"{messages.did_you_mean(field, _SORTS)}.',
             f"Sort by {', '.join(_SORTS)}, each with :asc or :desc after it where you like.",
         )
     return order

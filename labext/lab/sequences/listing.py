@@ -1,32 +1,32 @@
-"""Lists of sequences: pages that are asked for one by one, filtered again, and no more of them."""
+"""List sequences page by page and look one up by name or ID."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labext.errors import InputError, ServiceError
-from labext.lab.operations import SEQUENCES
-from labext.lab.sequences import paging
-from labext.lab.sequences.columns import Columns
+from labext import messages
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
+from labext.frames.sanitize import json_contains_control, strip_control_json
+from labext.http import HttpClient
+from labext.lab import api
+from labext.lab.api import SEQUENCES, Page, Record
+from labext.lab.sequences.columns import ColumnSelection
 from labext.lab.sequences.filters import Filters
-from labext.lab.sequences.paging import Page, Record
-from labext.steering import json_steers, tamed
-from labext.transport import Transport
-from labext.wording import shown
+from labext.messages import quote_value
 
-PAGE = 100
+PAGE_SIZE = 100
 """Sequences in a page, at most (real services, lab)."""
 
 
-class Lister:
+class SequenceLister:
     """Lists the sequences of a tenant."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: HttpClient) -> None:
         self._transport = transport
 
     def pages(
-        self, limit: int | None, columns: Columns, filters: Filters
+        self, limit: int | None, columns: ColumnSelection, filters: Filters
     ) -> Iterator[list[Record]]:
         """Yield the records that pass the filters, page by page, `limit` of them at most.
 
@@ -34,26 +34,26 @@ class Lister:
             InputError: the limit is no number, or a column is not there.
         """
         if limit is not None and not (type(limit) is int and limit >= 0):
-            raise InputError(f"{shown(limit)} is no limit.", "Give a number of sequences.")
+            raise InputError(f"{quote_value(limit)} is no limit.", "Give a number of sequences.")
         return self._pages(limit, columns, filters)
 
     def _pages(
-        self, limit: int | None, columns: Columns, filters: Filters
+        self, limit: int | None, columns: ColumnSelection, filters: Filters
     ) -> Iterator[list[Record]]:
         queries, seen, left, checked = list(filters.queries()), set[str](), limit, False
-        size = PAGE
+        size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
-            size = _size(limit)  # all that comes is wanted
+            size = _page_size(limit)  # all that comes is wanted
         for query in queries:
             if left == 0:
                 return
-            asked = _Asked(self._transport, query, columns, size)
+            asked = _PageRequest(self._transport, query, columns, size)
             for found in self._passing(asked, filters, seen):
                 if found and not checked:
                     columns.check(found)
                     checked = True
                 page = found[:left]
-                yield [columns.taken(record) for record in page]
+                yield [columns.select(record) for record in page]
                 if left is not None:
                     left -= len(page)
                 if left == 0:
@@ -61,22 +61,28 @@ class Lister:
         if not checked:
             columns.check([])
 
-    def _passing(self, asked: _Asked, filters: Filters, seen: set[str]) -> Iterator[list[Record]]:
-        for found in paging.pages(asked, seen):
+    def _passing(
+        self, asked: _PageRequest, filters: Filters, seen: set[str]
+    ) -> Iterator[list[Record]]:
+        for found in api.iter_pages(asked, seen):
             passing = [record for record in found if filters.passes(record)] if filters else found
             yield passing
-            if len(passing) < len(found) and asked.size < PAGE and all(map(paging.id_of, found)):
+            if (
+                len(passing) < len(found)
+                and asked.size < PAGE_SIZE
+                and all(map(api.record_id, found))
+            ):
                 # The server overlooks a filter, and small pages would take for ever. Begun anew,
                 # since a token may count pages of one size; what came before is left out.
                 yield from self._passing(asked.whole(), filters, seen)
                 return
 
 
-class _Asked:
+class _PageRequest:
     """One question for a list; called with a token it returns that page."""
 
     def __init__(
-        self, transport: Transport, query: Mapping[str, str], columns: Columns, size: int
+        self, transport: HttpClient, query: Mapping[str, str], columns: ColumnSelection, size: int
     ) -> None:
         self.size = size
         self._transport = transport
@@ -85,9 +91,9 @@ class _Asked:
         fields = columns.fields
         self._returning = [] if fields is None else [f"dnaSequences.{field}" for field in fields]
 
-    def whole(self) -> _Asked:
+    def whole(self) -> _PageRequest:
         """Return the same question for pages of the greatest size."""
-        return _Asked(self._transport, self._query, self._columns, PAGE)
+        return _PageRequest(self._transport, self._query, self._columns, PAGE_SIZE)
 
     def __call__(self, token: str) -> Page:
         found = self._answer(token)
@@ -107,18 +113,92 @@ class _Asked:
         reply = self._transport.send(SEQUENCES, params=params)
         answer = reply.json()
         # One search of the whole document: visiting every record takes as long as parsing them.
-        return paging.page(_tamed(answer) if json_steers(reply.content) else answer)
+        return api.parse_page(
+            _strip_control_if_needed(answer) if json_contains_control(reply.content) else answer
+        )
 
 
-def _tamed(answer: Any) -> Any:
+def _strip_control_if_needed(answer: Any) -> Any:
     """Return an answer without terminal control characters: records are printed as they are."""
     try:
-        return tamed(answer)
+        return strip_control_json(answer)
     except RecursionError:
         raise ServiceError("The lab platform's list of sequences makes no sense.") from None
 
 
-def _size(limit: int) -> int:
+def _page_size(limit: int) -> int:
     """Return the size of equal pages, so that as few as can be hold `limit` and little more."""
-    pages = max(1, -(-limit // PAGE))
+    pages = max(1, -(-limit // PAGE_SIZE))
     return max(1, -(-limit // pages))
+
+
+_ID_PREFIX = "seq_"
+
+_MAX_NEARBY = 1000
+"""Names among which a near one is looked for."""
+
+
+def find_sequence(lister: SequenceLister, name: str) -> Record:
+    """Return the record of a sequence.
+
+    Raises:
+        NotFoundError: none that the caller may see is called so; a near name is told.
+        ConflictError: several are.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(
+            f"{messages.quote_value(name)} is no name of a sequence.", "Give its name or its ID."
+        )
+    name = name.strip()
+    ways = [_by_id, _by_name] if name.startswith(_ID_PREFIX) else [_by_name, _by_id]
+    for way in ways:
+        found = way(lister, name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = messages.join_words(str(record.get("id")) for record in found)
+            raise ConflictError(
+                f'{len(found)} sequences are called "{name}": {ids}.',
+                f"Give one of the IDs in its place, such as `{found[0].get('id')}`.",
+            )
+    near = messages.did_you_mean(name, _nearby_names(lister))
+    raise NotFoundError(
+        f'No sequence that you may see is called "{name}"{near}.', "See `%lab sequences`."
+    )
+
+
+def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
+    """Return the names of sequences, each once, those that were changed last first."""
+    found = lister.pages(limit, ColumnSelection(["name"]), Filters({}))
+    every = (record["name"] for page in found for record in page)
+    return list(dict.fromkeys(name for name in every if isinstance(name, str)))
+
+
+def _by_name(lister: SequenceLister, name: str) -> list[Record]:
+    found = _list_all(lister, name=name)
+    same = [record for record in found if record.get("name") == name]
+    # Found by an alias, or in other letters: only where none has the very name.
+    return same or found
+
+
+def _by_id(lister: SequenceLister, name: str) -> list[Record]:
+    if "," in name:
+        return []
+    try:
+        return [record for record in _list_all(lister, ids=name) if record.get("id") == name]
+    except InputError as error:
+        if error.status not in (400, 404):  # the platform says so of an ID that it doesn't know
+            raise
+        return []
+
+
+def _list_all(lister: SequenceLister, **filters: Any) -> list[Record]:
+    pages = lister.pages(None, ColumnSelection(None), Filters(filters))
+    return [record for page in pages for record in page]
+
+
+def _nearby_names(lister: SequenceLister) -> list[str]:
+    try:
+        return sequence_names(lister, _MAX_NEARBY)
+    except LabextError:
+        return []  # the error that is told is that of the name

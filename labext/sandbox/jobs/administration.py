@@ -1,4 +1,4 @@
-"""Administer the job service: accounts, keys, budgets, quotas, gates and saved pipelines."""
+"""Manage accounts, keys, budgets, quotas, gates and saved pipelines."""
 
 from __future__ import annotations
 
@@ -10,21 +10,30 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from labext import wording
+from labext import messages
 from labext.errors import InputError
-from labext.sandbox import administration
-from labext.sandbox.administration import Administration, Record
-from labext.sandbox.database import counted
+from labext.sandbox.core import administration
+from labext.sandbox.core.administration import Administration, Record
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.queue import QUEUED, Task
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.core.validation import (
+    already_exists_error,
+    next_free_name,
+    not_found_error,
+    require_confirmation,
+    validate_email,
+    validate_name,
+)
 from labext.sandbox.jobs import usage
 from labext.sandbox.jobs.app import service
-from labext.sandbox.jobs.catalogue import every_tool
-from labext.sandbox.jobs.files import folders
+from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.limits import LIMITS
-from labext.sandbox.jobs.pipelines.forms import fault
+from labext.sandbox.jobs.pipelines.schemas import pipeline_error
 from labext.sandbox.jobs.seed import STUDENT
-from labext.sandbox.jobs.store import (
+from labext.sandbox.jobs.tables import (
+    ACTIVE_STATES,
     BATCH,
-    LIVING,
     PIPELINE,
     Account,
     Job,
@@ -32,26 +41,17 @@ from labext.sandbox.jobs.store import (
     Organization,
     SavedPipeline,
     UploadedFile,
-    now,
-    storage_used,
+    current_timestamp,
+    used_storage,
 )
-from labext.sandbox.keys import key_hash
-from labext.sandbox.naming import (
-    absent,
-    check_yes,
-    checked_email,
-    checked_name,
-    free_name,
-    taken,
-)
-from labext.sandbox.queue import QUEUED, Task
+from labext.sandbox.jobs.tools.catalogue import all_tools
 
 STOP_SECONDS = 10.0
 """How long to wait for the processes of removed jobs; the host looks for them once a second."""
 
 PIPELINE_NAME_LENGTH = 100
 
-Found = tuple[Sequence[Account], Organization | None]
+AccountSelection = tuple[Sequence[Account], Organization | None]
 """The accounts to remove, and their organization if it is removed too."""
 
 _CONTENTS = {
@@ -71,28 +71,30 @@ class JobsAdministration(Administration):
             return [
                 {
                     "name": organization.name,
-                    "accounts": counted(session, Account, _in(organization)),
+                    "accounts": count_rows(session, Account, _belongs_to(organization)),
                     "budget": organization.budget,
-                    "used": usage.hours(session, _in(organization)),
+                    "used": usage.total_hours(session, _belongs_to(organization)),
                 }
-                for organization in _organizations(session)
+                for organization in _select_organizations(session)
             ]
 
     def add_organization(self, name: str) -> Record:
         """Create an organization without accounts."""
-        checked_name("an organization", name)
+        validate_name("an organization", name)
         with self.database.write() as session:
             if session.scalars(select(Organization.id).where(Organization.name == name)).first():
-                raise taken("an organization", name)
+                raise already_exists_error("an organization", name)
             session.add(Organization(name=name))
         return {"name": name}
 
     def remove_organization(self, name: str, *, yes: bool) -> Record:
         """Remove an organization with its saved pipelines and accounts; see `remove_account`."""
 
-        def find(session: Session) -> Found:
-            organization = organization_of(session, name)
-            return session.scalars(select(Account).where(_in(organization))).all(), organization
+        def find(session: Session) -> AccountSelection:
+            organization = find_organization(session, name)
+            return session.scalars(
+                select(Account).where(_belongs_to(organization))
+            ).all(), organization
 
         return {"removed": name} | self._remove(find, yes)
 
@@ -109,8 +111,8 @@ class JobsAdministration(Administration):
                     "email": account.email,
                     "organization": organization,
                     "owner": account.owner,
-                    "keys": counted(session, Key, Key.account_id == account.id),
-                    "jobs": counted(session, Job, Job.account_id == account.id),
+                    "keys": count_rows(session, Key, Key.account_id == account.id),
+                    "jobs": count_rows(session, Job, Job.account_id == account.id),
                     "gates": account.gates,
                     "budget": account.budget,
                     "storage_quota": account.storage_quota,
@@ -120,12 +122,12 @@ class JobsAdministration(Administration):
 
     def add_account(self, email: str, organization: str, *, owner: bool = False) -> Record:
         """Create an account without a key; an owner sees its organization's jobs and usage."""
-        checked_email(email)
+        validate_email(email)
         with self.database.write() as session:
             if session.scalars(select(Account.id).where(Account.email == email)).first():
-                raise taken("an account", email)
+                raise already_exists_error("an account", email)
             account = Account(
-                organization_id=organization_of(session, organization).id,
+                organization_id=find_organization(session, organization).id,
                 email=email,
                 owner=owner,
                 gates=[],
@@ -137,7 +139,7 @@ class JobsAdministration(Administration):
     def set_owner(self, email: str, owner: bool) -> Record:
         """Make an account an owner of its organization, or no longer."""
         with self.database.write() as session:
-            account_of(session, email).owner = owner
+            find_account(session, email).owner = owner
         return {"email": email, "owner": owner}
 
     def remove_account(self, email: str, *, yes: bool) -> Record:
@@ -146,9 +148,9 @@ class JobsAdministration(Administration):
         Returns:
             How many `accounts`, `keys`, `jobs`, `files` and `pipelines` were removed.
         """
-        return {"removed": email} | self._remove(lambda s: ([account_of(s, email)], None), yes)
+        return {"removed": email} | self._remove(lambda s: ([find_account(s, email)], None), yes)
 
-    def _remove(self, find: Callable[[Session], Found], yes: bool) -> dict[str, int]:
+    def _remove(self, find: Callable[[Session], AccountSelection], yes: bool) -> dict[str, int]:
         """Remove rows, then processes, then files.
 
         A running host sees that tasks are cancelled; one that a killed host has left behind ends
@@ -157,9 +159,9 @@ class JobsAdministration(Administration):
         with self.database.write() as session:
             accounts, organization = find(session)
             ids = [account.id for account in accounts]
-            counts = _contents(session, ids, organization)
+            counts = _count_contents(session, ids, organization)
             if any(counts.values()) or (organization is not None and ids):
-                check_yes(yes, _loss(session, accounts, organization, counts))
+                require_confirmation(yes, _removal_effect(session, accounts, organization, counts))
             jobs = session.scalars(select(Job.id).where(Job.account_id.in_(ids))).all()
             files = session.scalars(
                 select(UploadedFile.id).where(UploadedFile.account_id.in_(ids))
@@ -172,9 +174,9 @@ class JobsAdministration(Administration):
                 session.execute(delete(Organization).where(Organization.id == organization.id))
         if self.running:
             self.site.queue.wait_all(self.database, running, STOP_SECONDS)
-        folders.remove_jobs(self.site, jobs)
+        job_files.remove_jobs(self.site, jobs)
         for file in files:
-            folders.upload_path(self.site, file).unlink(missing_ok=True)
+            job_files.upload_path(self.site, file).unlink(missing_ok=True)
         return {"accounts": len(ids)} | counts
 
     def _cancel_tasks(self, session: Session, jobs: set[int]) -> list[str]:
@@ -192,7 +194,7 @@ class JobsAdministration(Administration):
         with self.database.read() as session:
             selected = select(Key, Account.email).join(Account, Account.id == Key.account_id)
             if email is not None:
-                selected = selected.where(Account.id == account_of(session, email).id)
+                selected = selected.where(Account.id == find_account(session, email).id)
             rows = session.execute(selected.order_by(Account.email, Key.id))
             return [
                 {"account": account, "name": key.name, "created": key.created}
@@ -202,24 +204,31 @@ class JobsAdministration(Administration):
     def add_key(self, email: str, key: str, name: str | None = None) -> Record:
         """Give an account one more key; its default name is the next free `key<n>`."""
         with self.database.write() as session:
-            account = account_of(session, email)
-            name = free_name(name, "key", _key_names(session, account))
-            session.add(Key(account_id=account.id, name=name, hash=key_hash(key), created=now()))
+            account = find_account(session, email)
+            name = next_free_name(name, "key", _key_names(session, account))
+            session.add(
+                Key(
+                    account_id=account.id,
+                    name=name,
+                    hash=hash_key(key),
+                    created=current_timestamp(),
+                )
+            )
         return {"account": email, "name": name}
 
     def remove_key(self, email: str, name: str, *, yes: bool) -> Record:
         """Remove a key: requests with it get 401."""
         with self.database.write() as session:
-            account = account_of(session, email)
+            account = find_account(session, email)
             key = session.scalars(
                 select(Key).where(Key.account_id == account.id, Key.name == name)
             ).one_or_none()
             if key is None:
-                raise absent(f"key of {email} called", name, _key_names(session, account))
+                raise not_found_error(f"key of {email} called", name, _key_names(session, account))
             student = " It may be the key that the sandbox hands out." if email == STUDENT else ""
-            check_yes(
+            require_confirmation(
                 yes,
-                f"This would remove the key {wording.shown(name)} of {email}: whoever uses it is "
+                f"This would remove the key {messages.quote_value(name)} of {email}: whoever uses it is "
                 f"refused from then on, and it can't be restored.{student}",
             )
             session.delete(key)
@@ -229,7 +238,10 @@ class JobsAdministration(Administration):
         """List the budgets of organizations and accounts in weighted hours, with their use."""
         with self.database.read() as session:
             accounts = session.scalars(select(Account).order_by(Account.email))
-            return [_budget(session, each) for each in (*_organizations(session), *accounts)]
+            return [
+                _budget_record(session, each)
+                for each in (*_select_organizations(session), *accounts)
+            ]
 
     def set_budget(self, hours: float | None, kind: str, name: str) -> Record:
         """Set the weighted hours that may be used; None removes the budget.
@@ -241,17 +253,17 @@ class JobsAdministration(Administration):
         """
         if hours is not None and not (math.isfinite(hours) and hours >= 0):
             raise InputError(f"A budget of {hours:g} hours can't be.", "Give a number from 0.")
-        find = organization_of if kind == "organization" else account_of
+        find = find_organization if kind == "organization" else find_account
         with self.database.write() as session:
             holder: Organization | Account = find(session, name)
             holder.budget = hours
-            return _budget(session, holder)
+            return _budget_record(session, holder)
 
     def quotas(self) -> list[Record]:
         """List the storage of all accounts in bytes: quota and use."""
         with self.database.read() as session:
             accounts = session.scalars(select(Account).order_by(Account.email)).all()
-            return [_quota(session, account) for account in accounts]
+            return [_quota_record(session, account) for account in accounts]
 
     def set_quota(self, email: str, size: int | None) -> Record:
         """Set the bytes that an account may store; None for the quota of a new account.
@@ -259,14 +271,14 @@ class JobsAdministration(Administration):
         A quota below what is stored deletes nothing, but refuses further files.
         """
         with self.database.write() as session:
-            account = account_of(session, email)
+            account = find_account(session, email)
             default = LIMITS.value(session, "storage_quota")
             account.storage_quota = default if size is None else size
-            return _quota(session, account)
+            return _quota_record(session, account)
 
     def gates(self) -> list[Record]:
         """List the permissions of gated parameters: which parameters, and who has them."""
-        known = known_gates()
+        known = list_gates()
         holders: dict[str, list[str]] = {gate: [] for gate in known}
         with self.database.read() as session:
             for account in session.scalars(select(Account).order_by(Account.email)):
@@ -279,13 +291,13 @@ class JobsAdministration(Administration):
 
     def set_gate(self, email: str, gate: str, permitted: bool) -> Record:
         """Permit an account to set the parameters of a gate, or withdraw the permission."""
-        known = known_gates()
+        known = list_gates()
         with self.database.write() as session:
-            account = account_of(session, email)
+            account = find_account(session, email)
             if permitted and gate not in known:
-                raise absent("gate", gate, known)
+                raise not_found_error("gate", gate, known)
             if not permitted and gate not in account.gates:
-                raise absent(f"gate of {email}", gate, account.gates)
+                raise not_found_error(f"gate of {email}", gate, account.gates)
             others = [other for other in account.gates if other != gate]
             account.gates = [*others, gate] if permitted else others
         return {"account": email, "gates": account.gates}
@@ -297,7 +309,7 @@ class JobsAdministration(Administration):
                 Organization, Organization.id == SavedPipeline.organization_id
             )
             if organization is not None:
-                owner = organization_of(session, organization)
+                owner = find_organization(session, organization)
                 selected = selected.where(Organization.id == owner.id)
             rows = session.execute(selected.order_by(Organization.name, SavedPipeline.name))
             return [
@@ -318,77 +330,81 @@ class JobsAdministration(Administration):
             organization: whose accounts may run it.
             content: its stages, or the body of a submission; other fields are not saved.
         """
-        checked_name("a pipeline", name, PIPELINE_NAME_LENGTH)
+        validate_name("a pipeline", name, PIPELINE_NAME_LENGTH)
         stages = content.get("stages") if isinstance(content, dict) else content
-        message = fault(stages, known_gates())
+        message = pipeline_error(stages, list_gates())
         if message is not None:
             raise InputError(f"The pipeline {name} is invalid: {message}", "Correct its file.")
         with self.database.write() as session:
-            owner = organization_of(session, organization)
-            if name in _pipelines(session, owner):
-                raise taken("a pipeline", f"{name} of {organization}")
-            saved = SavedPipeline(organization_id=owner.id, name=name, stages=stages, created=now())
+            owner = find_organization(session, organization)
+            if name in _select_pipelines(session, owner):
+                raise already_exists_error("a pipeline", f"{name} of {organization}")
+            saved = SavedPipeline(
+                organization_id=owner.id, name=name, stages=stages, created=current_timestamp()
+            )
             session.add(saved)
         return {"organization": organization, "name": name, "stages": stages}
 
     def remove_pipeline(self, name: str, organization: str, *, yes: bool) -> Record:
         """Remove a saved pipeline; its jobs stay."""
         with self.database.write() as session:
-            saved = _pipelines(session, organization_of(session, organization))
+            saved = _select_pipelines(session, find_organization(session, organization))
             if name not in saved:
-                raise absent(f"pipeline of {organization} called", name, saved)
-            check_yes(
+                raise not_found_error(f"pipeline of {organization} called", name, saved)
+            require_confirmation(
                 yes,
                 f"This would remove the pipeline {name} of {organization} with its "
-                f"{wording.count(len(saved[name].stages), 'stage')}.",
+                f"{messages.pluralize(len(saved[name].stages), 'stage')}.",
             )
             session.delete(saved[name])
         return {"removed": name, "organization": organization}
 
 
-opened = partial(administration.opened, service=service, administration=JobsAdministration)
-"""Open the job service of the sandbox in a folder; see `labext.sandbox.administration.opened`."""
+open_administration = partial(
+    administration.open_administration, service=service, administration=JobsAdministration
+)
+"""Open the job service of the sandbox in a folder; see `labext.sandbox.core.administration.open_administration`."""
 
 
-def organization_of(session: Session, name: str) -> Organization:
+def find_organization(session: Session, name: str) -> Organization:
     """Return the organization of a name."""
     found = session.scalars(select(Organization).where(Organization.name == name)).one_or_none()
     if found is None:
-        raise absent("organization", name, session.scalars(select(Organization.name)))
+        raise not_found_error("organization", name, session.scalars(select(Organization.name)))
     return found
 
 
-def account_of(session: Session, email: str) -> Account:
+def find_account(session: Session, email: str) -> Account:
     """Return the account of an address."""
     found = session.scalars(select(Account).where(Account.email == email)).one_or_none()
     if found is None:
-        raise absent("account", email, session.scalars(select(Account.email)))
+        raise not_found_error("account", email, session.scalars(select(Account.email)))
     return found
 
 
-def known_gates() -> dict[str, list[str]]:
+def list_gates() -> dict[str, list[str]]:
     """Return the gates of the catalogue, each with its parameters as `tool.parameter`."""
     found: dict[str, list[str]] = {}
-    for tool in every_tool():
+    for tool in all_tools():
         for parameter in tool.parameters:
             if parameter.gate is not None:
                 found.setdefault(parameter.gate, []).append(f"{tool.name}.{parameter.name}")
     return found
 
 
-def _contents(
+def _count_contents(
     session: Session, accounts: Sequence[int], organization: Organization | None
 ) -> dict[str, int]:
     owner = SavedPipeline.organization_id == (organization.id if organization else None)
     return {
-        "keys": counted(session, Key, Key.account_id.in_(accounts)),
-        "jobs": counted(session, Job, Job.account_id.in_(accounts)),
-        "files": counted(session, UploadedFile, UploadedFile.account_id.in_(accounts)),
-        "pipelines": counted(session, SavedPipeline, owner),
+        "keys": count_rows(session, Key, Key.account_id.in_(accounts)),
+        "jobs": count_rows(session, Job, Job.account_id.in_(accounts)),
+        "files": count_rows(session, UploadedFile, UploadedFile.account_id.in_(accounts)),
+        "pipelines": count_rows(session, SavedPipeline, owner),
     }
 
 
-def _loss(
+def _removal_effect(
     session: Session,
     accounts: Sequence[Account],
     organization: Organization | None,
@@ -397,35 +413,35 @@ def _loss(
     subject = (
         f"the account {accounts[0].email}"
         if organization is None
-        else f"the organization {organization.name} with {wording.count(len(accounts), 'account')}"
+        else f"the organization {organization.name} with {messages.pluralize(len(accounts), 'account')}"
     )
     contents = [
-        wording.count(counts[name], noun) for name, noun in _CONTENTS.items() if counts[name]
+        messages.pluralize(counts[name], noun) for name, noun in _CONTENTS.items() if counts[name]
     ]
     text = f"This would remove {subject}"
     if contents:
         text += f", and with it {', '.join(contents)}"
     if counts["jobs"]:
         text += ", the jobs' results too"
-    unfinished = counted(
+    unfinished = count_rows(
         session,
         Job,
         Job.account_id.in_([account.id for account in accounts]),
-        Job.status.in_(LIVING),
+        Job.status.in_(ACTIVE_STATES),
         Job.type.not_in((BATCH, PIPELINE)),
     )
     if unfinished:
-        text += f"; {wording.count(unfinished, 'job')} not ended yet"
+        text += f"; {messages.pluralize(unfinished, 'job')} not ended yet"
     if any(account.email == STUDENT for account in accounts):
         return f"{text}; the key that the sandbox hands out would be no longer valid."
     return f"{text}."
 
 
-def _in(organization: Organization) -> Any:
+def _belongs_to(organization: Organization) -> Any:
     return Account.organization_id == organization.id
 
 
-def _organizations(session: Session) -> Sequence[Organization]:
+def _select_organizations(session: Session) -> Sequence[Organization]:
     return session.scalars(select(Organization).order_by(Organization.name)).all()
 
 
@@ -433,22 +449,22 @@ def _key_names(session: Session, account: Account) -> Sequence[str]:
     return session.scalars(select(Key.name).where(Key.account_id == account.id)).all()
 
 
-def _pipelines(session: Session, organization: Organization) -> dict[str, SavedPipeline]:
+def _select_pipelines(session: Session, organization: Organization) -> dict[str, SavedPipeline]:
     saved = select(SavedPipeline).where(SavedPipeline.organization_id == organization.id)
     return {pipeline.name: pipeline for pipeline in session.scalars(saved)}
 
 
-def _budget(session: Session, holder: Organization | Account) -> Record:
+def _budget_record(session: Session, holder: Organization | Account) -> Record:
     organization = isinstance(holder, Organization)
-    accounts = _in(holder) if isinstance(holder, Organization) else Account.id == holder.id
+    accounts = _belongs_to(holder) if isinstance(holder, Organization) else Account.id == holder.id
     return {
         "of": "organization" if organization else "account",
         "name": holder.name if isinstance(holder, Organization) else holder.email,
         "budget": holder.budget,
-        "used": usage.hours(session, accounts),
+        "used": usage.total_hours(session, accounts),
     }
 
 
-def _quota(session: Session, account: Account) -> Record:
-    used = storage_used(session, account.id)
+def _quota_record(session: Session, account: Account) -> Record:
+    used = used_storage(session, account.id)
     return {"account": account.email, "quota": account.storage_quota, "used": used}

@@ -1,12 +1,10 @@
-"""The job service: its routes, and what the host needs to serve it.
-
-The routes only take a request apart; each calls one function of this package. They are plain
-functions where they touch the disk or the database, so that these run beside the event loop.
-"""
+"""Routes of the job service, its OpenAPI description and its service object."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request
@@ -14,43 +12,58 @@ from fastapi.responses import PlainTextResponse, Response
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
-from labext.sandbox.jobs import catalogue, ending, listing, openapi, seed, submission, tasks, usage
-from labext.sandbox.jobs.calls import Caller, Content, SiteOf, json_answer, message_answer
-from labext.sandbox.jobs.files import folders
-from labext.sandbox.jobs.files import routes as file_routes
-from labext.sandbox.jobs.pipelines.submission import run_pipeline, submit_pipeline
-from labext.sandbox.jobs.store import Base
-from labext.sandbox.queue import Kind
-from labext.sandbox.service import Certificate, Site
-from labext.sandbox.web import FloodGuard, handle_errors
+from labext.sandbox.core.queue import TaskKind
+from labext.sandbox.core.service_protocol import Certificate, Site
+from labext.sandbox.core.web import SlidingWindowLimiter, handle_errors
+from labext.sandbox.jobs import seed, submission, tasks, usage
+from labext.sandbox.jobs import service as jobs_service
+from labext.sandbox.jobs.dependencies import (
+    Caller,
+    Content,
+    SiteOf,
+    json_response,
+    message_response,
+)
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.files import router as file_routes
+from labext.sandbox.jobs.pipelines.service import run_pipeline, submit_pipeline
+from labext.sandbox.jobs.service import list_jobs
+from labext.sandbox.jobs.tables import Base
+from labext.sandbox.jobs.tools import catalogue
+
+
+@cache
+def openapi_description() -> bytes:
+    """The description, JSON in UTF-8."""
+    return (files("labext.sandbox.jobs") / "openapi.json").read_bytes()
 
 
 class JobService:
-    """The job service, as the host knows it (`labext.sandbox.service.Service`)."""
+    """The job service, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
 
     name = "jobs"
     doors = ("jobs",)
     metadata: MetaData = Base.metadata
-    data_folders: Sequence[str] = folders.DATA_FOLDERS
+    data_folders: Sequence[str] = job_files.DATA_FOLDERS
 
     @property
     def preload(self) -> Sequence[str]:
         """The tools and what they import, and the entries of the tasks."""
-        entries = ("labext.sandbox.jobs.execution", "labext.sandbox.jobs.aggregation")
+        entries = ("labext.sandbox.jobs.execution", "labext.sandbox.jobs.files.result_archives")
         return [*entries, *catalogue.preload_modules()]
 
-    def kinds(self, site: Site) -> Sequence[Kind]:
+    def kinds(self, site: Site) -> Sequence[TaskKind]:
         """Running a job, and building the archive of a batch or a pipeline."""
-        return tasks.kinds(site)
+        return tasks.task_kinds(site)
 
     def seed(self, site: Site) -> None:
         """Make the folders and the accounts that are there from the start."""
-        folders.prepare(site)
+        job_files.prepare_folders(site)
         seed.seed(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
         """Uploaded files and job folders without a row."""
-        return folders.orphans(site)
+        return job_files.find_orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """The student's: where it is, and its key."""
@@ -64,10 +77,10 @@ class JobService:
         """The application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
-        app.state.flood = FloodGuard(None)
-        for router in (api, file_routes.api):
+        app.state.flood = SlidingWindowLimiter(None)
+        for router in (api, file_routes.router):
             app.include_router(router, prefix="/api")
-        app.include_router(file_routes.keyless)
+        app.include_router(file_routes.keyless_router)
         handle_errors(app, lambda _status, sentence: {"error": sentence})
         return {"jobs": app}
 
@@ -80,13 +93,15 @@ api = APIRouter()
 @api.get("/openapi.json")
 def get_openapi() -> Response:
     """The description of the core operations; needs no key."""
-    return json_answer(openapi.description())
+    return json_response(openapi_description())
 
 
 @api.get("/tools")
 def get_tools(caller: Caller) -> Response:
     """Every tool with its parameters; gated ones only for those who may set them."""
-    return json_answer([tool.record(caller.gates) for tool in catalogue.catalogue().values()])
+    return json_response(
+        [tool.record(caller.gates) for tool in catalogue.available_tools().values()]
+    )
 
 
 @api.post("/submit-job")
@@ -116,41 +131,41 @@ def post_run_pipeline(site: SiteOf, caller: Caller, content: Content) -> Respons
 @api.post("/validate-job")
 def post_validate_job(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Check a job, or the rows of a batch, without submitting anything."""
-    return json_answer(submission.validate(site, caller, content))
+    return json_response(submission.validate_submission(site, caller, content))
 
 
 @api.get("/jobs")
 def get_jobs(site: SiteOf, caller: Caller, request: Request) -> Response:
     """List or inspect jobs."""
-    return json_answer(listing.jobs(site, caller, request.query_params))
+    return json_response(list_jobs(site, caller, request.query_params))
 
 
 @api.post("/stop-job")
 def post_stop_job(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Stop a running or queued job."""
-    return message_answer(ending.stop_job(site, caller, content))
+    return message_response(jobs_service.stop_job(site, caller, content))
 
 
 @api.post("/cancelJob")
 def post_cancel_job(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Stop a job that is no batch."""
-    return message_answer(ending.cancel_job(site, caller, content))
+    return message_response(jobs_service.cancel_job(site, caller, content))
 
 
 @api.post("/cancelBatch")
 def post_cancel_batch(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Stop a batch with all its jobs."""
-    return message_answer(ending.cancel_batch(site, caller, content))
+    return message_response(jobs_service.cancel_batch(site, caller, content))
 
 
 @api.delete("/delete-job")
 def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request) -> Response:
     """Delete a job and its data; the name may come in the query, where a client sends no body."""
     name = request.query_params.get("jobName")
-    return message_answer(ending.delete_job(site, caller, content, name))
+    return message_response(jobs_service.delete_job(site, caller, content, name))
 
 
 @api.get("/usage-statistics")
 def get_usage_statistics(site: SiteOf, caller: Caller, request: Request) -> Response:
     """What the caller, or its organization, has used."""
-    return json_answer(usage.statistics(site, caller, request.query_params))
+    return json_response(usage.usage_statistics(site, caller, request.query_params))

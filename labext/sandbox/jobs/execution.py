@@ -1,24 +1,57 @@
-"""Runs one job's tool, in the job's own process."""
+"""Run the tool of a job in the job's own process."""
 
 from __future__ import annotations
 
+import platform
 import shutil
 import sys
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from labext.sandbox.jobs import catalogue, versions
-from labext.sandbox.jobs.files.archives import ARCHIVE, OUT, files_in, write_archive
-from labext.sandbox.jobs.tool import Tool
-from labext.sandbox.runner import TaskError
+from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.jobs.files.result_archives import (
+    ARCHIVE_FILE,
+    OUTPUT_FOLDER,
+    walk_files,
+    write_archive,
+)
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.catalogue import all_tools
+from labext.sandbox.jobs.tools.tool import Tool
+
+_DISTRIBUTIONS = {"Bio": "biopython", "RNA": "ViennaRNA", "primer3": "primer3-py"}
+"""The names under which modules are distributed, where they are not their own."""
+
+
+def version_line(tool: Tool) -> str:
+    """The tool, the packages that do its work, labext and Python: one line for people."""
+    packages = [_PACKAGE_VERSIONS[module] for module in tool.requires if _PACKAGE_VERSIONS[module]]
+    return f"{tool.name} with {', '.join([*packages, *_RUNTIME_VERSIONS])}"
+
+
+def _package_version(module: str) -> str:
+    """The distribution that brings a module, and its version; empty where it tells neither."""
+    try:
+        found = distribution(_DISTRIBUTIONS.get(module, module))
+    except PackageNotFoundError:
+        return ""
+    return f"{found.name} {found.version}"
+
+
+_PACKAGE_VERSIONS = {
+    module: _package_version(module) for tool in all_tools() for module in tool.requires
+}
+_RUNTIME_VERSIONS = (f"labext {version('labext-jupyter')}", f"Python {platform.python_version()}")
+
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
 
 
-def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
+def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Run the tool and pack what it made; returns the Score.
 
     The archive holds the tool's files, `settings.json` (as submitted), `score.json` and `log.txt`
@@ -31,24 +64,24 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: the tool was there when the job was submitted, and is not now.
     """
-    tool = catalogue.tool(payload["tool"])
+    tool = catalogue.find_tool(payload["tool"])
     if tool is None:
         raise TaskError(f"The tool {payload['tool']} is not installed any more.")
-    print(versions.line(tool), flush=True)
+    print(version_line(tool), flush=True)
     settings = payload["settings"]
-    out = work / OUT
+    out = work / OUTPUT_FOLDER
     out.mkdir()
-    score = catalogue.run(tool.name, settings, _inputs(work, tool, settings), out)
+    score = catalogue.run_tool(tool.name, settings, _input_files(work, tool, settings), out)
     (out / "settings.json").write_bytes(orjson.dumps(settings, option=_JSON))
     (out / "score.json").write_bytes(orjson.dumps(score, option=_JSON))
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.copyfile(work / "log.txt", out / "log.txt")
-    write_archive(work / ARCHIVE, files_in(out))
+    write_archive(work / ARCHIVE_FILE, walk_files(out))
     return score
 
 
-def _inputs(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[str, Path]:
+def _input_files(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[str, Path]:
     """The file of each file setting that was sent; contents that were sent become a file."""
     found = {}
     for parameter in tool.parameters:

@@ -1,26 +1,30 @@
-"""The service's limits that are no part of the contract; the database has the changed ones."""
+"""Configurable limits of the job service."""
 
 from __future__ import annotations
 
-from labext.sandbox.jobs.store import Limit
-from labext.sandbox.limits import YEAR, Bounds, Limits
+from labext.sandbox.core.validation import YEAR_SECONDS, LimitDefinition, Limits
+from labext.sandbox.jobs.tables import Limit
 
 LIMITS = Limits(
     Limit,
     {
-        "url_seconds": Bounds("seconds that a presigned address is valid", 15 * 60, 1, YEAR),
-        "flood_requests": Bounds(
+        "url_seconds": LimitDefinition(
+            "seconds that a presigned address is valid", 15 * 60, 1, YEAR_SECONDS
+        ),
+        "flood_requests": LimitDefinition(
             "requests of one account in 10 seconds, with the sandbox's `--rate named`",
             1000,
             1,
             10**9,
         ),
-        "job_seconds": Bounds("seconds that any job may run", 15 * 60, 1, YEAR),
-        "job_memory": Bounds(
+        "job_seconds": LimitDefinition("seconds that any job may run", 15 * 60, 1, YEAR_SECONDS),
+        "job_memory": LimitDefinition(
             "bytes of memory that a job's process may take", 2 << 30, 128 << 20, 1 << 50, size=True
         ),
-        "upload_bytes": Bounds("bytes of one uploaded file", 1 << 30, 1, 1 << 50, size=True),
-        "storage_quota": Bounds(
+        "upload_bytes": LimitDefinition(
+            "bytes of one uploaded file", 1 << 30, 1, 1 << 50, size=True
+        ),
+        "storage_quota": LimitDefinition(
             "bytes of a new account's uploaded files and batches' archives",
             10 << 30,
             0,
@@ -30,5 +34,5 @@ LIMITS = Limits(
     },
 )
 
-limit = LIMITS.value
-change = LIMITS.change
+limit_value = LIMITS.value
+change_limit = LIMITS.change

@@ -1,7 +1,4 @@
-"""What the service has from the start: an organization, a teacher, a student, a saved pipeline.
-
-Each is made once: what an administrator has removed stays away.
-"""
+"""Create the initial organization, teacher, student and saved pipeline."""
 
 from __future__ import annotations
 
@@ -10,17 +7,24 @@ from collections.abc import Collection
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.folder import secret
+from labext.sandbox.core.data_folder import ensure_secret
+from labext.sandbox.core.database import mark_seeded
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs import limits
-from labext.sandbox.jobs.store import Account, Key, Organization, SavedPipeline, Seeded, now
-from labext.sandbox.keys import key_hash
-from labext.sandbox.seeding import once
-from labext.sandbox.service import Site
+from labext.sandbox.jobs.tables import (
+    Account,
+    Key,
+    Organization,
+    SavedPipeline,
+    Seeded,
+    current_timestamp,
+)
 
 ORGANIZATION = "sandbox"
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
-ADVANCED = "advanced"
+ADVANCED_GATE = "advanced"
 """The permission of the catalogue's gated parameters; the teacher has it."""
 
 HELIX_TO_MODES = "helix-to-modes"
@@ -30,27 +34,27 @@ HELIX_TO_MODES = "helix-to-modes"
 def seed(site: Site) -> None:
     """Make what was never made; keys are made at the first start and kept in owner-only files."""
     with site.database.write() as session:
-        if once(session, Seeded, f"organization {ORGANIZATION}"):
-            _organization(session)
-        if once(session, Seeded, f"account {STUDENT}"):
-            _account(session, STUDENT, student_key(site))
-        if once(session, Seeded, f"account {TEACHER}"):
-            _account(session, TEACHER, teacher_key(site), owner=True, gates=[ADVANCED])
-        if once(session, Seeded, f"pipeline {HELIX_TO_MODES}"):
-            _pipeline(session)
+        if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
+            _seed_organization(session)
+        if mark_seeded(session, Seeded, f"account {STUDENT}"):
+            _seed_account(session, STUDENT, student_key(site))
+        if mark_seeded(session, Seeded, f"account {TEACHER}"):
+            _seed_account(session, TEACHER, teacher_key(site), owner=True, gates=[ADVANCED_GATE])
+        if mark_seeded(session, Seeded, f"pipeline {HELIX_TO_MODES}"):
+            _seed_pipeline(session)
 
 
 def student_key(site: Site) -> str:
     """The key of the connection that the sandbox hands out."""
-    return secret(site.secrets / "jobs_student_key")
+    return ensure_secret(site.secrets / "jobs_student_key")
 
 
 def teacher_key(site: Site) -> str:
     """The key of the organization's owner."""
-    return secret(site.secrets / "jobs_teacher_key")
+    return ensure_secret(site.secrets / "jobs_teacher_key")
 
 
-def _organization(session: Session) -> Organization:
+def _seed_organization(session: Session) -> Organization:
     """Return the organization, created on the first start."""
     found = session.scalars(
         select(Organization).where(Organization.name == ORGANIZATION)
@@ -62,7 +66,7 @@ def _organization(session: Session) -> Organization:
     return found
 
 
-def _pipeline(session: Session) -> None:
+def _seed_pipeline(session: Session) -> None:
     stages = [
         {
             "task": "Structure Prediction",
@@ -70,27 +74,34 @@ def _pipeline(session: Session) -> None:
         },
         {"task": "Scoring PDB", "toolSettings": {"normal_modes": {"pdbFile": "pipe"}}},
     ]
-    organization = _organization(session)
+    organization = _seed_organization(session)
     session.add(
         SavedPipeline(
-            organization_id=organization.id, name=HELIX_TO_MODES, stages=stages, created=now()
+            organization_id=organization.id,
+            name=HELIX_TO_MODES,
+            stages=stages,
+            created=current_timestamp(),
         )
     )
 
 
-def _account(
+def _seed_account(
     session: Session, email: str, key: str, *, owner: bool = False, gates: Collection[str] = ()
 ) -> None:
     account = session.scalars(select(Account).where(Account.email == email)).one_or_none()
     if account is None:
         account = Account(
-            organization_id=_organization(session).id,
+            organization_id=_seed_organization(session).id,
             email=email,
             owner=owner,
             gates=[*gates],
-            storage_quota=limits.limit(session, "storage_quota"),
+            storage_quota=limits.limit_value(session, "storage_quota"),
         )
         session.add(account)
         session.flush()
-    if session.scalars(select(Key).where(Key.hash == key_hash(key))).one_or_none() is None:
-        session.add(Key(account_id=account.id, name="first", hash=key_hash(key), created=now()))
+    if session.scalars(select(Key).where(Key.hash == hash_key(key))).one_or_none() is None:
+        session.add(
+            Key(
+                account_id=account.id, name="first", hash=hash_key(key), created=current_timestamp()
+            )
+        )

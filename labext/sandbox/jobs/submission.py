@@ -1,61 +1,176 @@
-"""Check and submit a job or a batch.
-
-A submission is checked whole, then stored with its tasks in one transaction. Source: job service
-contract, POST /submit-job, POST /submit-batch and Limits; POST /validate-job is the same check
-without the storing (real services, jobs).
-"""
+"""Validate and submit jobs and batches."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.jobs import budgets, catalogue, fields
-from labext.sandbox.jobs.batch_forms import (
-    MOST_VALIDATED,
-    BatchOrder,
-    job_name,
-    named_rows,
-    read_batch,
-    record,
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs import schemas, usage
+from labext.sandbox.jobs.job_creation import (
+    FileResolver,
+    JobOrder,
+    check_names_free,
+    dump_json,
+    resolve_orders,
+    store_jobs,
 )
-from labext.sandbox.jobs.faults import invalid
-from labext.sandbox.jobs.fields import Body
-from labext.sandbox.jobs.names import shown
-from labext.sandbox.jobs.references import References
-from labext.sandbox.jobs.settings import normalized, settings_fault
-from labext.sandbox.jobs.store import BATCH, IN_QUEUE, RUNNING, Account, Job, now
-from labext.sandbox.jobs.storing import Order, check_free, json_text, orders, store
-from labext.sandbox.jobs.tool import Tool
-from labext.sandbox.service import Site
+from labext.sandbox.jobs.names import MAX_NAME_LENGTH, name_error, quote_value
+from labext.sandbox.jobs.schemas import Body, bad_request
+from labext.sandbox.jobs.tables import BATCH, IN_QUEUE, RUNNING, Account, Job, current_timestamp
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Tool, normalize_settings, settings_error
+
+MAX_JOBS = 100
+MAX_VALIDATED_ROWS = 1000
+"""Rows that one request to `/validate-job` may have."""
+
+MAX_RUN_SECONDS = 30 * 24 * 3600
+MAX_WEIGHTED_HOURS = 1_000_000
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """A batch as it was asked for.
+
+    Attributes:
+        name: the parent's.
+        type: the tool of all jobs; `type_field` is the field that named it.
+        jobs: each job's short name and settings, in order.
+        max_seconds: the time limit of each job.
+        budget: the weighted hours that all jobs may use together.
+        project: the `projectTag`.
+    """
+
+    name: str
+    type: str
+    type_field: str
+    jobs: list[tuple[str, dict[str, Any]]]
+    max_seconds: float | None
+    budget: float | None
+    project: str | None
+
+
+def read_batch(body: Body) -> BatchRequest:
+    """Read and check a batch's body, all but the tool and its settings; 400 for the first fault."""
+    name = schemas.require_name(body, "batchName")
+    type_field = "tool" if "type" not in body and ("tool" in body or "jobs" in body) else "type"
+    type_name = schemas.require_text(body, type_field)
+    jobs = _rows_from_objects(body) if "jobs" in body else _rows_from_arrays(body)
+    _check_names(name, [job for job, _settings in jobs])
+    return BatchRequest(
+        name=name,
+        type=type_name,
+        type_field=type_field,
+        jobs=jobs,
+        max_seconds=schemas.positive_field(body, "maxRuntimeSeconds", MAX_RUN_SECONDS, whole=True),
+        budget=schemas.positive_field(body, "weightedHoursBudget", MAX_WEIGHTED_HOURS, whole=False),
+        project=schemas.optional_project(body),
+    )
+
+
+def read_rows(body: Body, most: int) -> list[tuple[Any, Any]]:
+    """Return name and settings of each row of a body with arrays, unchecked.
+
+    The name is None where the body has no `jobNames`; 400 for more than `most` rows.
+    """
+    settings = schemas.require_array(body, "settings")
+    if not 1 <= len(settings) <= most:
+        raise bad_request(f"settings has {len(settings)} items; 1 to {most} are taken.")
+    if body.get("jobNames") is None:
+        return [(None, item) for item in settings]
+    names = schemas.require_array(body, "jobNames")
+    if len(names) != len(settings):
+        raise bad_request(
+            f"jobNames and settings have different lengths: {len(names)} and {len(settings)}."
+        )
+    return [*zip(names, settings, strict=True)]
+
+
+def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
+    _check_count("jobNames", len(schemas.require_array(body, "jobNames")))
+    return [
+        (require_job_name(name, f"jobNames[{place}]"), require_settings(item, f"settings[{place}]"))
+        for place, (name, item) in enumerate(read_rows(body, MAX_JOBS))
+    ]
+
+
+def _rows_from_objects(body: Body) -> list[tuple[str, dict[str, Any]]]:
+    if "jobNames" in body:
+        raise bad_request("jobNames and jobs are two forms of the same: send one of them.")
+    jobs = schemas.require_array(body, "jobs")
+    _check_count("jobs", len(jobs))
+    pairs = []
+    for place, job in enumerate(jobs):
+        if not isinstance(job, dict):
+            raise bad_request(f"jobs[{place}] is not an object: {quote_value(job)}.")
+        name = require_job_name(job.get("jobName"), f"jobs[{place}].jobName")
+        pairs.append((name, require_settings(job.get("settings"), f"jobs[{place}].settings")))
+    return pairs
+
+
+def _check_count(field: str, count: int) -> None:
+    if not 1 <= count <= MAX_JOBS:
+        raise bad_request(f"{field} has {count} items; a batch has 1 to {MAX_JOBS} jobs.")
+
+
+def require_job_name(value: object, field: str) -> str:
+    """Return a job's name, checked; 400 if it can't be one."""
+    if not isinstance(value, str):
+        raise bad_request(f"{field} is not a string: {quote_value(value)}.")
+    if fault := name_error(field, value):
+        raise bad_request(fault)
+    return value
+
+
+def require_settings(value: object, field: str) -> dict[str, Any]:
+    """Return a JSON object; 400 if it is none."""
+    if not isinstance(value, dict):
+        raise bad_request(f"{field} is not an object: {quote_value(value)}.")
+    return value
+
+
+def _check_names(batch: str, names: list[str]) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise bad_request(f"Job names occur more than once in the batch: {', '.join(twice[:5])}.")
+    for name in names:
+        full = f"{batch}-{name}"
+        if len(full) > MAX_NAME_LENGTH:
+            raise bad_request(
+                f"Job {name} would be named {quote_value(full)}, which has {len(full)} characters; "
+                f"{MAX_NAME_LENGTH} are the most."
+            )
 
 
 def submit_job(site: Site, account: Account, body: bytes) -> str:
     """Submit one job; return the contract's confirmation."""
-    content = fields.parse_body(body)
-    name = fields.name(content, "jobName")
-    tool = _tool(content, "type")
-    settings = fields.record(content, "settings")
-    project = fields.project(content)
-    _refuse(settings_fault(tool, settings, account.gates))
+    content = schemas.parse_body(body)
+    name = schemas.require_name(content, "jobName")
+    tool = _read_tool(content, "type")
+    settings = schemas.require_object(content, "settings")
+    project = schemas.optional_project(content)
+    _raise_if_error(settings_error(tool, settings, account.gates))
     with site.database.write() as session:
-        budgets.check(session, account)
-        check_free(session, account, [name])
-        found = _orders(session, site, account, tool, [(name, settings)])
-        store(session, site, account, tool, found, project=project)
+        usage.check_budgets_left(session, account)
+        check_names_free(session, account, [name])
+        found = _resolve_files(session, site, account, tool, [(name, settings)])
+        store_jobs(session, site, account, tool, found, project=project)
     return f"{name} submitted to queue."
 
 
-def validate(site: Site, account: Account, body: bytes) -> dict[str, Any]:
+def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, Any]:
     """Check a submission without submitting it: one job, or the rows of a batch.
 
     The answer has `valid`, and `error` where that is false; what is wrong with a request as a
     whole, such as an unknown tool or a used-up budget, is told in the same way.
     """
-    content = fields.parse_body(body)
+    content = schemas.parse_body(body)
     try:
         if isinstance(content.get("settings"), list):
             return _validate_rows(site, account, content)
@@ -69,16 +184,16 @@ def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]
 
     Without a `jobName`, which a client may still have to make up, the name is not checked.
     """
-    names = [fields.name(content, "jobName")] if "jobName" in content else []
-    tool = _tool(content, "type")
-    settings = fields.record(content, "settings")
-    fields.project(content)
-    _refuse(settings_fault(tool, settings, account.gates))
+    names = [schemas.require_name(content, "jobName")] if "jobName" in content else []
+    tool = _read_tool(content, "type")
+    settings = schemas.require_object(content, "settings")
+    schemas.optional_project(content)
+    _raise_if_error(settings_error(tool, settings, account.gates))
     with site.database.read() as session:
-        budgets.check(session, account)
-        check_free(session, account, names)
-        _orders(session, site, account, tool, [("", settings)])
-    return {"valid": True, "normalized": normalized(tool, settings, account.gates)}
+        usage.check_budgets_left(session, account)
+        check_names_free(session, account, names)
+        _resolve_files(session, site, account, tool, [("", settings)])
+    return {"valid": True, "normalized": normalize_settings(tool, settings, account.gates)}
 
 
 def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any]:
@@ -87,22 +202,22 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
     Each row is checked on its own, so that all faulty rows are named at once. `jobNames` are
     optional; a batch stores its jobs as `<batch>-<job>`, so whether a name is free is not checked.
     """
-    tool = _tool(content, "type")
-    rows = named_rows(content, MOST_VALIDATED)
+    tool = _read_tool(content, "type")
+    rows = read_rows(content, MAX_VALIDATED_ROWS)
     seen: set[str] = set()
     results: list[dict[str, Any]] = []
     with site.database.read() as session:
-        budgets.check(session, account)
-        references = References(session, site, account)
+        usage.check_budgets_left(session, account)
+        references = FileResolver(session, site, account)
         for index, (name, settings) in enumerate(rows):
             try:
-                checked = record(settings, f"settings[{index}]")
-                _refuse(settings_fault(tool, checked, account.gates))
-                orders(references, tool, [("", checked)])
+                checked = require_settings(settings, f"settings[{index}]")
+                _raise_if_error(settings_error(tool, checked, account.gates))
+                resolve_orders(references, tool, [("", checked)])
                 if name is not None:
-                    job = job_name(name, f"jobNames[{index}]")
+                    job = require_job_name(name, f"jobNames[{index}]")
                     if job in seen:
-                        raise invalid(f"jobNames[{index}] occurs more than once: {job}.")
+                        raise bad_request(f"jobNames[{index}] occurs more than once: {job}.")
                     seen.add(job)
             except HTTPException as fault:
                 results.append({"index": index, "valid": False, "error": fault.detail})
@@ -119,20 +234,20 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
 
 def submit_batch(site: Site, account: Account, body: bytes) -> str:
     """Submit a batch, all of its jobs or none; return the confirmation."""
-    content = fields.parse_body(body)
+    content = schemas.parse_body(body)
     batch = read_batch(content)
-    tool = _known(batch.type_field, batch.type)
+    tool = _require_tool(batch.type_field, batch.type)
     for name, settings in batch.jobs:
-        _refuse(settings_fault(tool, settings, account.gates), name)
+        _raise_if_error(settings_error(tool, settings, account.gates), name)
     full = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
     with site.database.write() as session:
-        budgets.check(session, account)
-        check_free(session, account, [batch.name, *(name for name, _settings in full)])
-        found = _orders(session, site, account, tool, full)
-        parent = _parent(account, tool, batch)
+        usage.check_budgets_left(session, account)
+        check_names_free(session, account, [batch.name, *(name for name, _settings in full)])
+        found = _resolve_files(session, site, account, tool, full)
+        parent = _batch_parent(account, tool, batch)
         session.add(parent)
         session.flush()
-        store(
+        store_jobs(
             session,
             site,
             account,
@@ -145,29 +260,29 @@ def submit_batch(site: Site, account: Account, body: bytes) -> str:
     return f"{batch.name} submitted to queue with {len(found)} jobs."
 
 
-def _tool(content: Body, field: str) -> Tool:
-    return _known(field, fields.text(content, field))
+def _read_tool(content: Body, field: str) -> Tool:
+    return _require_tool(field, schemas.require_text(content, field))
 
 
-def _known(field: str, name: str) -> Tool:
-    tool = catalogue.tool(name)
+def _require_tool(field: str, name: str) -> Tool:
+    tool = catalogue.find_tool(name)
     if tool is None:
-        raise invalid(f"{field}: there is no tool {shown(name)}; GET /tools lists them.")
+        raise bad_request(f"{field}: there is no tool {quote_value(name)}; GET /tools lists them.")
     return tool
 
 
-def _refuse(fault: str | None, job: str | None = None) -> None:
+def _raise_if_error(fault: str | None, job: str | None = None) -> None:
     if fault is not None:
-        raise invalid(fault if job is None else f"Job {job}: {fault}")
+        raise bad_request(fault if job is None else f"Job {job}: {fault}")
 
 
-def _orders(
+def _resolve_files(
     session: Session, site: Site, account: Account, tool: Tool, jobs: Sequence[tuple[str, Any]]
-) -> list[Order]:
-    return orders(References(session, site, account), tool, jobs)
+) -> list[JobOrder]:
+    return resolve_orders(FileResolver(session, site, account), tool, jobs)
 
 
-def _parent(account: Account, tool: Tool, batch: BatchOrder) -> Job:
+def _batch_parent(account: Account, tool: Tool, batch: BatchRequest) -> Job:
     settings: dict[str, Any] = {"type": tool.name, "jobs": len(batch.jobs)}
     if batch.max_seconds is not None:
         settings["maxRuntimeSeconds"] = int(batch.max_seconds)
@@ -179,8 +294,8 @@ def _parent(account: Account, tool: Tool, batch: BatchOrder) -> Job:
         type=BATCH,
         tool=tool.name,
         status=IN_QUEUE,
-        created=now(),
-        settings=json_text(settings),
+        created=current_timestamp(),
+        settings=dump_json(settings),
         batch_status=RUNNING,
         project_tag=batch.project,
         budget=batch.budget,

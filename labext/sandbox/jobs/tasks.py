@@ -1,9 +1,4 @@
-"""The service's kinds of tasks, and what their starts and ends do to the rows.
-
-Each hook runs in the transaction that changes the task. `jobs.run` runs a tool, `jobs.aggregate`
-builds the archive of a batch or a pipeline once its last job has ended (job service contract,
-States).
-"""
+"""Task kinds of the job service, with the row updates on start and end."""
 
 from __future__ import annotations
 
@@ -13,107 +8,117 @@ from pathlib import Path
 import orjson
 from sqlalchemy.orm import Session, joinedload
 
-from labext.sandbox.jobs import batches, parents, usage
-from labext.sandbox.jobs.files import folders
-from labext.sandbox.jobs.limits import limit
-from labext.sandbox.jobs.pipelines import settling
-from labext.sandbox.jobs.store import COMPLETE, IN_QUEUE, LIVING, RUNNING, STOPPED, Job, now
-from labext.sandbox.jobs.storing import RUN
-from labext.sandbox.queue import Ending, Kind, Task
-from labext.sandbox.service import Site
+from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs import parent_jobs, usage
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.job_creation import RUN_KIND
+from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.pipelines import service
+from labext.sandbox.jobs.tables import (
+    ACTIVE_STATES,
+    COMPLETE,
+    IN_QUEUE,
+    RUNNING,
+    STOPPED,
+    Job,
+    current_timestamp,
+)
 
 
-def kinds(site: Site) -> list[Kind]:
+def task_kinds(site: Site) -> list[TaskKind]:
     """What the service puts into the queue."""
-    work = partial(_work, site)
+    work = partial(_work_folder, site)
     return [
-        Kind(
-            name=RUN,
-            entry="labext.sandbox.jobs.execution:run",
-            on_start=_started,
-            on_end=partial(_ended, site),
-            on_requeue=_requeued,
-            on_tick=partial(batches.check_budgets, site),
+        TaskKind(
+            name=RUN_KIND,
+            entry="labext.sandbox.jobs.execution:run_job",
+            on_start=_on_start,
+            on_end=partial(_on_end, site),
+            on_requeue=_on_requeue,
+            on_tick=partial(parent_jobs.check_budgets, site),
             work=work,
-            memory=partial(limit, name="job_memory"),
+            memory=partial(limit_value, name="job_memory"),
         ),
-        Kind(
-            name=parents.AGGREGATE,
-            entry="labext.sandbox.jobs.aggregation:run",
-            on_end=partial(parents.aggregated, site),
+        TaskKind(
+            name=parent_jobs.AGGREGATE_KIND,
+            entry="labext.sandbox.jobs.files.result_archives:aggregate",
+            on_end=partial(parent_jobs.on_aggregation_end, site),
             work=work,
-            memory=partial(limit, name="job_memory"),
+            memory=partial(limit_value, name="job_memory"),
         ),
     ]
 
 
-def settle(session: Session, site: Site, parent: Job, job: Job, *, deleted: bool = False) -> None:
+def settle_parent(
+    session: Session, site: Site, parent: Job, job: Job, *, deleted: bool = False
+) -> None:
     """See to a parent after one of its jobs has ended, or was deleted.
 
     In the transaction that ends or deletes the job: whatever is killed when, the parent goes on.
     """
-    if deleted and parents.is_aggregating(session, site, parent):
+    if deleted and parent_jobs.is_aggregating(session, site, parent):
         return  # once the archive is built it shows that it has to be built again
     if deleted and parent.state == COMPLETE:
-        parents.conclude(session, site, parent)
+        parent_jobs.finish_parent(session, site, parent)
         return
     if parent.is_batch:
-        batches.settle(session, site, parent, job)
+        parent_jobs.settle_batch(session, site, parent, job)
     else:
-        settling.settle(session, site, parent, job, deleted=deleted)
+        service.settle_pipeline(session, site, parent, job, deleted=deleted)
 
 
-def _work(site: Site, task: Task) -> Path:
-    return folders.work_folder(site, task.payload["job"])
+def _work_folder(site: Site, task: Task) -> Path:
+    return job_files.work_folder(site, task.payload["job"])
 
 
-def _job(session: Session, task: Task) -> Job | None:
+def _load_job(session: Session, task: Task) -> Job | None:
     """The task's job, and with it its parent, where it has one: in one statement."""
     return session.get(Job, task.payload["job"], options=[joinedload(Job.parent)])
 
 
-def _started(session: Session, task: Task) -> None:
-    job = _job(session, task)
-    if job is None or job.status not in LIVING:
+def _on_start(session: Session, task: Task) -> None:
+    job = _load_job(session, task)
+    if job is None or job.status not in ACTIVE_STATES:
         return
-    job.status, job.started = RUNNING, now()
+    job.status, job.started = RUNNING, current_timestamp()
     if job.parent is not None and job.parent.status == IN_QUEUE:
         job.parent.status, job.parent.started = RUNNING, job.started
 
 
-def _requeued(session: Session, task: Task) -> None:
+def _on_requeue(session: Session, task: Task) -> None:
     job = session.get(Job, task.payload["job"])
     if job is not None and job.status == RUNNING:
         job.status, job.started = IN_QUEUE, None
 
 
-def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
-    job = _job(session, task)
+def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+    job = _load_job(session, task)
     hours = round(ending.seconds / 3600, 9)
-    _charge(session, task, job, hours)
+    _charge_usage(session, task, job, hours)
     if job is None:  # deleted while it ran
-        folders.remove_after_commit(session, folders.job_folder(site, task.payload["job"]))
+        job_files.remove_after_commit(session, job_files.job_folder(site, task.payload["job"]))
         return
-    folders.remove_after_commit(session, folders.inputs_folder(site, job.id))
+    job_files.remove_after_commit(session, job_files.inputs_folder(site, job.id))
     job.weighted_hours = hours
-    job.completed = now()
-    if job.status in LIVING:  # not stopped by hand meanwhile
+    job.completed = current_timestamp()
+    if job.status in ACTIVE_STATES:  # not stopped by hand meanwhile
         if ending.outcome == "done":
             job.status, job.score = COMPLETE, orjson.dumps(ending.result).decode()
         else:
-            job.status, job.reason = STOPPED, _reason(ending)
+            job.status, job.reason = STOPPED, _failure_reason(ending)
     if job.parent is not None:
-        settle(session, site, job.parent, job)
+        settle_parent(session, site, job.parent, job)
 
 
-def _reason(ending: Ending) -> str:
+def _failure_reason(ending: TaskOutcome) -> str:
     if ending.over == "memory":
         return f"{ending.reason} To allow more: `labext sandbox jobs limits set job_memory`."
     return ending.reason
 
 
-def _charge(session: Session, task: Task, job: Job | None, hours: float) -> None:
+def _charge_usage(session: Session, task: Task, job: Job | None, hours: float) -> None:
     """Count what a job has used, also where it was deleted while it ran."""
     account = task.payload.get("account") if job is None else job.account_id
     if hours and account is not None:
-        usage.ended(session, account, task.payload["tool"], hours)
+        usage.charge_hours(session, account, task.payload["tool"], hours)

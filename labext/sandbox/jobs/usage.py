@@ -1,9 +1,4 @@
-"""What accounts have used: counted when jobs are submitted and end, kept when they are deleted.
-
-Source: job service contract, GET /usage-statistics; the answer's form is that of real services,
-jobs. Counting is one statement that adds in the database, inside the transaction that stores or
-ends the job, so that no number is lost or counted twice.
-"""
+"""Count the usage of accounts, and enforce budgets."""
 
 from __future__ import annotations
 
@@ -15,37 +10,38 @@ from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from labext.sandbox.jobs.faults import denied, invalid
-from labext.sandbox.jobs.names import shown
-from labext.sandbox.jobs.store import Account, Usage
-from labext.sandbox.service import Site
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs.dependencies import reload_account
+from labext.sandbox.jobs.names import quote_value
+from labext.sandbox.jobs.schemas import bad_request, forbidden
+from labext.sandbox.jobs.tables import Account, Organization, Usage
 
-STATISTICS = ("weighted_hours", "jobs")
-SCOPES = ("user", "organization")
+STATISTIC_NAMES = ("weighted_hours", "jobs")
+SCOPE_NAMES = ("user", "organization")
 _TABLE = Usage.metadata.tables[Usage.__tablename__]
 _DIGITS = 9  # of an hour, as a job's WeightedHours
 
 
-def submitted(session: Session, account_id: int, tool: str, jobs: int) -> None:
+def count_submitted(session: Session, account_id: int, tool: str, jobs: int) -> None:
     """Count jobs of a tool that were submitted."""
-    _add(session, account_id, tool, jobs=jobs)
+    _add_usage(session, account_id, tool, jobs=jobs)
 
 
-def ended(session: Session, account_id: int, tool: str, hours: float) -> None:
+def charge_hours(session: Session, account_id: int, tool: str, hours: float) -> None:
     """Count the weighted hours of a job that has ended; nothing for an account that is gone."""
-    _add(session, account_id, tool, hours=hours)
+    _add_usage(session, account_id, tool, hours=hours)
 
 
-def statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
+def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
     """The answer to GET /usage-statistics.
 
     With the scope `organization`, which an owner alone may ask for (403), `byUser` has everybody
     in it; tools that nobody has used are not in `byTool`.
     """
-    statistic = _one_of(query, "statistic", STATISTICS)
-    scope = _one_of(query, "scope", SCOPES)
+    statistic = _query_choice(query, "statistic", STATISTIC_NAMES)
+    scope = _query_choice(query, "scope", SCOPE_NAMES)
     if scope == "organization" and not caller.owner:
-        raise denied("scope: only an owner of the organization sees what all have used.")
+        raise forbidden("scope: only an owner of the organization sees what all have used.")
     mine = (
         Account.organization_id == caller.organization_id
         if scope == "organization"
@@ -68,24 +64,26 @@ def statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[st
     return {
         "statistic": statistic,
         "scope": scope,
-        "total": _rounded(sum(by_user.values())),
-        "byTool": {tool: _rounded(used) for tool, used in sorted(by_tool.items())},
-        "byUser": {email: _rounded(used) for email, used in by_user.items()},
+        "total": _round_hours(sum(by_user.values())),
+        "byTool": {tool: _round_hours(used) for tool, used in sorted(by_tool.items())},
+        "byUser": {email: _round_hours(used) for email, used in by_user.items()},
     }
 
 
-def hours(session: Session, whose: ColumnElement[bool]) -> float:
+def total_hours(session: Session, whose: ColumnElement[bool]) -> float:
     """The weighted hours that the accounts of a condition on `Account` have used together."""
     total = session.scalar(
         select(func.coalesce(func.sum(Usage.weighted_hours), 0.0))
         .join(Account, Account.id == Usage.account_id)
         .where(whose)
     )
-    return _rounded(float(total or 0.0))
+    return _round_hours(float(total or 0.0))
 
 
-def _add(session: Session, account_id: int, tool: str, jobs: int = 0, hours: float = 0.0) -> None:
-    if _increase(session, account_id, tool, jobs, hours):
+def _add_usage(
+    session: Session, account_id: int, tool: str, jobs: int = 0, hours: float = 0.0
+) -> None:
+    if _increase_usage(session, account_id, tool, jobs, hours):
         return
     account = select(Account.id, literal(tool), literal(jobs), literal(hours)).where(
         Account.id == account_id  # it may have been removed while its job ran
@@ -95,10 +93,10 @@ def _add(session: Session, account_id: int, tool: str, jobs: int = 0, hours: flo
         with session.begin_nested():
             session.execute(insert(Usage).from_select(columns, account))
     except IntegrityError:  # another process was first
-        _increase(session, account_id, tool, jobs, hours)
+        _increase_usage(session, account_id, tool, jobs, hours)
 
 
-_INCREASE = (
+_INCREASE_USAGE = (
     update(_TABLE)
     .where(_TABLE.c.account_id == bindparam("of"), _TABLE.c.tool == bindparam("by"))
     .values(
@@ -109,20 +107,41 @@ _INCREASE = (
 """Made once: every end of a job adds with it."""
 
 
-def _increase(session: Session, account_id: int, tool: str, jobs: int, hours: float) -> bool:
+def _increase_usage(session: Session, account_id: int, tool: str, jobs: int, hours: float) -> bool:
     """Add to the row; False where there is none."""
     values = {"of": account_id, "by": tool, "more": jobs, "longer": hours}
-    done = session.connection().execute(_INCREASE, values)
+    done = session.connection().execute(_INCREASE_USAGE, values)
     return done.rowcount > 0
 
 
-def _one_of(query: Mapping[str, str], field: str, values: tuple[str, ...]) -> str:
+def _query_choice(query: Mapping[str, str], field: str, values: tuple[str, ...]) -> str:
     """A word of the query; the first of `values` where it is absent."""
     value = query.get(field, values[0])
     if value not in values:
-        raise invalid(f"{field} is none of {', '.join(values)}: {shown(value)}.")
+        raise bad_request(f"{field} is none of {', '.join(values)}: {quote_value(value)}.")
     return value
 
 
-def _rounded(value: float) -> float:
+def _round_hours(value: float) -> float:
     return value if isinstance(value, int) else round(value, _DIGITS)
+
+
+def check_budgets_left(session: Session, account: Account) -> None:
+    """Refuse a submission once the account or its organization has used its budget (403).
+
+    What counts are the jobs that have ended: those that run are let through to their end. Both
+    budgets are read anew, so that a change holds from the next submission on.
+    """
+    account = reload_account(session, account)
+    if account.budget is not None:
+        used = total_hours(session, Account.id == account.id)
+        _check_budget(f"of {account.email}", used, account.budget)
+    organization = session.get_one(Organization, account.organization_id)
+    if organization.budget is not None:
+        used = total_hours(session, Account.organization_id == organization.id)
+        _check_budget(f"of the organization {organization.name}", used, organization.budget)
+
+
+def _check_budget(whose: str, used: float, budget: float) -> None:
+    if used >= budget:
+        raise forbidden(f"The budget {whose} is used up: {used:g} of {budget:g} weighted hours.")

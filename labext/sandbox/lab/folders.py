@@ -1,7 +1,4 @@
-"""List the folders that a caller may see, and return one of them.
-
-Folders of the local platform are not nested and never archived.
-"""
+"""List the folders that a caller may see, and return a single folder."""
 
 from __future__ import annotations
 
@@ -11,26 +8,26 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.lab import query
-from labext.sandbox.lab.faults import denied, invalid
-from labext.sandbox.lab.store import Folder
-from labext.sandbox.signing import Forged, Signer
-from labext.wording import listed, shown
+from labext.messages import join_words, quote_value
+from labext.sandbox.core.signing import InvalidSignatureError, Signer
+from labext.sandbox.lab.errors import bad_request, forbidden
+from labext.sandbox.lab.sequences import schemas
+from labext.sandbox.lab.tables import Folder
 
 PARAMETERS = (
     *("archiveReason", "ids", "name", "nameIncludes", "nextToken", "pageSize", "parentFolderId"),
     *("projectId", "sort"),
 )
-SORTS = {"name": False, "name:asc": False, "name:desc": True}
+SORT_ORDERS = {"name": False, "name:asc": False, "name:desc": True}
 """Whether an order falls."""
 
 NO_PARENT = "NO_PARENT"
 """The value of `parentFolderId` that selects folders of the first level, here all of them."""
 
-PURPOSE = "lab.folders"
+CURSOR_PURPOSE = "lab.folders"
 
 
-def page(
+def list_folders(
     session: Session, given: Mapping[str, str], folders: Collection[str], *, signer: Signer
 ) -> dict[str, Any]:
     """Return a page of the list.
@@ -44,19 +41,21 @@ def page(
     Raises:
         HTTPException: 400, a parameter is unknown or its value is invalid.
     """
-    query.check_known(given, PARAMETERS)
-    size, start = query.page_size(given), _start(given, signer)
-    matches = [*filter(_filter(given, folders), _visible(session, folders))]
-    falling = SORTS.get(given.get("sort", "name"))
+    schemas.check_known_parameters(given, PARAMETERS)
+    size, start = schemas.page_size_parameter(given), _start_offset(given, signer)
+    matches = [*filter(_folder_filter(given, folders), _select_visible(session, folders))]
+    falling = SORT_ORDERS.get(given.get("sort", "name"))
     if falling is None:
-        raise invalid(f"sort is name, with :asc or :desc or without: {shown(given['sort'])}.")
+        raise bad_request(
+            f"sort is name, with :asc or :desc or without: {quote_value(given['sort'])}."
+        )
     matches.sort(key=lambda each: (each.name.casefold(), each.id), reverse=falling)
     end = start + size
-    token = signer.seal(end, PURPOSE) if size > 0 and end < len(matches) else ""
-    return {"folders": [_record(each) for each in matches[start:end]], "nextToken": token}
+    token = signer.seal(end, CURSOR_PURPOSE) if size > 0 and end < len(matches) else ""
+    return {"folders": [_folder_record(each) for each in matches[start:end]], "nextToken": token}
 
 
-def one(session: Session, identifier: str, folders: Collection[str]) -> dict[str, Any]:
+def find_folder(session: Session, identifier: str, folders: Collection[str]) -> dict[str, Any]:
     """Return a folder.
 
     Raises:
@@ -64,22 +63,35 @@ def one(session: Session, identifier: str, folders: Collection[str]) -> dict[str
     """
     found = session.get(Folder, identifier) if identifier in folders else None
     if found is None:
-        raise denied(f"There is no folder {shown(identifier)}, or you have no access to it.")
-    return _record(found)
+        raise forbidden(
+            f"There is no folder {quote_value(identifier)}, or you have no access to it."
+        )
+    return _folder_record(found)
 
 
-def _visible(session: Session, folders: Collection[str]) -> list[Folder]:
+def _select_visible(session: Session, folders: Collection[str]) -> list[Folder]:
     return [*session.scalars(select(Folder).where(Folder.id.in_(folders)))]
 
 
-def _filter(given: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
+def _folder_filter(given: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
     """Return the filter of the parameters."""
-    name, part = query.name_text(given, "name"), query.name_text(given, "nameIncludes")
-    ids, project = query.identifiers(given, "ids"), query.text(given, "projectId")
-    parent, reason = query.text(given, "parentFolderId"), query.archive_reason(given)
+    name, part = (
+        schemas.name_parameter(given, "name"),
+        schemas.name_parameter(given, "nameIncludes"),
+    )
+    ids, project = (
+        schemas.id_list_parameter(given, "ids"),
+        schemas.text_parameter(given, "projectId"),
+    )
+    parent, reason = (
+        schemas.text_parameter(given, "parentFolderId"),
+        schemas.archive_reason_parameter(given),
+    )
     unseen = [each for each in ids or () if each not in folders]
     if unseen:
-        raise invalid(f"ids: there is no such folder, or you have no access: {listed(unseen, 20)}.")
+        raise bad_request(
+            f"ids: there is no such folder, or you have no access: {join_words(unseen, 20)}."
+        )
 
     def matches(folder: Folder) -> bool:
         folded = folder.name.casefold()
@@ -89,21 +101,21 @@ def _filter(given: Mapping[str, str], folders: Collection[str]) -> Callable[[Fol
             and (ids is None or folder.id in ids)
             and (project is None or folder.project_id == project)
             and parent in (None, NO_PARENT)
-            and reason in (query.NOT_ARCHIVED, query.EITHER)
+            and reason in (schemas.NOT_ARCHIVED, schemas.ARCHIVED_OR_NOT)
         )
 
     return matches
 
 
-def _start(given: Mapping[str, str], signer: Signer) -> int:
+def _start_offset(given: Mapping[str, str], signer: Signer) -> int:
     token = given.get("nextToken", "")
     try:
-        return int(signer.unseal(token, PURPOSE)) if token else 0
-    except Forged:
-        raise invalid("nextToken was not given out by this service.") from None
+        return int(signer.unseal(token, CURSOR_PURPOSE)) if token else 0
+    except InvalidSignatureError:
+        raise bad_request("nextToken was not given out by this service.") from None
 
 
-def _record(folder: Folder) -> dict[str, Any]:
+def _folder_record(folder: Folder) -> dict[str, Any]:
     return {
         "id": folder.id,
         "name": folder.name,

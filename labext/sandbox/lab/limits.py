@@ -1,25 +1,60 @@
-"""The platform's limits; the database has the changed ones."""
+"""Configurable limits of the platform, and the rate limit of a caller."""
 
 from __future__ import annotations
 
-from labext.sandbox.lab.store import Limit
-from labext.sandbox.limits import YEAR, Bounds, Limits
+import math
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.validation import YEAR_SECONDS, LimitDefinition, Limits
+from labext.sandbox.core.web import RateLimitStatus, SlidingWindowLimiter
+from labext.sandbox.lab.access_control import Caller
+from labext.sandbox.lab.tables import Limit
 
 LIMITS = Limits(
     Limit,
     {
         # 100 in 10 seconds by default: contract, Limits
-        "rate_requests": Bounds(
+        "rate_requests": LimitDefinition(
             "requests of a user or an app in the time of rate_seconds, with `--rate named`",
             100,
             1,
             10**9,
         ),
-        "rate_seconds": Bounds("seconds in which rate_requests are allowed", 10, 1, 24 * 3600),
-        "token_seconds": Bounds("seconds that an app's access token is valid", 900, 1, YEAR),
+        "rate_seconds": LimitDefinition(
+            "seconds in which rate_requests are allowed", 10, 1, 24 * 3600
+        ),
+        "token_seconds": LimitDefinition(
+            "seconds that an app's access token is valid", 900, 1, YEAR_SECONDS
+        ),
         # some 200 MB: the log may not fill the disk, since what can't be logged is not answered
-        "audit_entries": Bounds(
+        "audit_entries": LimitDefinition(
             "calls that the log has, of all tenants; the oldest go", 1_000_000, 1, 10**9
         ),
     },
 )
+
+
+_CHANGED_LIMITS = select(Limit.name, Limit.value)
+
+
+def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) -> RateLimitStatus:
+    """Count a call, within the limits as they are now."""
+    rows = session.connection().execute(_CHANGED_LIMITS).all()
+    changed: dict[str, int] = {name: value for name, value in rows}  # noqa: C416
+    guard.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
+    guard.seconds = changed.get("rate_seconds", LIMITS["rate_seconds"].default)
+    return guard.take(caller.counted_as)
+
+
+def rate_limit_headers(allowance: RateLimitStatus) -> dict[str, str]:
+    """What an answer says of the allowance (real-services.md, lab).
+
+    `x-rate-limit-reset` is how many whole seconds are left, not a time.
+    """
+    return {
+        "x-rate-limit-limit": str(allowance.limit),
+        "x-rate-limit-remaining": str(allowance.remaining),
+        "x-rate-limit-reset": str(math.ceil(allowance.reset)),
+    }

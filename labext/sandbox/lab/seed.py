@@ -1,26 +1,29 @@
-"""What the platform has from the start: two tenants with their people, apps, places and sequences.
-
-Each tenant is made once: what an administrator has removed stays away. `plans` has who sees what.
-"""
+"""Create the initial tenants, users, apps, projects and sequences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.folder import secret
-from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import collection, filling, identifiers
-from labext.sandbox.lab.doors import CAMPUS
-from labext.sandbox.lab.importing import insert_rows
-from labext.sandbox.lab.oidc.issuing import AUDIENCE, configuration_url, is_own
-from labext.sandbox.lab.oidc.sign_in import user_secret
-from labext.sandbox.lab.plans import NOTEBOOK, PLANS, Person, Plan
-from labext.sandbox.lab.records import Home, row
-from labext.sandbox.lab.store import (
+from labext.sandbox.core.data_folder import ensure_secret
+from labext.sandbox.core.database import mark_seeded
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.lab import sample_data, tables
+from labext.sandbox.lab.endpoints import CAMPUS, CLINIC
+from labext.sandbox.lab.oidc.service import (
+    DEFAULT_AUDIENCE,
+    ensure_user_secret,
+    is_own_configuration,
+    own_configuration_url,
+)
+from labext.sandbox.lab.sequences.importing import insert_rows
+from labext.sandbox.lab.sequences.records import FilingContext, sequence_row
+from labext.sandbox.lab.tables import (
     READ_SEQUENCES,
     ApiKey,
     App,
@@ -34,102 +37,181 @@ from labext.sandbox.lab.store import (
     Team,
     Tenant,
     User,
-    now,
-    written,
+    current_timestamp,
+    format_timestamp,
 )
-from labext.sandbox.seeding import once
-from labext.sandbox.service import Site
+
+NOTEBOOK_APP = "notebook"
+"""The app that the sandbox hands out."""
+
+
+@dataclass(frozen=True)
+class SeedUser:
+    """Somebody with an account; the e-mail address is `HANDLE@sandbox.local`.
+
+    Attributes:
+        belongs: the team, project, folder or organization that she may see, each by its name.
+    """
+
+    handle: str
+    name: str
+    belongs: Sequence[str] = ()
+    suspended: bool = False
+
+    @property
+    def email(self) -> str:
+        """By what the platform and the identity provider know her."""
+        return f"{self.handle}@sandbox.local"
+
+
+@dataclass(frozen=True)
+class TenantPlan:
+    """What a tenant has.
+
+    Attributes:
+        teams: of each project, the team that it belongs to; None where it has none.
+        projects: of each project, its folders.
+        creators: of a folder, whose sequences it holds; those of the first person elsewhere.
+        apps: what each app may see, by names.
+    """
+
+    tenant: str
+    organization: str
+    teams: Mapping[str, str | None]
+    projects: Mapping[str, Sequence[str]]
+    people: Sequence[SeedUser]
+    creators: Mapping[str, str]
+    apps: Mapping[str, Sequence[str]]
+
+
+_COURSE = "Cloning course"
+
+TENANT_PLANS = (
+    TenantPlan(
+        CAMPUS,
+        "Biology",
+        {_COURSE: _COURSE, "Cold response": None, "Barcodes": None},
+        {
+            _COURSE: (sample_data.VECTORS, sample_data.DIGESTS, sample_data.GENERATED_FOLDER),
+            "Cold response": (sample_data.COLD_GENES,),
+            "Barcodes": (sample_data.CACTI, sample_data.ORCHIDS),
+        },
+        (
+            SeedUser("teacher", "Terry Teacher", ["Biology"]),
+            SeedUser(
+                "student", "Sam Student", [f"team {_COURSE}", "Cold response", sample_data.CACTI]
+            ),
+            SeedUser("suspended", "Sandy Suspended", [f"team {_COURSE}"], suspended=True),
+            SeedUser("guest", "Gray Guest"),
+        ),
+        {sample_data.DIGESTS: "student"},
+        {NOTEBOOK_APP: [_COURSE, "Barcodes"]},
+    ),
+    TenantPlan(
+        CLINIC,
+        "Diagnostics",
+        {"Plague": None},
+        {"Plague": (sample_data.REFERENCES,)},
+        (
+            SeedUser("clinician", "Chris Clinician", ["Diagnostics"]),
+            SeedUser("teacher", "Terry Teacher", [sample_data.REFERENCES]),
+        ),
+        {},
+        {"analyser": ["Plague"]},
+    ),
+)
+
 
 STUDENT = "student"
 """The handle of the person whose credentials the sandbox hands out."""
 
-LATEST = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
+LATEST_CREATED = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
 """When the first sequence was last changed: fixed, so that notebooks look the same everywhere."""
 
-FIRST = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
+FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 """When the first was made."""
 
 
 def seed(site: Site) -> None:
     """Make what was never made, and fill `campus` up as the sandbox's options say."""
     with site.database.write() as session:
-        for plan in PLANS:
-            if once(session, Seeded, f"tenant {plan.tenant}"):
-                _make(session, site, plan)
-        _tell_provider(session, site)
-    filling.fill(site.database, site.options.sequences)
+        for plan in TENANT_PLANS:
+            if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
+                _seed_tenant(session, site, plan)
+        _configure_provider(session, site)
+    sample_data.fill_campus(site.database, site.options.sequences)
 
 
 def student_key(site: Site) -> str:
     """The API key of the connection that the sandbox hands out."""
-    return key(site, CAMPUS, STUDENT)
+    return seeded_key(site, CAMPUS, STUDENT)
 
 
 def student_email() -> str:
     """Return the address of the student."""
-    return Person(STUDENT, "").email
+    return SeedUser(STUDENT, "").email
 
 
 def student_secret(site: Site) -> str:
     """Return the secret with which the student signs in at the identity provider."""
-    return user_secret(site.secrets, identifiers.of("ent", CAMPUS, STUDENT))
+    return ensure_user_secret(site.secrets, tables.stable_identifier("ent", CAMPUS, STUDENT))
 
 
-def key(site: Site, tenant: str, handle: str) -> str:
+def seeded_key(site: Site, tenant: str, handle: str) -> str:
     """A seeded person's first API key."""
-    return secret(site.secrets / f"lab_{tenant}_{handle}_key")
+    return ensure_secret(site.secrets / f"lab_{tenant}_{handle}_key")
 
 
-def client(site: Site, tenant: str = CAMPUS, app: str = NOTEBOOK) -> tuple[str, str]:
+def seeded_client(site: Site, tenant: str = CAMPUS, app: str = NOTEBOOK_APP) -> tuple[str, str]:
     """Client id and secret of a seeded app."""
-    return identifiers.of("client", tenant, app), secret(
+    return tables.stable_identifier("client", tenant, app), ensure_secret(
         site.secrets / f"lab_{tenant}_{app}_secret"
     )
 
 
-def _make(session: Session, site: Site, plan: Plan) -> None:
+def _seed_tenant(session: Session, site: Site, plan: TenantPlan) -> None:
     enterprise = plan.tenant == CAMPUS
     tenant = Tenant(
         name=plan.tenant,
         enterprise=enterprise,
-        configuration_url=configuration_url(site) if enterprise else None,
-        audience=AUDIENCE if enterprise else None,
+        configuration_url=own_configuration_url(site) if enterprise else None,
+        audience=DEFAULT_AUDIENCE if enterprise else None,
     )
     session.add(tenant)
     session.flush()
-    places, folders = _places(session, tenant, plan)
-    people = {person.handle: _person(session, site, tenant, person) for person in plan.people}
+    places, folders = _seed_places(session, tenant, plan)
+    people = {person.handle: _seed_user(session, site, tenant, person) for person in plan.people}
     for person in plan.people:
         for name in person.belongs:
             session.add(Grant(user_id=people[person.handle].id, **places[name]))
     for app, names in plan.apps.items():
-        made = _app(session, site, tenant, app)
+        made = _seed_app(session, site, tenant, app)
         for name in names:
             session.add(Grant(app_id=made.id, **places[name]))
     session.flush()
-    _sequences(session, plan, folders, people)
+    _seed_sequences(session, plan, folders, people)
 
 
-def _places(
-    session: Session, tenant: Tenant, plan: Plan
+def _seed_places(
+    session: Session, tenant: Tenant, plan: TenantPlan
 ) -> tuple[dict[str, dict[str, str]], dict[str, Folder]]:
     """Make the organization and all in it: how a grant names each, and the folders."""
     organization = Organization(
-        id=identifiers.of("org", plan.tenant), tenant_id=tenant.id, name=plan.organization
+        id=tables.stable_identifier("org", plan.tenant), tenant_id=tenant.id, name=plan.organization
     )
     session.add(organization)
     session.flush()
     places = {plan.organization: {"organization_id": organization.id}}
     teams: dict[str | None, str] = {}
     for name in filter(None, plan.teams.values()):
-        teams[name] = identifiers.of("team", plan.tenant, name)
+        teams[name] = tables.stable_identifier("team", plan.tenant, name)
         session.add(Team(id=teams[name], organization_id=organization.id, name=name))
         places[f"team {name}"] = {"team_id": teams[name]}
     session.flush()
     folders = {}
     for project, names in plan.projects.items():
         made = Project(
-            id=identifiers.of("src", plan.tenant, project),
+            id=tables.stable_identifier("src", plan.tenant, project),
             organization_id=organization.id,
             team_id=teams.get(plan.teams[project]),
             name=project,
@@ -139,7 +221,7 @@ def _places(
         places[project] = {"project_id": made.id}
         for name in names:
             folders[name] = Folder(
-                id=identifiers.of("lib", plan.tenant, name), project_id=made.id, name=name
+                id=tables.stable_identifier("lib", plan.tenant, name), project_id=made.id, name=name
             )
             places[name] = {"folder_id": folders[name].id}
     session.add_all(folders.values())
@@ -147,9 +229,9 @@ def _places(
     return places, folders
 
 
-def _person(session: Session, site: Site, tenant: Tenant, person: Person) -> User:
+def _seed_user(session: Session, site: Site, tenant: Tenant, person: SeedUser) -> User:
     user = User(
-        id=identifiers.of("ent", tenant.name, person.handle),
+        id=tables.stable_identifier("ent", tenant.name, person.handle),
         tenant_id=tenant.id,
         handle=person.handle,
         name=person.name,
@@ -158,15 +240,17 @@ def _person(session: Session, site: Site, tenant: Tenant, person: Person) -> Use
     )
     session.add(user)
     session.flush()
-    made = key(site, tenant.name, person.handle)
-    session.add(ApiKey(user_id=user.id, name="first", hash=key_hash(made), created=now()))
+    made = seeded_key(site, tenant.name, person.handle)
+    session.add(
+        ApiKey(user_id=user.id, name="first", hash=hash_key(made), created=current_timestamp())
+    )
     return user
 
 
-def _app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
-    client_id, client_secret = client(site, tenant.name, name)
+def _seed_app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
+    client_id, client_secret = seeded_client(site, tenant.name, name)
     app = App(
-        id=identifiers.of("app", tenant.name, name),
+        id=tables.stable_identifier("app", tenant.name, name),
         tenant_id=tenant.id,
         name=name,
         client_id=client_id,
@@ -175,44 +259,48 @@ def _app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
     )
     session.add(app)
     session.flush()
-    session.add(Secret(app_id=app.id, name="first", hash=key_hash(client_secret), created=now()))
+    session.add(
+        Secret(
+            app_id=app.id, name="first", hash=hash_key(client_secret), created=current_timestamp()
+        )
+    )
     return app
 
 
-def _sequences(
-    session: Session, plan: Plan, folders: Mapping[str, Folder], people: Mapping[str, User]
+def _seed_sequences(
+    session: Session, plan: TenantPlan, folders: Mapping[str, Folder], people: Mapping[str, User]
 ) -> None:
     """File the collection, each folder's where the plan has one; the first is the latest."""
     first = next(iter(people.values()))
     rows = list[Record]()
     for name, folder in folders.items():
         owner = people[plan.creators[name]] if name in plan.creators else first
-        home = Home(plan.tenant, folder.id, name, owner)
-        for place, filed in enumerate(_collected(name, plan.tenant)):
+        home = FilingContext(plan.tenant, folder.id, name, owner)
+        for place, filed in enumerate(_sample_sequences(name, plan.tenant)):
             at = len(rows)
             rows.append(
-                row(
+                sequence_row(
                     filed.entry,
                     home,
-                    collection.sequence_id(plan.tenant, name, place),
-                    written(FIRST + timedelta(minutes=5 * at)),
-                    written(LATEST - timedelta(minutes=7 * at)),
+                    sample_data.sample_sequence_id(plan.tenant, name, place),
+                    format_timestamp(FIRST_CREATED + timedelta(minutes=5 * at)),
+                    format_timestamp(LATEST_CREATED - timedelta(minutes=7 * at)),
                     filed.archived,
                 )
             )
     insert_rows(session, rows)
 
 
-def _collected(folder: str, tenant: str) -> Iterator[collection.Filed]:
-    if folder in collection.FOLDERS:
-        yield from collection.FOLDERS[folder](tenant)
+def _sample_sequences(folder: str, tenant: str) -> Iterator[sample_data.SampleSequence]:
+    if folder in sample_data.SAMPLE_FOLDERS:
+        yield from sample_data.SAMPLE_FOLDERS[folder](tenant)
 
 
-def _tell_provider(session: Session, site: Site) -> None:
+def _configure_provider(session: Session, site: Site) -> None:
     """`campus` trusts the sandbox's provider, whose address may have changed since the last start.
 
     Not where an administrator has given it another provider, or none.
     """
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
-    if campus is not None and is_own(campus.configuration_url or ""):
-        campus.configuration_url = configuration_url(site)
+    if campus is not None and is_own_configuration(campus.configuration_url or ""):
+        campus.configuration_url = own_configuration_url(site)

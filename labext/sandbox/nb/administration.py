@@ -11,39 +11,40 @@ from urllib.parse import urlsplit
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from labext import wording
+from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
-from labext.sandbox import administration
-from labext.sandbox.administration import Administration, Record
-from labext.sandbox.database import counted
-from labext.sandbox.folder import Folder, read_json, write_json, write_secret
-from labext.sandbox.naming import absent, check_yes, checked_name
-from labext.sandbox.nb import settings
+from labext.sandbox.core import administration
+from labext.sandbox.core.administration import Administration, Record
+from labext.sandbox.core.data_folder import DataFolder, read_json, write_json, write_secret
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.validation import not_found_error, require_confirmation, validate_name
+from labext.sandbox.nb import addresses, settings
 from labext.sandbox.nb.app import service
-from labext.sandbox.nb.credentials import keeping as credentials
-from labext.sandbox.nb.faults import Refusal
-from labext.sandbox.nb.models import keeping, locating, registry, steps
-from labext.sandbox.nb.models.providers import OPENAI_COMPATIBLE
-from labext.sandbox.nb.passwords import hashed
+from labext.sandbox.nb.credentials import service as credentials
+from labext.sandbox.nb.errors import ServiceError
+from labext.sandbox.nb.middleware import hash_password
+from labext.sandbox.nb.models.service import create_model, delete_model, get_defaults, set_defaults
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.registry import OPENAI_COMPATIBLE
 from labext.sandbox.nb.seed import password_file
-from labext.sandbox.nb.store import (
+from labext.sandbox.nb.tables import (
     COMPLETED,
     FAILED,
     NEW,
     RUNNING,
     ChatSession,
     Credential,
-    Default,
+    DefaultModel,
     Model,
     Note,
     Notebook,
     Source,
 )
 
-MODEL_NAME_LENGTH = 100
-SHORTEST, LONGEST = 8, 200
+MAX_MODEL_NAME_LENGTH = 100
+MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH = 8, 200
 
-_PASSWORD = re.compile(rf"[!-~]{{{SHORTEST},{LONGEST}}}")
+_PASSWORD_PATTERN = re.compile(rf"[!-~]{{{MIN_PASSWORD_LENGTH},{MAX_PASSWORD_LENGTH}}}")
 _ERRORS: dict[int, type[LabextError]] = {400: ConflictError, 404: NotFoundError, 422: InputError}
 
 
@@ -60,29 +61,29 @@ class NotebookAdministration(Administration):
             sources = dict.fromkeys((NEW, RUNNING, COMPLETED, FAILED), 0)
             for state, number in by_status:
                 sources[state] = number
-            slots = session.scalars(select(Default).order_by(Default.slot))
+            slots = session.scalars(select(DefaultModel).order_by(DefaultModel.slot))
             return {
                 "running": self.running,
                 "base_url": f"{self.site.origin}/api" if self.site.origin else "",
-                "password": settings.value(session, settings.PASSWORD) is not None,
-                "private_fetches": settings.private_fetches(session),
-                "notebooks": counted(session, Notebook),
+                "password": settings.get_setting(session, settings.PASSWORD) is not None,
+                "private_fetches": settings.allows_private_fetches(session),
+                "notebooks": count_rows(session, Notebook),
                 "sources": sources,
-                "notes": counted(session, Note),
-                "sessions": counted(session, ChatSession),
+                "notes": count_rows(session, Note),
+                "sessions": count_rows(session, ChatSession),
                 "models": {default.slot: default.model_id for default in slots},
             }
 
     def set_password(self, password: str) -> Record:
         """Require a password from the next request on; its hash is in the database."""
-        if not _PASSWORD.fullmatch(password):
+        if not _PASSWORD_PATTERN.fullmatch(password):
             raise InputError(
                 "This can't be the password.",
-                f"Use {SHORTEST} to {LONGEST} letters, digits and signs of ASCII, without blanks.",
+                f"Use {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} letters, digits and signs of ASCII, without blanks.",
             )
-        password_hash = hashed(password)
+        password_hash = hash_password(password)
         with self.database.write() as session:
-            settings.change(session, settings.PASSWORD, password_hash)
+            settings.set_setting(session, settings.PASSWORD, password_hash)
             session.flush()
             write_secret(password_file(self.site), password)
         self._update_connection(password)
@@ -90,20 +91,20 @@ class NotebookAdministration(Administration):
 
     def remove_password(self, *, yes: bool) -> Record:
         """Require no password from the next request on."""
-        check_yes(
+        require_confirmation(
             yes,
             "This would remove the password of the notebook service: whoever can reach it on this "
             "machine may read and change all that is in it.",
         )
         with self.database.write() as session:
-            settings.change(session, settings.PASSWORD, None)
+            settings.set_setting(session, settings.PASSWORD, None)
         password_file(self.site).unlink(missing_ok=True)
         self._update_connection(None)
         return {"password": False}
 
     def _update_connection(self, password: str | None) -> None:
         """Write the password into connection.json, which exists while the sandbox runs."""
-        folder = Folder(self.site.secrets.parent)
+        folder = DataFolder(self.site.secrets.parent)
         connection = read_json(folder.connection)
         entry = connection.get("nb")
         if not isinstance(entry, dict):
@@ -116,7 +117,7 @@ class NotebookAdministration(Administration):
     def set_private_fetches(self, allowed: bool) -> Record:
         """Allow pages of this machine and of its own network as sources, or not."""
         with self.database.write() as session:
-            settings.change(session, settings.PRIVATE_FETCHES, "yes" if allowed else None)
+            settings.set_setting(session, settings.PRIVATE_FETCHES, "yes" if allowed else None)
         return {"private_fetches": allowed}
 
     def models(self) -> list[Record]:
@@ -127,10 +128,10 @@ class NotebookAdministration(Administration):
                 .outerjoin(Credential, Credential.id == Model.credential_id)
                 .order_by(Model.kind.desc(), Model.name, Model.id)
             ).all()
-            defaults = keeping.defaults(session)
+            defaults = get_defaults(session)
             return [
                 {
-                    **_record(model, credential),
+                    **_to_record(model, credential),
                     "key": credential is not None and credential.key is not None,
                     "default_for": sorted(slot for slot, id in defaults.items() if id == model.id),
                 }
@@ -139,84 +140,92 @@ class NotebookAdministration(Administration):
 
     def add_model(self, name: str, kind: str, base_url: str, key: str | None) -> Record:
         """Add a model of an OpenAI-compatible server; a key becomes that of its address."""
-        checked_name("a model", name, MODEL_NAME_LENGTH)
-        with refusals(), self.database.write() as session:
-            url = locating.checked(base_url)
+        validate_name("a model", name, MAX_MODEL_NAME_LENGTH)
+        with as_labext_errors(), self.database.write() as session:
+            url = addresses.check_base_url(base_url)
             existing = select(Credential).where(Credential.base_url == url)
             credential = session.scalars(existing).first()
             if credential is None:
                 host = urlsplit(url).netloc
-                credential = credentials.make(session, self.site, OPENAI_COMPATIBLE, host, key, url)
+                credential = credentials.create_credential(
+                    session, self.site, OPENAI_COMPATIBLE, host, key, url
+                )
             elif key is not None:
-                credentials.change(session, self.site, credential.id, {"api_key": key})
-            model = keeping.make(session, name, kind, credential.provider, credential.id)
-        return _record(model, credential)
+                credentials.update_credential(session, self.site, credential.id, {"api_key": key})
+            model = create_model(session, name, kind, credential.provider, credential.id)
+        return _to_record(model, credential)
 
     def set_model_key(self, name: str, key: str | None) -> Record:
         """Set another key for the server of a model, or none."""
-        with refusals(), self.database.write() as session:
-            model = model_of(session, name)
+        with as_labext_errors(), self.database.write() as session:
+            model = find_model(session, name)
             if registry.is_built_in(model):
                 raise InputError(
-                    f"The model {wording.shown(model.name)} is built in and needs no key.",
+                    f"The model {messages.quote_value(model.name)} is built in and needs no key.",
                     "Name a model of a server; `labext sandbox nb models list` has them.",
                 )
             if model.credential_id is None:
                 raise InputError(
-                    f"The model {wording.shown(model.name)} names no credential.",
-                    f"Add one: {steps.new_credential(model.provider)}.",
+                    f"The model {messages.quote_value(model.name)} names no credential.",
+                    f"Add one: {registry.new_credential_line(model.provider)}.",
                 )
-            changed = credentials.change(session, self.site, model.credential_id, {"api_key": key})
-        return {**_record(model, changed), "key": key is not None}
+            changed = credentials.update_credential(
+                session, self.site, model.credential_id, {"api_key": key}
+            )
+        return {**_to_record(model, changed), "key": key is not None}
 
     def set_default(self, slot: str, name: str | None) -> Record:
         """Set the model of a slot, or none."""
         if slot not in registry.SLOTS:
-            raise absent("slot", slot, registry.SLOTS)
-        with refusals(), self.database.write() as session:
-            model = None if name is None else model_of(session, name)
-            keeping.set_defaults(session, self.site, {slot: None if model is None else model.id})
+            raise not_found_error("slot", slot, registry.SLOTS)
+        with as_labext_errors(), self.database.write() as session:
+            model = None if name is None else find_model(session, name)
+            set_defaults(session, self.site, {slot: None if model is None else model.id})
         return {"slot": slot, "model": model and model.name, "id": model and model.id}
 
     def remove_model(self, name: str, *, yes: bool) -> Record:
         """Remove a model, and its credential with the last model that uses it."""
-        with refusals(), self.database.write() as session:
-            model = keeping.delete(session, model_of(session, name).id)
-            check_yes(yes, f"This would remove the model {wording.shown(model.name)}.")
+        with as_labext_errors(), self.database.write() as session:
+            model = delete_model(session, find_model(session, name).id)
+            require_confirmation(
+                yes, f"This would remove the model {messages.quote_value(model.name)}."
+            )
             id = model.credential_id
-            if id is not None and not counted(session, Model, Model.credential_id == id):
-                credentials.delete(session, id)
+            if id is not None and not count_rows(session, Model, Model.credential_id == id):
+                credentials.delete_credential(session, id)
         return {"removed": model.name, "id": model.id}
 
 
-opened = partial(administration.opened, service=service, administration=NotebookAdministration)
+open_administration = partial(
+    administration.open_administration, service=service, administration=NotebookAdministration
+)
 """Open the notebook service of the sandbox in a folder; see `administration.opened`."""
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def as_labext_errors() -> Iterator[None]:
     """Raise a refusal of the service as a LabextError with its next step."""
     try:
         yield
-    except Refusal as error:
+    except ServiceError as error:
         kind = _ERRORS.get(error.status_code, SetupError)
         raise kind(error.what, error.step or "See `labext sandbox nb models list`.") from None
 
 
-def model_of(session: Session, name: str) -> Model:
+def find_model(session: Session, name: str) -> Model:
     """Return the model of a name or an identifier."""
     found = list(session.scalars(select(Model).where((Model.id == name) | (Model.name == name))))
     if not found:
-        raise absent("model", name, session.scalars(select(Model.name)))
+        raise not_found_error("model", name, session.scalars(select(Model.name)))
     if len(found) > 1:
         raise ConflictError(
-            f"{len(found)} models are called {wording.shown(name)}.",
-            f"Name one by its identifier: {wording.listed(sorted(m.id for m in found))}.",
+            f"{len(found)} models are called {messages.quote_value(name)}.",
+            f"Name one by its identifier: {messages.join_words(sorted(m.id for m in found))}.",
         )
     return found[0]
 
 
-def _record(model: Model, credential: Credential | None) -> Record:
+def _to_record(model: Model, credential: Credential | None) -> Record:
     return {
         "id": model.id,
         "name": model.name,

@@ -1,45 +1,246 @@
-"""The notebook service: its application, and what the host needs to serve it."""
+"""The notebook service: application, OpenAPI description and open endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from fastapi import FastAPI
-from sqlalchemy import MetaData
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
+from sqlalchemy import MetaData, select
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from labext.sandbox.nb import faults, pages, seed
-from labext.sandbox.nb.answers import routes as answers
-from labext.sandbox.nb.chat import routes as chat
-from labext.sandbox.nb.chat.talking import Turns
-from labext.sandbox.nb.credentials import routes as credentials
-from labext.sandbox.nb.description import REFUSALS, describe
-from labext.sandbox.nb.gate import Gate
+from labext.sandbox.core.queue import TaskKind
+from labext.sandbox.core.service_protocol import Certificate, Site
+from labext.sandbox.core.web import handle_errors
+from labext.sandbox.nb import errors, files, seed, settings
+from labext.sandbox.nb import files as podcast_files
+from labext.sandbox.nb.ask import router as answers
+from labext.sandbox.nb.cancellation import ModelThreads
+from labext.sandbox.nb.chat import router as chat
+from labext.sandbox.nb.chat.service import SessionLocks
+from labext.sandbox.nb.credentials import router as credentials
+from labext.sandbox.nb.dependencies import SiteDep, json_response
+from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
-from labext.sandbox.nb.models import environment
-from labext.sandbox.nb.models import routes as models
-from labext.sandbox.nb.models.leaving import Threads
-from labext.sandbox.nb.notebooks import routes as notebooks
-from labext.sandbox.nb.notes import routes as notes
-from labext.sandbox.nb.podcasts import files as podcast_files
-from labext.sandbox.nb.podcasts import profile_routes as profiles
-from labext.sandbox.nb.podcasts import routes as podcasts
+from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard
+from labext.sandbox.nb.models import router as models
+from labext.sandbox.nb.notebooks import router as notebooks
+from labext.sandbox.nb.notes import router as notes
+from labext.sandbox.nb.podcast_profiles import router as profiles
+from labext.sandbox.nb.podcasts import router as podcasts
 from labext.sandbox.nb.podcasts import tasks as podcast_tasks
-from labext.sandbox.nb.search import renewal
-from labext.sandbox.nb.search import routes as search
-from labext.sandbox.nb.search.index import Index
-from labext.sandbox.nb.sources import folders
-from labext.sandbox.nb.sources import routes as sources
-from labext.sandbox.nb.store import Base
-from labext.sandbox.nb.transformations import routes as transformations
-from labext.sandbox.queue import Kind
-from labext.sandbox.service import Certificate, Site
-from labext.sandbox.web import handle_errors
+from labext.sandbox.nb.providers import provider_keys
+from labext.sandbox.nb.schemas import ErrorResponse, MessageResponse, Record
+from labext.sandbox.nb.search import router as search
+from labext.sandbox.nb.search.index import SearchIndex
+from labext.sandbox.nb.sources import router as sources
+from labext.sandbox.nb.tables import Base
+from labext.sandbox.nb.transformations import router as transformations
+
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorResponse, "description": "Invalid input."},
+    401: {"model": ErrorResponse, "description": "The password is missing or wrong."},
+    404: {"model": ErrorResponse, "description": "There is no such thing."},
+    413: {"model": ErrorResponse, "description": "What was sent is over a limit."},
+    422: {"model": ErrorResponse, "description": "Something has to be configured first."},
+    429: {
+        "model": ErrorResponse,
+        "description": "Too many requests.",
+        "headers": {
+            "Retry-After": {
+                "description": "Seconds to wait.",
+                "schema": {"type": "integer", "minimum": 1},
+            }
+        },
+    },
+    500: {"model": ErrorResponse, "description": "The service failed."},
+    502: {"model": ErrorResponse, "description": "An external service failed."},
+}
+"""What any operation may be refused with (contract, Errors; 413 is the service's own)."""
+
+TAGS = {
+    "notebooks": "What groups sources and notes.",
+    "sources": "Research material: files, pages and texts, processed in the background.",
+    "notes": "What people and models write.",
+    "chat": "Conversations about a notebook.",
+    "search": "Passages by their words or their meaning, and answers with citations.",
+    "models": "What answers, makes vectors, speaks and hears, and what each is used for.",
+    "credentials": "How providers of models are reached; keys go in and never out.",
+    "transformations": "Prompts by which a model makes something of a text.",
+    "podcasts": "Episodes about a notebook, spoken: ordered, followed, heard.",
+    "profiles": "Who speaks in an episode, and how one is made.",
+    "service": "That the service is there; open to everybody.",
+}
+
+DESCRIPTION = (
+    "A research notebook: sources are read, searched and cited. Where a password is configured, "
+    "send it as `Authorization: Bearer …`; a refusal is always `{detail: a sentence}`."
+)
+
+_SECURITY_SCHEME = "password"
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Let `app` hand out its description, made when it is first asked for."""
+    made: dict[str, Any] = {}
+
+    def description() -> dict[str, Any]:
+        if not made:
+            made.update(_build_openapi(app))
+        return made
+
+    app.openapi = description  # type: ignore[method-assign]
+
+
+def _build_openapi(app: FastAPI) -> dict[str, Any]:
+    tags = [{"name": name, "description": about} for name, about in TAGS.items()]
+    found = get_openapi(
+        title=app.title,
+        version=version("labext-jupyter"),
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=tags,
+    )
+    schemes = found.setdefault("components", {}).setdefault("securitySchemes", {})
+    schemes[_SECURITY_SCHEME] = {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The service's password, if one is configured.",
+    }
+    for path, operations in found["paths"].items():
+        for operation in operations.values():
+            _set_summary(operation)
+            if path not in OPEN_PATHS:
+                operation["security"] = [{_SECURITY_SCHEME: []}]
+    return found
+
+
+def _set_summary(operation: dict[str, Any]) -> None:
+    first, _, rest = " ".join(operation.pop("description", "").split()).partition(". ")
+    operation["summary"] = first.rstrip(".")
+    if rest:
+        operation["description"] = rest
+
+
+TITLE = "labext nb"
+FAVICON_URL = f"{ASSETS_PATH}/favicon.png"
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self' 'unsafe-inline' data: blob:; "
+    "script-src 'self' 'unsafe-inline' blob:; frame-ancestors 'none'"
+}
+
+router = APIRouter()
+
+
+class Health(Record):
+    """That the service answers."""
+
+    status: str = Field(examples=["healthy"])
+
+
+class AuthStatus(Record):
+    """Whether a password is asked for."""
+
+    auth_enabled: bool
+    message: str
+
+
+class Config(Record):
+    """Which version answers, and whether its database does."""
+
+    version: str
+    latestVersion: str | None = None
+    hasUpdate: bool = False
+    dbStatus: str = Field(examples=["online"])
+
+
+@router.get("/", response_model=MessageResponse)
+def get_root() -> Response:
+    """Say that the service is there."""
+    return json_response({"message": "The notebook service is running."})
+
+
+@router.get("/health", response_model=Health)
+def get_health() -> Response:
+    """Say that the service answers."""
+    return json_response({"status": "healthy"})
+
+
+@router.get("/api/auth/status", response_model=AuthStatus)
+def get_auth_status(site: SiteDep) -> Response:
+    """Say whether a password is asked for."""
+    with site.database.read() as session:
+        enabled = settings.get_setting(session, settings.PASSWORD) is not None
+    said = "A password is required." if enabled else "No password is required."
+    return json_response({"auth_enabled": enabled, "message": said})
+
+
+@router.get("/api/config", response_model=Config)
+def get_config(site: SiteDep) -> Response:
+    """Say which version answers, and whether its database does."""
+    try:
+        with site.database.read() as session:
+            session.scalar(select(1))
+        database = "online"
+    except SQLAlchemyError:
+        database = "offline"
+    told = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
+    return json_response(told | {"dbStatus": database})
+
+
+@router.get("/docs", include_in_schema=False)
+def get_docs() -> HTMLResponse:
+    """The description as Swagger UI shows it."""
+    return _with_policy(
+        get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title=TITLE,
+            swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
+            swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
+            swagger_favicon_url=FAVICON_URL,
+            swagger_ui_parameters={"validatorUrl": None},
+        )
+    )
+
+
+@router.get("/redoc", include_in_schema=False)
+def get_redoc() -> HTMLResponse:
+    """The description as ReDoc shows it."""
+    return _with_policy(
+        get_redoc_html(
+            openapi_url="/openapi.json",
+            title=TITLE,
+            redoc_js_url=f"{ASSETS_PATH}/redoc.standalone.js",
+            redoc_favicon_url=FAVICON_URL,
+            with_google_fonts=False,
+        )
+    )
+
+
+def mount_assets(app: FastAPI) -> None:
+    """Serve what the pages load."""
+    found = find_spec("fastapi_offline")
+    assert found is not None
+    assert found.origin is not None
+    app.mount(ASSETS_PATH, StaticFiles(directory=Path(found.origin).parent / "static"))
+
+
+def _with_policy(page: HTMLResponse) -> HTMLResponse:
+    page.headers.update(SECURITY_HEADERS)
+    return page
 
 
 class NotebookService:
-    """The notebook service, as the host knows it (`labext.sandbox.service.Service`)."""
+    """The notebook service, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
 
     name = "nb"
     doors = ("nb",)
@@ -48,22 +249,26 @@ class NotebookService:
         "labext.sandbox.nb.ingestion.execution",
         "labext.sandbox.nb.podcasts.execution",
     )
-    data_folders: Sequence[str] = (folders.ORIGINALS, podcast_files.EPISODES)
+    data_folders: Sequence[str] = (files.ORIGINALS, podcast_files.EPISODES)
 
-    def kinds(self, site: Site) -> Sequence[Kind]:
+    def kinds(self, site: Site) -> Sequence[TaskKind]:
         """Processing a source, making vectors of passages, and making an episode."""
-        return [tasks.kind(site), renewal.kind(site), podcast_tasks.kind(site)]
+        return [
+            tasks.process_task_kind(site),
+            passage_vectors.embed_task_kind(site),
+            podcast_tasks.podcast_task_kind(site),
+        ]
 
     def seed(self, site: Site) -> None:
         """Make the folders, and the password and models that are there from the start."""
-        folders.prepare(site)
-        podcast_files.prepare(site)
-        environment.take(site)
-        seed.seed(site)
+        files.prepare_folders(site)
+        podcast_files.prepare_episodes(site)
+        provider_keys.store_environment(site)
+        seed.seed_service(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
         """Uploaded files without a source, and audio files without an episode."""
-        return [*folders.orphans(site), *podcast_files.orphans(site)]
+        return [*files.orphaned_originals(site), *podcast_files.orphaned_episodes(site)]
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
         """None: it speaks plain HTTP, on this machine alone."""
@@ -71,27 +276,27 @@ class NotebookService:
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """Where it is, and its password, if it has one."""
-        password = seed.password(site)
+        password = seed.connection_password(site)
         found = {"base_url": f"{site.origin}/api"}
         return found if password is None else found | {"password": password}
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """The application."""
-        app = FastAPI(title=pages.TITLE, redirect_slashes=False, docs_url=None, redoc_url=None)
+        app = FastAPI(title=TITLE, redirect_slashes=False, docs_url=None, redoc_url=None)
         app.state.site = site
-        app.state.index = Index(site)
-        app.state.threads = Threads()
-        app.state.turns = Turns()
-        app.include_router(pages.api, tags=["service"])
-        pages.mount_assets(app)
-        for tag, group in _GROUPS:
-            app.include_router(group.api, prefix="/api", tags=[tag], responses=REFUSALS)
-        describe(app)
-        handle_errors(app, faults.body)
-        return {"nb": Gate(app, site)}
+        app.state.index = SearchIndex(site)
+        app.state.threads = ModelThreads()
+        app.state.turns = SessionLocks()
+        app.include_router(router, tags=["service"])
+        mount_assets(app)
+        for tag, group in _ROUTERS:
+            app.include_router(group.router, prefix="/api", tags=[tag], responses=ERROR_RESPONSES)
+        install_openapi(app)
+        handle_errors(app, errors.error_body)
+        return {"nb": RequestGuard(app, site)}
 
 
-_GROUPS = (
+_ROUTERS = (
     ("notebooks", notebooks),
     ("sources", sources),
     ("notes", notes),

@@ -15,7 +15,7 @@ ASK = """import labext_widgets
 from labext import NotebookClient
 nb = NotebookClient({url!r})
 question = "Why is glucose added to the uninduced culture?"
-seen = labext_widgets.answer(nb.ask_stream(question), question=question)
+seen = labext_widgets.stream_answer(nb.ask_stream(question), question=question)
 seen
 """
 WORDS = """window.seenAt = {};

@@ -22,9 +22,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
+from labext.sandbox.core.database import Database
 from labext.sandbox.jobs import limits
-from labext.sandbox.jobs.store import Account, Limit
+from labext.sandbox.jobs.tables import Account, Limit
 
 ENDED = {"Complete", "Stopped", "AggregationFailed"}
 SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
@@ -181,7 +181,7 @@ class Back:
         with self._session() as session:
             changed = session.get(Limit, name)
             before = None if changed is None else changed.value
-            limits.change(session, name, value)
+            limits.change_limit(session, name, value)
         return before
 
     def _set_quota(self, email: str, value: int) -> int:

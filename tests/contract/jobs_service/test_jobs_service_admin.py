@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from labext import cli
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.store import Usage
+from labext.sandbox.core.database import Database
+from labext.sandbox.jobs.tables import Usage
 
 STUDENT, TEACHER = "student@sandbox.local", "teacher@sandbox.local"
 
@@ -69,12 +69,12 @@ def organization(admin, kit, service):
 @contextmanager
 def used_up(service, email, hours):
     """Let an account have used so many hours, as if a long job had."""
-    from labext.sandbox.jobs.administration import account_of
+    from labext.sandbox.jobs.administration import find_account
 
     database = Database.at(service.data_dir / "sandbox.sqlite")
     try:
         with database.write() as session:
-            number = account_of(session, email).id
+            number = find_account(session, email).id
             session.add(Usage(account_id=number, tool="rna_fold", jobs=1, weighted_hours=hours))
         yield
     finally:

@@ -77,19 +77,19 @@ def test_its_address_leads_to_the_service(description, box, api):
 
 
 def test_the_limits_it_names_are_those_of_the_service(description):
-    from labext.sandbox.jobs import batch_forms, listing, names
+    from labext.sandbox.jobs import names, service, submission
 
     schemas = description["components"]["schemas"]
-    assert schemas["Name"]["maxLength"] == names.LONGEST
-    assert schemas["FileName"]["maxLength"] == names.LONGEST_FILE
-    assert schemas["MaxRuntimeSeconds"]["maximum"] == batch_forms.LONGEST_RUN
-    assert schemas["WeightedHoursBudget"]["maximum"] == batch_forms.MOST_HOURS
+    assert schemas["Name"]["maxLength"] == names.MAX_NAME_LENGTH
+    assert schemas["FileName"]["maxLength"] == names.MAX_FILE_NAME_BYTES
+    assert schemas["MaxRuntimeSeconds"]["maximum"] == submission.MAX_RUN_SECONDS
+    assert schemas["WeightedHoursBudget"]["maximum"] == submission.MAX_WEIGHTED_HOURS
     for field in (schemas["BatchOfArrays"]["properties"]["jobNames"],
                   schemas["BatchOfJobs"]["properties"]["jobs"]):  # fmt: skip
-        assert field["maxItems"] == batch_forms.MOST_JOBS
+        assert field["maxItems"] == submission.MAX_JOBS
     parameters = description["paths"]["/jobs"]["get"]["parameters"]
     (limit,) = [p for p in parameters if p["name"] == "limit"]
-    assert limit["schema"]["default"] == listing.PAGE
+    assert limit["schema"]["default"] == service.MAX_PAGE_SIZE
 
 
 def test_every_field_of_a_row_is_described_and_every_described_one_occurs(

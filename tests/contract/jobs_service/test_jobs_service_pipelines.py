@@ -8,8 +8,8 @@ import io
 import psutil
 import pytest
 
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.store import Organization, SavedPipeline, now
+from labext.sandbox.core.database import Database
+from labext.sandbox.jobs.tables import Organization, SavedPipeline, current_timestamp
 
 PEPTIDE = "ACDEFGHIKLMNPQRSTVWY"
 HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
@@ -499,7 +499,10 @@ def test_another_organizations_pipeline_is_not_there(box, api, kit):
             session.flush()
             session.add(
                 SavedPipeline(
-                    organization_id=other.id, name="theirs", stages=[stage(UNCUT)], created=now()
+                    organization_id=other.id,
+                    name="theirs",
+                    stages=[stage(UNCUT)],
+                    created=current_timestamp(),
                 )
             )
     finally:

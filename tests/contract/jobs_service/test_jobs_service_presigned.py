@@ -163,9 +163,9 @@ def test_an_address_expires_and_says_so(api, kit, back):
 
 
 def test_an_address_dies_with_its_account_and_is_nobody_elses(box, back, kit):
-    from labext.sandbox.database import Database
-    from labext.sandbox.jobs.store import Account, Key, now
-    from labext.sandbox.keys import key_hash
+    from labext.sandbox.core.database import Database
+    from labext.sandbox.core.signing import hash_key
+    from labext.sandbox.jobs.tables import Account, Key, current_timestamp
 
     database, key = Database.at(back.path), kit.name()
 
@@ -177,10 +177,12 @@ def test_an_address_dies_with_its_account_and_is_nobody_elses(box, back, kit):
 
     with database.write() as session:
         one = account(session)
-        session.add(Key(account_id=one.id, name="a", hash=key_hash(key), created=now()))
+        session.add(
+            Key(account_id=one.id, name="a", hash=hash_key(key), created=current_timestamp())
+        )
     given = asked(kit.Api(box, key), "a.txt")
     with database.write() as session:
-        session.delete(session.scalars(select(Key).where(Key.hash == key_hash(key))).one())
+        session.delete(session.scalars(select(Key).where(Key.hash == hash_key(key))).one())
         session.delete(session.get_one(Account, one.id))
     with database.write() as session:
         account(session)

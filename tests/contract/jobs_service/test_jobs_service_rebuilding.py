@@ -35,8 +35,8 @@ def used(box):
     """The bytes of the parents' archives, as they are counted, and as they are."""
     from sqlalchemy import select
 
-    from labext.sandbox.database import Database
-    from labext.sandbox.jobs.store import Job
+    from labext.sandbox.core.database import Database
+    from labext.sandbox.jobs.tables import Job
 
     database = Database.at(box.data_dir / "sandbox.sqlite")
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.catalogue import catalogue
-from labext.sandbox.queue import Task
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tools.catalogue import available_tools
 
 
 def limits_of_waiting(box):
@@ -27,6 +27,6 @@ def test_the_shortest_of_all_limits_holds(new_box, kit):
     api.submit("hmm_search", search)
     api.batch([kit.cut()], maxRuntimeSeconds=30)
     found = limits_of_waiting(box)
-    assert found["hmm_search"] == catalogue()["hmm_search"].seconds == 60
+    assert found["hmm_search"] == available_tools()["hmm_search"].seconds == 60
     assert found["digest"] == 30
     assert found["rna_fold"] == 15 * 60

@@ -19,10 +19,10 @@ def test_a_log_begins_with_the_versions(api, kit):
 
 
 def test_every_tool_says_what_it_is_made_of():
-    from labext.sandbox.jobs import versions
-    from labext.sandbox.jobs.catalogue import catalogue
+    from labext.sandbox.jobs import execution
+    from labext.sandbox.jobs.tools.catalogue import available_tools
 
-    for tool in catalogue().values():
-        made_of = versions.line(tool).partition(" with ")[2].split(", ")
+    for tool in available_tools().values():
+        made_of = execution.version_line(tool).partition(" with ")[2].split(", ")
         assert len(made_of) == len(tool.requires) + 2, tool.name
         assert all(each.split()[-1][0].isdigit() for each in made_of)

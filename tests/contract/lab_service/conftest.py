@@ -13,10 +13,10 @@ from requests.adapters import HTTPAdapter
 from sqlalchemy import select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.keys import new_key
+from labext.sandbox.core.signing import new_key
 from labext.sandbox.lab.administration import LabAdministration, opened
 from labext.sandbox.lab.limits import LIMITS
-from labext.sandbox.lab.store import Folder, Grant, Organization, Project, Tenant
+from labext.sandbox.lab.tables import Folder, Grant, Organization, Project, Tenant
 
 
 class FromAddress(HTTPAdapter):

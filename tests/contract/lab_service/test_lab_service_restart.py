@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from labext.sandbox.folder import Lock
+from labext.sandbox.core.data_folder import FileLock
 
 KILLS = 20
 
@@ -76,7 +76,7 @@ def test_no_token_or_log_entry_is_lost_or_doubled_by_many_kills(new_box, kit):
 
 
 def _kill(box):
-    lock = Lock(box.data_dir / "host.lock")
+    lock = FileLock(box.data_dir / "host.lock")
     os.kill(box.status().pid, signal.SIGKILL)
     until = time.monotonic() + 60
     while lock.is_held():  # its last thread keeps its files open a moment longer

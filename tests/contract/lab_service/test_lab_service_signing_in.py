@@ -119,15 +119,15 @@ def test_an_app_gets_a_token_by_form_and_by_basic_and_sees_what_it_was_granted(a
 
 
 def test_a_token_that_expires_is_replaced_by_another(api, kit, runner):
-    from labext.sandbox.database import Database
-    from labext.sandbox.keys import key_hash
-    from labext.sandbox.lab.store import Token
+    from labext.sandbox.core.database import Database
+    from labext.sandbox.core.signing import hash_key
+    from labext.sandbox.lab.tables import Token
 
     name, client_id, secret = runner.app(CACTI)
     first = api.token(client_id, secret).json()["access_token"]
     database = Database.at(runner.box.data_dir / "sandbox.sqlite")
     with database.write() as session:
-        kept = session.query(Token).filter(Token.hash == key_hash(first)).one()
+        kept = session.query(Token).filter(Token.hash == hash_key(first)).one()
         kept.expires -= 900.0
     database.close()
     assert "expired" in kit.message(api.get("dna-sequences", f"Bearer {first}"), 401)

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.lab import identifiers
+from labext.sandbox.lab import tables
 
 
 class Api:
@@ -186,8 +186,8 @@ def folders(api: Api, **params: Any) -> list[str]:
 
 
 def test_the_visible_folders_are_listed_by_name(box: Sandbox, api: Api) -> None:
-    vectors = identifiers.of("lib", "campus", "Vectors")
-    project = identifiers.of("src", "campus", "Cloning course")
+    vectors = tables.stable_identifier("lib", "campus", "Vectors")
+    project = tables.stable_identifier("src", "campus", "Cloning course")
     named = api.get("folders", name="vectors").json()
     assert named == {
         "folders": [
@@ -210,13 +210,15 @@ def test_the_visible_folders_are_listed_by_name(box: Sandbox, api: Api) -> None:
     assert "Orchid ITS regions" not in everything
     assert "Orchid ITS regions" in folders(Api(box, "teacher"))
     assert folders(Api(box, "guest")) == []
-    message(api.get(f"folders/{identifiers.of('lib', 'campus', 'Orchid ITS regions')}"), 403)
+    message(
+        api.get(f"folders/{tables.stable_identifier('lib', 'campus', 'Orchid ITS regions')}"), 403
+    )
 
 
 def test_the_folder_list_is_filtered_sorted_and_paged(api: Api) -> None:
     everything = folders(api)
-    project = identifiers.of("src", "campus", "Cloning course")
-    vectors = identifiers.of("lib", "campus", "Vectors")
+    project = tables.stable_identifier("src", "campus", "Cloning course")
+    vectors = tables.stable_identifier("lib", "campus", "Vectors")
     assert folders(api, sort="name:desc") == everything[::-1]
     assert folders(api, nameIncludes="GEST") == ["Digests"]
     assert set(folders(api, projectId=project)) == {"Vectors", "Digests", "Fragments and mutants"}

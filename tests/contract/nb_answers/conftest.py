@@ -16,8 +16,8 @@ import requests
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.administration import NotebookAdministration, opened
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.search.passages import pieces
-from labext.sandbox.nb.store import COMPLETED, Insight, Link, Note, Notebook, Source
+from labext.sandbox.nb.tables import COMPLETED, Insight, Note, Notebook, NotebookSource, Source
+from labext.sandbox.nb.text.segmentation import split_passages
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -203,13 +203,13 @@ def _fill(admin: NotebookAdministration) -> None:
                     )
                 )
                 session.flush()
-                session.add(Link(notebook_id=NOTEBOOK, source_id=identifier))
+                session.add(NotebookSource(notebook_id=NOTEBOOK, source_id=identifier))
             else:
                 here = NOTEBOOK if identifier == "note:plan" else OTHER
                 session.add(
                     Note(id=identifier, notebook_id=here, title=title, content=text, kind="human")
                 )
-            index.put(session, identifier, title, pieces([(None, text)]))
+            index.index_passages(session, identifier, title, split_passages([(None, text)]))
         session.add(
             Insight(
                 id="source_insight:1", source_id="source:paper", kind="Summary", content="Short."

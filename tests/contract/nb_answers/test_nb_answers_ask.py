@@ -10,7 +10,7 @@ import openai_server
 import pytest
 import requests
 
-from labext.sandbox.nb.store import NEW, Link, Source
+from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 NOTHING = "No passage matches well enough."
 WHY = "Why is glucose added to the uninduced culture?"
@@ -129,7 +129,7 @@ def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
     with admin.database.write() as session:
         session.add(Source(id=identifier, kind="text", title="Unread", status=NEW))
         session.flush()
-        session.add(Link(notebook_id=kit.NOTEBOOK, source_id=identifier))
+        session.add(NotebookSource(notebook_id=kit.NOTEBOOK, source_id=identifier))
     yield identifier
     with admin.database.write() as session:
         session.delete(session.get(Source, identifier))

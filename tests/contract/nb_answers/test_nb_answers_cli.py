@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from labext.cli import nb
-from labext.sandbox.nb.models import registry
+from labext.sandbox.nb.providers import registry
 
 WHY = "Why is glucose added to the uninduced culture?"
 KEY = "LABEXT_NB_MODEL_KEY"
@@ -119,4 +119,4 @@ def test_a_key_is_asked_for_unseen_or_the_environment_has_it(
 
 
 def test_the_command_knows_the_types_of_models() -> None:
-    assert set(nb.MODEL_TYPES) == set(registry.KINDS)
+    assert set(nb.MODEL_TYPES) == set(registry.MODEL_TYPES)

@@ -12,7 +12,7 @@ import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from labext import examples
+from labext.cli import examples
 from labext.errors import LabextError
 from labext.sandbox import Sandbox
 
@@ -49,7 +49,7 @@ def shell(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     for name in ("paper.pdf", "protocol.docx", "page.html"):
-        shutil.copy(examples.source() / "data" / name, tmp_path / "data")
+        shutil.copy(examples.examples_folder() / "data" / name, tmp_path / "data")
     opened.run_cell("%load_ext labext\n%nb connect sandbox").raise_error()
     yield opened
     opened.run_line_magic("unload_ext", "labext")

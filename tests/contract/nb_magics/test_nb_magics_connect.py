@@ -213,7 +213,7 @@ def test_pasted_addresses_lead_to_the_api(run: Run, replay: Replay, scheme: str,
 def test_http_is_named_and_not_chosen_where_others_could_read_along(
     run: Run, refused: Refused, replay: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labext.transport.session.is_loopback", lambda _: False)
+    monkeypatch.setattr("labext.http.connection_pool.is_loopback", lambda _: False)
     where = replay.base_url.removeprefix("http://")
     error = refused(f"%nb connect {where}")
     assert isinstance(error, SetupError)
@@ -228,7 +228,9 @@ def test_https_is_chosen_where_it_is_spoken(
 ) -> None:
     where = box.lab.base_url.removeprefix("https://").rstrip("/")
     for loopback in (True, False):
-        monkeypatch.setattr("labext.transport.session.is_loopback", lambda _, is_so=loopback: is_so)
+        monkeypatch.setattr(
+            "labext.http.connection_pool.is_loopback", lambda _, is_so=loopback: is_so
+        )
         error = refused(f"%nb connect {where}")
         assert f"at https://{where}/" in error.what
         assert "not trusted" in error.what
@@ -243,7 +245,7 @@ def test_after_a_failure_nothing_is_saved_and_the_service_in_use_is_named(
     assert isinstance(error, UnreachableError)
     assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
     assert "sandbox start" not in error.next_step
-    assert "broken" not in config.profiles()
+    assert "broken" not in config.profile_names()
     assert "Here" in status(run)["notebook in use"]
     config.forget_session()
     assert refused(f"%nb connect {where}").next_step.endswith("No nb service is in use.")
@@ -270,8 +272,8 @@ def test_an_interrupt_at_the_last_question_saves_nothing(
     monkeypatch.setattr(builtins, "input", interrupted)
     done = shell.run_cell(f"%nb connect {nb_box.nb.base_url} --save left")
     assert isinstance(done.error_in_exec, KeyboardInterrupt)
-    assert "left" not in config.profiles()
-    assert config.chosen("nb") == "sandbox"
+    assert "left" not in config.profile_names()
+    assert config.chosen_profile("nb") == "sandbox"
 
 
 def test_what_can_not_be_saved_is_not_used_or_kept(

@@ -19,9 +19,9 @@ from labext.errors import (
     ServiceError,
     SetupError,
 )
+from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
-from labext.views import text_of
-from labext_magics import asking
+from labext_magics.core import sign_in
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -35,9 +35,9 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is nobody to ask, as when nbclient runs a notebook; and no key in the environment."""
 
     def ask(_prompt: str) -> str:
-        raise asking.NobodyError
+        raise sign_in.NonInteractiveError
 
-    monkeypatch.setattr(asking, "unseen", ask)
+    monkeypatch.setattr(sign_in, "prompt_secret", ask)
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
@@ -82,7 +82,7 @@ def test_a_credential_from_its_beginning_to_its_end(
     assert "was kept" not in said("%nb credentials edit shelf --no-key")
     assert not run("%nb credentials show shelf").iloc[0]["has_api_key"]
     run("%nb credentials edit shelf --no-base-url")
-    assert "base_url" not in text_of(run("%nb credentials show shelf"))
+    assert "base_url" not in frame_text(run("%nb credentials show shelf"))
     assert "the credential shelf" in said("%nb credentials delete shelf --preview")
     assert isinstance(refused("%nb credentials delete shelf"), InputError)
     assert "is deleted" in said("%nb credentials delete shelf --yes")
@@ -98,7 +98,7 @@ def test_a_key_is_asked_for_unseen(
         asked.append(prompt)
         return str(provider.key)
 
-    monkeypatch.setattr(asking, "unseen", ask)
+    monkeypatch.setattr(sign_in, "prompt_secret", ask)
     said(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
     assert asked == ["Key of openai: "]
     assert "works" in said("%nb credentials test typed")

@@ -180,7 +180,7 @@ def test_the_same_lines_return_the_same_frames(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.1)
-    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.1)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.1)
     assert not cli.main(["sandbox", "nb", "fetch", "allow-private", *_at(nb_box)])
     given = {"page": page, "text": TEXT, "llm": "extractive", "voice": "", "writing": ""}
     here = travel(shell, given)

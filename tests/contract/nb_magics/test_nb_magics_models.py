@@ -9,7 +9,7 @@ import pytest
 from openai_server import OpenAI, says
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
-from labext.views import text_of
+from labext.frames.views import frame_text
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -34,7 +34,7 @@ def slots_of(run: Run, model: str) -> str:
 def test_models_are_listed_with_their_slots(run: Run) -> None:
     listed = run("%nb models").set_index("name")
     assert "chat" in listed.loc["extractive", "slots"].split(", ")
-    assert "extractive" in text_of(run("%nb models --type llm"))
+    assert "extractive" in frame_text(run("%nb models --type llm"))
     assert set(run("%nb models --type embedding")["type"]) == {"embedding"}
     providers = run("%nb models providers").set_index("provider")
     assert providers.loc["built-in", "available"]

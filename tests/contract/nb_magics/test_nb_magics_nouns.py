@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import LabextError
-from labext.views import html_of
+from labext.frames.views import frame_html
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -202,6 +202,6 @@ def test_texts_of_models_and_markdown_sources_are_drawn(run: Run) -> None:
         "%nb notes show Loop": "<strong>Loop</strong>: AraC",
     }
     for line, words in drawn.items():
-        html = str(html_of(run(line)))
+        html = str(frame_html(run(line)))
         assert "<details" in html, line
         assert words in html, line

@@ -20,7 +20,7 @@ from labext.errors import (
     SetupError,
     WatchInterrupted,
 )
-from labext.nb import stillness
+from labext.nb import polling
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
 from open_notebook import Replay, serving
@@ -41,7 +41,7 @@ MODELS = """
 def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
     """Open Notebook with a notebook in use; nothing that it would ignore may be sent to it."""
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
     with serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         yield replay
@@ -122,7 +122,7 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
 ) -> None:
     server.state.works, server.state.moves = works, False
     for name in ("_UNTAKEN", "_SOURCE"):
-        monkeypatch.setattr(stillness, name, getattr(stillness, name)._replace(seconds=0.2))
+        monkeypatch.setattr(polling, name, getattr(polling, name)._replace(seconds=0.2))
     left = iter(range(20))
 
     def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -130,7 +130,9 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
             raise KeyboardInterrupt
         sleep(seconds)
 
-    monkeypatch.setattr("labext.nb.watching.watch.__kwdefaults__", {**_kept(), "sleep": sleep})
+    monkeypatch.setattr(
+        "labext.nb.polling.watch_sources.__kwdefaults__", {**_kept(), "sleep": sleep}
+    )
     error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
     assert "%nb sources wait" in error.next_step
@@ -140,9 +142,9 @@ def test_a_source_that_hangs_is_said_to_and_the_watch_can_be_left(
 
 
 def _kept() -> dict[str, Any]:
-    from labext.nb import watching
+    from labext.nb import polling
 
-    return dict(watching.watch.__kwdefaults__ or {})
+    return dict(polling.watch_sources.__kwdefaults__ or {})
 
 
 @pytest.fixture
@@ -152,7 +154,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     def sleep(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("labext.nb.watching.watch.__kwdefaults__", {**_kept(), "sleep": sleep})
+    monkeypatch.setattr(
+        "labext.nb.polling.watch_sources.__kwdefaults__", {**_kept(), "sleep": sleep}
+    )
 
 
 def test_a_text_cell_shows_progress_and_an_interrupt_says_what_goes_on(
@@ -186,7 +190,7 @@ def test_an_interrupted_search_is_one_line(
     def send(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("labext.nb.knowledge.Knowledge.search", send)
+    monkeypatch.setattr("labext.nb.search.SearchResource.search", send)
     assert refused("%nb search arabinose").what == "The search was interrupted."
 
 
@@ -296,16 +300,16 @@ def test_a_file_that_the_server_renamed_under_a_title_of_its_own_is_added_once(
 def test_how_large_the_context_is_is_said_before_it_is_sent(
     server: Replay, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from labext_magics import output
+    from labext_magics.core import output
 
     sent: list[tuple[str, int]] = []
-    say = output.say
+    say = output.print_message
 
     def noted(text: str) -> None:
         sent.append((text, len(server.sent("POST", "/chat/execute"))))
         say(text)
 
-    monkeypatch.setattr(output, "say", noted)
+    monkeypatch.setattr(output, "print_message", noted)
     run("%%nb note --title Plan\nVary the arabinose first.")
     run("%%nb chat\nWhat should I vary first?")
     (size,) = [each for each in sent if "tokens of sources and notes go with" in each[0]]

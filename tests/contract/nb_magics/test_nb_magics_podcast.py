@@ -26,7 +26,7 @@ from labext.nb.podcasts import Podcasts
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
 from openai_server import OpenAI, says, serving
 
-from labext_widgets.front import FrontEnd
+from labext_widgets.core.front_end import FrontEnd
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -96,8 +96,8 @@ def test_an_episode_is_made_once_and_heard(
     assert "is there already, and was kept" in said(f"{LINE} --speakers host,guest")
     shown: list[Any] = []
     with monkeypatch.context() as patch:
-        patch.setattr("labext_widgets.front.front_end", lambda: FrontEnd.INTERACTIVE)
-        patch.setattr("labext_widgets.player", lambda *given: shown.append(given))
+        patch.setattr("labext_widgets.core.front_end.front_end", lambda: FrontEnd.INTERACTIVE)
+        patch.setattr("labext_widgets.show_player", lambda *given: shown.append(given))
         run(LINE)
     ((record, sound),) = shown
     assert [turn["dialogue"] for turn in record["transcript"]["transcript"]] == [*turns["dialogue"]]

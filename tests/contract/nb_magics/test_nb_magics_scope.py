@@ -31,7 +31,7 @@ def notebooks(
         shell.run_cell("%nb delete A --yes --delete-sources\n%nb delete B --yes --delete-sources")
         return
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
     with serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}").raise_error()
         filled(shell)

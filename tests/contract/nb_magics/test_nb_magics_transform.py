@@ -9,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
-from labext.views import text_of
+from labext.frames.views import frame_text
 
 Run = Callable[[str], Any]
 Said = Callable[[str], str]
@@ -118,7 +118,7 @@ def test_a_transformation_from_its_beginning_to_its_end(
     run("%nb transformations edit Materials --model extractive")
     assert run("%nb transformations show Materials").iloc[0]["model"] == "extractive"
     run("%nb transformations edit Materials --no-model")
-    assert "extractive" not in text_of(run("%nb transformations show Materials"))
+    assert "extractive" not in frame_text(run("%nb transformations show Materials"))
     assert "Nothing is changed by looking" in said("%nb transformations delete Materials --preview")
     assert isinstance(refused("%nb transformations delete Materials"), InputError)
     assert "is deleted" in said("%nb transformations delete Materials --yes")

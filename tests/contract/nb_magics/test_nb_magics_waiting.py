@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext.errors import LabextError, WatchInterrupted
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.administration import opened
-from labext.sandbox.nb.store import NEW, Link, Source
+from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
 from open_notebook import Replay, serving
@@ -47,7 +47,7 @@ LINES = (
 def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
     """Open Notebook, and in the notebook in use a source that its worker has not begun yet."""
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)
-    monkeypatch.setattr("labext.nb.watching.interval", lambda _: 0.05)
+    monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.05)
     with serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         shell.run_cell("%%nb note --title Plan\nVary arabinose.").raise_error()
@@ -86,10 +86,10 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _sleep_by(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
-    from labext.nb import watching
+    from labext.nb import polling
 
-    defaults = {**(watching.watch.__kwdefaults__ or {}), "sleep": sleep}
-    monkeypatch.setattr("labext.nb.watching.watch.__kwdefaults__", defaults)
+    defaults = {**(polling.watch_sources.__kwdefaults__ or {}), "sleep": sleep}
+    monkeypatch.setattr("labext.nb.polling.watch_sources.__kwdefaults__", defaults)
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -193,7 +193,7 @@ def unread(nb_box: Sandbox, run: Run) -> Iterator[None]:
         with admin.database.write() as session:
             session.add(Source(id="source:unread", kind="text", title="Unread", status=NEW))
             session.flush()
-            session.add(Link(notebook_id=notebook, source_id="source:unread"))
+            session.add(NotebookSource(notebook_id=notebook, source_id="source:unread"))
         yield
         with admin.database.write() as session:
             session.delete(session.get(Source, "source:unread"))

@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import delete
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.nb.models import variables
-from labext.sandbox.nb.store import Credential, Default, Model
+from labext.sandbox.core import provider_variables
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -86,10 +86,12 @@ class Models:
         speech = {"speech_to_text": "model:pocketsphinx", "text_to_speech": "model:espeak-ng"}
         first = slots | speech | {"embedding": "model:wordllama"}
         with self.database.write(durable=False) as session:
-            session.execute(delete(Default))
+            session.execute(delete(DefaultModel))
             session.execute(delete(Model).where(Model.provider != "built-in"))
             session.execute(delete(Credential))
-            session.add_all(Default(slot=slot, model_id=model) for slot, model in first.items())
+            session.add_all(
+                DefaultModel(slot=slot, model_id=model) for slot, model in first.items()
+            )
 
     def close(self) -> None:
         self.api.session.close()
@@ -114,7 +116,7 @@ def box(tmp_path_factory: pytest.TempPathFactory, other: openai_server.OpenAI) -
     folder = tmp_path_factory.mktemp("nb") / "data"
     sandbox = Sandbox(folder, rate="off", workers=1, services=[service_kit.SERVICE])
     with pytest.MonkeyPatch.context() as patch:
-        for name in variables.every():
+        for name in provider_variables.provider_variables():
             patch.delenv(name, raising=False)
         patch.setenv("OPENAI_API_KEY", ENVIRONMENT_KEY)
         patch.setenv("OPENAI_BASE_URL", other.base_url)

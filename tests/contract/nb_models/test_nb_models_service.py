@@ -184,9 +184,10 @@ def test_a_model_in_a_slot_is_not_deleted_and_the_refusal_says_what_to_do(nb: An
 
 
 def test_another_embedding_model_gets_its_vectors_in_the_background(nb: Any, provider: Any) -> None:
-    from labext.sandbox.nb.search import passages, spaces
+    from labext.sandbox.nb.embedding import passage_vectors
+    from labext.sandbox.nb.text import segmentation
 
-    words = passages.MOST * (spaces.AT_ONCE + 1)
+    words = segmentation.MAX_WORDS * (passage_vectors.MAX_FOREGROUND_PASSAGES + 1)
     note = nb.api.note("Arabinose is a sugar. " * (words // 4 + 1))["id"]
     model = nb.model("embedding", "embedder")
     asked = threading.Event()
@@ -352,7 +353,7 @@ def test_the_command_line_sets_the_embedding_model_as_the_route_does(
     nb: Any, provider: Any
 ) -> None:
     from labext.sandbox.nb.administration import opened
-    from labext.sandbox.nb.search import renewal
+    from labext.sandbox.nb.embedding import passage_vectors
 
     nb.api.note("Galactose is a sugar.")
     with opened(nb.box.data_dir) as admin:
@@ -360,7 +361,11 @@ def test_the_command_line_sets_the_embedding_model_as_the_route_does(
         assert nb.tested(made)["success"] is True
         asked: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(renewal, "renew", lambda session, _site: asked.append(session.is_active))
+            patch.setattr(
+                passage_vectors,
+                "queue_if_due",
+                lambda session, _site: asked.append(session.is_active),
+            )
             admin.set_default("embedding", "by-hand")
         assert asked == [True]  # in its transaction
     assert nb.told("GET", "models/defaults")["embedding"] == made["id"]

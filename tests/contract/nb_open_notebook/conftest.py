@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from open_notebook.scripted import Script, scripted
 
-from labext.nb.failures import LAST_WORDS, explainer
-from labext.nb.wire import Wire
-from labext.transport import Rate, Transport
+from labext.http import HttpClient, Rate
+from labext.nb.backends import RequestExecutor
+from labext.nb.error_messages import FINAL_STATUSES, make_error_mapper
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +24,15 @@ def script() -> Iterator[Script]:
 
 
 @pytest.fixture(scope="module")
-def wire(script: Script) -> Iterator[Wire]:
-    transport = Transport(
+def wire(script: Script) -> Iterator[RequestExecutor]:
+    transport = HttpClient(
         script.base_url,
         auth=None,
         rate=Rate(None),
-        explain=explainer(has_password=False),
-        last_words=LAST_WORDS,
+        explain=make_error_mapper(has_password=False),
+        last_words=FINAL_STATUSES,
         attempts=1,
         service="notebook service",
     )
     with transport:
-        yield Wire(transport)
+        yield RequestExecutor(transport)

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from labext.errors import SetupError, UnreachableError
 from labext.nb import NotebookClient
-from labext.nb.address import candidates, find_api
+from labext.nb.backends.detect import candidate_urls, find_api
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def test_an_address_that_ends_in_api_is_not_asked(replay: Replay) -> None:
 
 def test_folders_of_a_proxy_are_tried_before_its_root() -> None:
     url = "https://proxy.example/nb/notebooks"
-    assert candidates(url) == [
+    assert candidate_urls(url) == [
         "https://proxy.example/nb/notebooks/api",
         "https://proxy.example/nb/api",
         "https://proxy.example/api",
         url,
     ]
-    assert candidates("http://[::1]:5055") == ["http://[::1]:5055/api", "http://[::1]:5055"]
+    assert candidate_urls("http://[::1]:5055") == ["http://[::1]:5055/api", "http://[::1]:5055"]
 
 
 @contextmanager

@@ -13,15 +13,18 @@ from open_notebook.proved import PROOFS
 from open_notebook.scripted import Script
 from open_notebook.unproved import NEVER_ASKED, UNRECORDED, UNUSED
 
-from labext.nb.dialects import Request
-from labext.nb.dialects.open_notebook import OpenNotebook
-from labext.nb.scope import Prepared
-from labext.nb.wire import Wire
+from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends.open_notebook import OpenNotebookBackend
+from labext.nb.records import MessageContext
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=str)
 def test_the_request_is_the_recorded_one_and_its_answer_a_whole_record(
-    proof: Proof, script: Script, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    proof: Proof,
+    script: Script,
+    wire: RequestExecutor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if proof.method == "add_file":
         monkeypatch.chdir(tmp_path)
@@ -34,14 +37,14 @@ def test_the_request_is_the_recorded_one_and_its_answer_a_whole_record(
     check_made(proof, result)
 
 
-def outcome(proof: Proof, wire: Wire, folder: Path) -> Any:
+def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     """What comes of a call: a record; of a file the size, of a stream its request's events."""
-    steps = proof.does(OpenNotebook())
+    steps = proof.does(OpenNotebookBackend())
     asked = steps if isinstance(steps, Request) else wire.run(steps)
     if not isinstance(asked, Request):
         return asked
     if proof.recordings[-1].events:
-        return [OpenNotebook().heard(each, "?") for each in wire.events(asked, 10)]
+        return [OpenNotebookBackend().heard(each, "?") for each in wire.events(asked, 10)]
     return wire.download(asked, folder / "file").stat().st_size
 
 
@@ -58,7 +61,7 @@ def test_every_method_is_proved_or_said_to_be_unrecorded() -> None:
     proved = {proof.method for proof in PROOFS}
     methods = {
         name
-        for name, _ in inspect.getmembers(OpenNotebook, inspect.isfunction)
+        for name, _ in inspect.getmembers(OpenNotebookBackend, inspect.isfunction)
         if not name.startswith("_")
     }
     assert proved | set(UNRECORDED) == methods
@@ -70,7 +73,7 @@ def test_the_cited_marks_are_those_that_were_given(given: bool) -> None:
     """A reply marks what it was given; a model makes up identifiers too."""
     told = recordings()["chat.execute"]
     context = told.json["context"] if given else {}
-    steps = OpenNotebook().execute("chat_session:x", "?", Prepared(context), None)
+    steps = OpenNotebookBackend().execute("chat_session:x", "?", MessageContext(context), None)
     next(steps)
     with pytest.raises(StopIteration) as ended:
         steps.send(told.answer)

@@ -21,12 +21,12 @@ from labext.errors import (
     SetupError,
     SignInError,
 )
-from labext.nb import dialects
-from labext.nb.dialects import Request, contract_profiles
-from labext.nb.dialects.open_notebook import OpenNotebook
-from labext.nb.scope import Question, Scope
-from labext.nb.wire import Wire
-from labext.transport import Operation
+from labext.http import Operation
+from labext.nb import backends
+from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends.contract import podcasts
+from labext.nb.backends.open_notebook import OpenNotebookBackend
+from labext.nb.records import Question, Scope
 
 QUESTION = "What yield do minipreps give?"
 MODEL = "model:rvpfihowbm3ibqv9glxg"
@@ -34,10 +34,10 @@ NOWHERE = derived("meta.config", answer={"version": "1.14.0", "dbStatus": "offli
 
 
 def _operations() -> Iterator[Operation]:
-    for name, module in vars(dialects).items():
+    for name, module in vars(backends).items():
         if name.startswith("contract_"):
             yield from (each for each in vars(module).values() if isinstance(each, Operation))
-    for kind in (contract_profiles.EPISODES, contract_profiles.SPEAKERS):
+    for kind in (podcasts.EPISODE_PROFILES, podcasts.SPEAKER_PROFILES):
         yield from (each for each in vars(kind).values() if isinstance(each, Operation))
 
 
@@ -58,7 +58,7 @@ REFUSALS = [
 ]
 
 
-def refused(script: Script, wire: Wire, *answers: Recording, does: Any) -> LabextError:
+def refused(script: Script, wire: RequestExecutor, *answers: Recording, does: Any) -> LabextError:
     """What is raised when the service answers so."""
     script.plays(answers)
     with pytest.raises(LabextError) as raised:
@@ -68,7 +68,7 @@ def refused(script: Script, wire: Wire, *answers: Recording, does: Any) -> Labex
 
 @pytest.mark.parametrize("told", REFUSALS, ids=lambda each: each.name)
 def test_a_refusal_is_one_line_and_a_line_of_nb(
-    told: Recording, script: Script, wire: Wire
+    told: Recording, script: Script, wire: RequestExecutor
 ) -> None:
     asked = operation(told)
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", asked.path), "x")
@@ -112,7 +112,7 @@ def test_a_refusal_is_one_line_and_a_line_of_nb(
     ],
 )
 def test_what_mends_it_is_told(
-    name: str, kind: type, what: str, step: str, script: Script, wire: Wire
+    name: str, kind: type, what: str, step: str, script: Script, wire: RequestExecutor
 ) -> None:
     told = recordings()[name]
     asked = operation(told)
@@ -135,7 +135,7 @@ def test_what_mends_it_is_told(
 def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> None:
     *_, last = recordings()[f"search.ask_sse.{name}"].events
     with pytest.raises(ServiceError) as raised:
-        OpenNotebook().heard(last, QUESTION)
+        OpenNotebookBackend().heard(last, QUESTION)
     assert what in raised.value.what
     assert step in raised.value.next_step
 
@@ -149,17 +149,19 @@ def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> N
 )
 def test_a_stream_that_fails_after_it_began_is_a_failure(name: str, before: int, what: str) -> None:
     *good, last = recordings()[name].events
-    assert len([OpenNotebook().heard(each, QUESTION) for each in good]) >= before
+    assert len([OpenNotebookBackend().heard(each, QUESTION) for each in good]) >= before
     with pytest.raises(ServiceError, match=what):
-        OpenNotebook().heard(last, QUESTION)
+        OpenNotebookBackend().heard(last, QUESTION)
 
 
 @pytest.mark.parametrize("name", ["podcasts.job_missing", "podcasts.job_bare"])
-def test_a_job_that_it_does_not_know_is_not_found(name: str, script: Script, wire: Wire) -> None:
+def test_a_job_that_it_does_not_know_is_not_found(
+    name: str, script: Script, wire: RequestExecutor
+) -> None:
     told = recordings()[name]
     job = told.path.rpartition("/")[2]
     alive = recordings()["meta.config"]
-    does = lambda w: w.run(OpenNotebook().podcast_job(job))  # noqa: E731
+    does = lambda w: w.run(OpenNotebookBackend().podcast_job(job))  # noqa: E731
     error = refused(script, wire, told, alive, does=does)
     assert isinstance(error, NotFoundError)
     assert job in error.what
@@ -183,10 +185,10 @@ DOWN = derived("podcasts.job_missing", answer={"detail": "Error fetching noteboo
     ids=["notebooks", "notebook", "note", "delete_note", "change_note", "notes"],
 )
 def test_without_its_database_nothing_is_said_to_be_gone(
-    answer: str | Recording, does: Any, script: Script, wire: Wire
+    answer: str | Recording, does: Any, script: Script, wire: RequestExecutor
 ) -> None:
     told = answer if isinstance(answer, Recording) else recordings()[answer]
-    run = lambda w: w.run(does(OpenNotebook()))  # noqa: E731
+    run = lambda w: w.run(does(OpenNotebookBackend()))  # noqa: E731
     error = refused(script, wire, told, NOWHERE, does=run)
     assert isinstance(error, ServiceError)
     assert "database is offline" in error.what
@@ -197,24 +199,24 @@ def test_without_its_database_nothing_is_said_to_be_gone(
 
 
 def test_notes_are_not_left_out_when_the_database_goes_on_the_way(
-    script: Script, wire: Wire
+    script: Script, wire: RequestExecutor
 ) -> None:
     listed, gone = recordings()["notes.list"], recordings()["notes.get_missing"]
-    notes = OpenNotebook().notes
+    notes = OpenNotebookBackend().notes
     error = refused(script, wire, listed, gone, NOWHERE, does=lambda w: w.run(notes()))
     assert "database is offline" in error.what
 
 
-def test_a_key_in_the_words_is_masked(script: Script, wire: Wire) -> None:
+def test_a_key_in_the_words_is_masked(script: Script, wire: RequestExecutor) -> None:
     told = recordings()["search.ask_embed_as_model"]
     assert "api_key='sk-fake'" in told.answer["detail"]
-    ask = OpenNotebook().ask
+    ask = OpenNotebookBackend().ask
     question = Question(QUESTION, Scope(), model_override=MODEL)
     error = refused(script, wire, told, does=lambda w: w.run(ask(question)))
     assert "sk-fake" not in f"{error} {error.server} {error!r} {error.__dict__}"
 
 
-def test_too_large_a_file_is_told(script: Script, wire: Wire) -> None:
+def test_too_large_a_file_is_told(script: Script, wire: RequestExecutor) -> None:
     # No recording has one: the words are those of the server in front of it.
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
     asked = operation(recordings()["sources.upload_unsupported_415"])
@@ -223,8 +225,8 @@ def test_too_large_a_file_is_told(script: Script, wire: Wire) -> None:
     assert "`%nb add`" in error.next_step
 
 
-def test_a_command_that_is_not_there_is_not_found(script: Script, wire: Wire) -> None:
+def test_a_command_that_is_not_there_is_not_found(script: Script, wire: RequestExecutor) -> None:
     script.plays([recordings()["commands.job_missing"]])
     with pytest.raises(NotFoundError) as caught:
-        wire.run(OpenNotebook().command("command:nope"))
+        wire.run(OpenNotebookBackend().command("command:nope"))
     assert "`%nb commands`" in caught.value.next_step

@@ -102,7 +102,7 @@ def test_of_a_large_file_only_the_size_is_compared(
         assert nb.sources.has_content(added, file) is True
         file.write_text("Two scan.")
         assert nb.sources.has_content(added, file) is False
-        monkeypatch.setattr("labext.nb.originals.COMPARED", 8)
+        monkeypatch.setattr("labext.nb.uploads.MAX_COMPARED_BYTES", 8)
         assert nb.sources.has_content(added, file) is True
         file.write_text("Two scans.")
         assert nb.sources.has_content(added, file) is False

@@ -7,13 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb import limits
-from labext.sandbox.nb.podcasts import files, generating, material, records, results, tasks
-from labext.sandbox.nb.podcasts.script import Segment, Spoken
-from labext.sandbox.nb.podcasts.store import Episode
-from labext.sandbox.nb.speech.recording import AFTER
-from labext.sandbox.nb.store import COMPLETED, FAILED, NEW, RUNNING, Link, Note, Notebook, Source
-from labext.sandbox.queue import Ending, Task
+from labext.sandbox.core.queue import Task, TaskOutcome
+from labext.sandbox.nb import files, settings
+from labext.sandbox.nb.podcasts import inputs, service, tasks
+from labext.sandbox.nb.podcasts.recording import SILENCE_AFTER
+from labext.sandbox.nb.podcasts.script import Segment, SpokenTurn
+from labext.sandbox.nb.podcasts.tasks import result_audio, write_result
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    FAILED,
+    NEW,
+    RUNNING,
+    Episode,
+    Note,
+    Notebook,
+    NotebookSource,
+    Source,
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,26 +63,26 @@ def episode(site, identifier):
 def work(site, add):
     """The folder of an episode's task, which has left its result there; and the episode."""
     running = add(RUNNING)
-    task = Task(kind=tasks.PODCAST, key=tasks.key(running), payload={"episode": running})
-    folder = tasks.kind(site).work(task)
+    task = Task(kind=tasks.PODCAST_TASK, key=tasks.task_key(running), payload={"episode": running})
+    folder = tasks.podcast_task_kind(site).work(task)
     folder.mkdir()
-    results.sound(folder).write_bytes(b"sound")
-    spoken = [Spoken("Ada", "Hello.", 0.3, 1.5)]
-    results.write(folder, [Segment("All", "of it", "short")], spoken)
+    result_audio(folder).write_bytes(b"sound")
+    spoken = [SpokenTurn("Ada", "Hello.", 0.3, 1.5)]
+    write_result(folder, [Segment("All", "of it", "short")], spoken)
     return folder, task, running
 
 
 def end(site, task, ending):
     with site.database.write() as session:
-        tasks.kind(site).on_end(session, task, ending)
+        tasks.podcast_task_kind(site).on_end(session, task, ending)
 
 
 def test_an_episode_is_completed_with_its_sound(site, work):
     folder, task, running = work
-    end(site, task, Ending("done"))
+    end(site, task, TaskOutcome("done"))
     made = episode(site, running)
-    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5 + AFTER, 5)
-    assert files.sound(site, running).read_bytes() == b"sound"
+    assert (made.status, made.duration, made.size) == (COMPLETED, 1.5 + SILENCE_AFTER, 5)
+    assert files.audio_path(site, running).read_bytes() == b"sound"
     assert not folder.exists()
 
 
@@ -81,24 +91,24 @@ def test_a_full_disk_loses_no_sound(site, work):
 
     def end_on_a_full_disk():
         with site.database.write() as session:
-            tasks.kind(site).on_end(session, task, Ending("done"))
+            tasks.podcast_task_kind(site).on_end(session, task, TaskOutcome("done"))
             raise OSError("The disk is full.")
 
     with pytest.raises(OSError, match="full"):
         end_on_a_full_disk()
     assert episode(site, running).status == RUNNING
-    end(site, task, Ending("done"))
+    end(site, task, TaskOutcome("done"))
     assert episode(site, running).status == COMPLETED
-    assert files.sound(site, running).read_bytes() == b"sound"
+    assert files.audio_path(site, running).read_bytes() == b"sound"
 
 
 @pytest.mark.parametrize("left", [None, b"", b"soun"])
 def test_without_its_whole_sound_it_is_not_completed(site, work, left):
     folder, task, running = work
-    results.sound(folder).unlink()
+    result_audio(folder).unlink()
     if left is not None:
-        results.sound(folder).write_bytes(left)
-    end(site, task, Ending("done"))
+        result_audio(folder).write_bytes(left)
+    end(site, task, TaskOutcome("done"))
     made = episode(site, running)
     assert (made.status, made.duration) == (FAILED, None)
     assert "retry" in made.reason
@@ -107,14 +117,14 @@ def test_without_its_whole_sound_it_is_not_completed(site, work, left):
 @pytest.mark.parametrize(
     ("ending", "told"),
     [
-        (Ending("stopped", "The time limit of 5 seconds was reached."), "podcast_seconds"),
+        (TaskOutcome("stopped", "The time limit of 5 seconds was reached."), "podcast_seconds"),
         (
-            Ending("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
+            TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
             "limit of 2 GiB was reached. Retry it with fewer segments, or allow more: "
             "`labext sandbox nb limits set podcast_memory`.",
         ),
-        (Ending("failed", "The tool's process ended with signal 9 (SIGKILL)."), "retry"),
-        (Ending("failed", "The voices are hoarse."), "The voices are hoarse."),
+        (TaskOutcome("failed", "The tool's process ended with signal 9 (SIGKILL)."), "retry"),
+        (TaskOutcome("failed", "The voices are hoarse."), "The voices are hoarse."),
     ],
 )
 def test_a_failure_has_a_reason_that_helps(site, work, ending, told):
@@ -123,43 +133,43 @@ def test_a_failure_has_a_reason_that_helps(site, work, ending, told):
     made = episode(site, running)
     assert made.status == FAILED
     assert told in made.reason
-    assert not files.sound(site, running).exists()
+    assert not files.audio_path(site, running).exists()
 
 
 def test_an_episode_without_a_notebook_is_not_retried(site, add):
     failed = add(FAILED)
     with pytest.raises(HTTPException, match="deleted") as refusal:
-        generating.retry(site, failed)
+        service.retry_episode(site, failed)
     assert refusal.value.status_code == 400
 
 
 def test_the_time_of_a_task_is_limited(site, add):
     waiting = add(NEW)
     with site.database.write() as session:
-        limits.LIMITS.change(session, "podcast_seconds", 77)
-        tasks.put(session, site, session.get_one(Episode, waiting))
+        settings.LIMITS.change(session, "podcast_seconds", 77)
+        tasks.queue_episode(session, site, session.get_one(Episode, waiting))
         session.flush()
-        assert site.queue.find(session, tasks.key(waiting)).max_seconds == 77
+        assert site.queue.find(session, tasks.task_key(waiting)).max_seconds == 77
 
 
 def test_only_audio_without_an_episode_is_an_orphan(site, add):
     kept = [add(state, size=1) for state in (COMPLETED, RUNNING, FAILED)]
     for each in (*kept, "episode:gone"):
-        files.sound(site, each).write_bytes(b"s")
-    files.prepare(site)
-    assert files.orphans(site) == {files.sound(site, "episode:gone")}
-    assert all(files.sound(site, each).exists() for each in (*kept, "episode:gone"))
+        files.audio_path(site, each).write_bytes(b"s")
+    files.prepare_episodes(site)
+    assert files.orphaned_episodes(site) == {files.audio_path(site, "episode:gone")}
+    assert all(files.audio_path(site, each).exists() for each in (*kept, "episode:gone"))
 
 
 def test_an_episode_whose_audio_is_lost_can_be_retried_and_keeps_its_transcript(site, add):
     whole, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
     with site.database.write() as session:
         session.get_one(Episode, lost).transcript = [{"text": "Hello."}]
-    files.sound(site, whole).write_bytes(b"s")
-    files.prepare(site)
+    files.audio_path(site, whole).write_bytes(b"s")
+    files.prepare_episodes(site)
     assert [episode(site, each).status for each in (whole, lost)] == [COMPLETED, FAILED]
     assert "no longer" in episode(site, lost).reason
-    assert records.one(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
+    assert service.get_episode(site, lost)["transcript"] == {"transcript": [{"text": "Hello."}]}
 
 
 def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
@@ -172,13 +182,13 @@ def test_it_is_made_of_what_is_read_and_of_the_notes(site, monkeypatch):
                 Source(id=source, kind="text", title=f"S{n}", full_text=text, status=status)
             )
             session.flush()
-            session.add(Link(notebook_id=book, source_id=source))
+            session.add(NotebookSource(notebook_id=book, source_id=source))
         for n, (where, text) in enumerate([(book, "note"), ("notebook:other", "elsewhere")]):
             session.add(Note(id=f"note:{n}", notebook_id=where, content=text, kind="human"))
     with site.database.read() as session:
-        whole = material.gather(session, book)
-        monkeypatch.setattr(material, "MOST", 20)
-        cut = material.gather(session, book)
+        whole = inputs.gather_material(session, book)
+        monkeypatch.setattr(inputs, "MAX_CHARACTERS", 20)
+        cut = inputs.gather_material(session, book)
     assert whole.notebook == "Book"
     assert [(text.title, text.text) for text in whole.texts] == [("S0", "a" * 30), ("", "note")]
     assert [text.text for text in cut.texts] == ["a" * 16, "note"]
@@ -189,15 +199,15 @@ def test_sources_that_are_still_processed_are_waited_for(site):
         session.add(Notebook(id="notebook:early", name="Early"))
         session.add(Source(id="source:early", kind="text", status=RUNNING, full_text="x"))
         session.flush()
-        session.add(Link(notebook_id="notebook:early", source_id="source:early"))
+        session.add(NotebookSource(notebook_id="notebook:early", source_id="source:early"))
         session.flush()
         with pytest.raises(HTTPException, match="still being processed"):
-            material.check(session, "notebook:early")
+            inputs.check_material(session, "notebook:early")
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=30), st.integers(1, 20_000))
 def test_the_short_texts_leave_room_to_the_long_ones(lengths, most):
-    each = material.share(lengths, most)
+    each = inputs.fair_share(lengths, most)
     cut = [min(length, each) for length in lengths]
     assert sum(cut) <= most
     if sum(lengths) <= most:

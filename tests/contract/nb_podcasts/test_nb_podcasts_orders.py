@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.podcasts import cast, generating
-from labext.sandbox.nb.podcasts.bodies import Order
+from labext.sandbox.nb.podcasts import inputs, service
+from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
+from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech import engine
-from labext.sandbox.nb.store import Default, Model, Note, Notebook
+from labext.sandbox.nb.tables import DefaultModel, Model, Note, Notebook
 
 
 @pytest.fixture(scope="module")
@@ -73,18 +73,20 @@ def test_a_language_that_the_built_in_model_can_not_write(podcasts, refused, not
 
 
 def test_more_speakers_than_voices(in_process, monkeypatch):
-    monkeypatch.setattr(engine, "voices", lambda _site, _model: ["rms", "slt"])
+    monkeypatch.setattr(engine, "list_voices", lambda _site, _model: ["rms", "slt"])
     site = in_process()
     with site.database.write() as session:
         session.merge(Model(id="model:two", name="two", kind="tts", provider=registry.BUILT_IN))
-        session.merge(Default(slot="text_to_speech", model_id="model:two"))
+        session.merge(DefaultModel(slot="text_to_speech", model_id="model:two"))
         session.add(Notebook(id="notebook:one", name="One"))
         session.flush()
         session.add(Note(id="note:one", notebook_id="notebook:one", content="A note.", kind="ai"))
     order = {"notebook_id": "notebook:one", "episode_profile_id": "interview"}
-    generating.generate(site, Order(**order))
+    service.order_episode(site, EpisodeOrder(**order))
     with pytest.raises(HTTPException, match="two has no voice left") as refusal:
-        generating.generate(site, Order(**order, speaker_profile_ids=["host", "guest", "expert"]))
+        service.order_episode(
+            site, EpisodeOrder(**order, speaker_profile_ids=["host", "guest", "expert"])
+        )
     assert refusal.value.status_code == 422
 
 
@@ -95,5 +97,5 @@ def test_nothing_that_speaks_is_installed(in_process):
         session.flush()
         profile = {"voice_model": None, "speakers": [{"name": "Ada", "voice_id": None}]}
         with pytest.raises(HTTPException, match=r"labext-jupyter\[speech\]") as refusal:
-            cast.voices(session, [profile])
+            inputs.requested_voices(session, [profile])
         assert refusal.value.status_code == 422

@@ -15,16 +15,15 @@ import requests
 import schemathesis
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.folder import write_secret
-from labext.sandbox.nb import limits
+from labext.sandbox.core.data_folder import write_secret
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb import settings
 from labext.sandbox.nb.app import service
 from labext.sandbox.nb.seed import password_file
-from labext.sandbox.nb.store import Limit
-from labext.sandbox.queue import Base as QueueBase
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.nb.tables import Limit
 
 PASSWORD = "a-password-of-tests"
 SERVICE = "labext.sandbox.nb.app:service"
@@ -147,7 +146,7 @@ class Back:
             with database.write() as session:
                 changed = session.get(Limit, name)
                 before = None if changed is None else changed.value
-                limits.LIMITS.change(session, name, value)
+                settings.LIMITS.change(session, name, value)
             return before
         finally:
             database.close()

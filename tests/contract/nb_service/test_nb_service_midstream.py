@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from labext.sandbox.nb.app import service
-from labext.sandbox.nb.search.index import Index
+from labext.sandbox.nb.search.index import SearchIndex
 
 
 def test_what_nobody_foresaw_is_the_last_event(
@@ -17,7 +17,7 @@ def test_what_nobody_foresaw_is_the_last_event(
     def fail(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr(Index, "find", fail)
+    monkeypatch.setattr(SearchIndex, "find", fail)
     client = TestClient(service.apps(in_process())["nb"])
     answer = client.post(
         "/api/search/ask",

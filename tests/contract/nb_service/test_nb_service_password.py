@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
-from labext.sandbox.nb.passwords import Verifier, hashed
+from labext.sandbox.nb.middleware import PasswordVerifier, hash_password
 
 PASSWORD = "correct-horse-battery"
 
 
 def test_what_is_kept_is_slow_to_guess_and_tells_nothing() -> None:
-    one, other = hashed(PASSWORD), hashed(PASSWORD)
+    one, other = hash_password(PASSWORD), hash_password(PASSWORD)
     kind, salt, slow = one.split("$")
     assert kind == "scrypt"
     made = hashlib.scrypt(PASSWORD.encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1)
@@ -20,13 +20,13 @@ def test_what_is_kept_is_slow_to_guess_and_tells_nothing() -> None:
 
 
 def test_a_password_that_was_changed_is_right_no_more() -> None:
-    verifier = Verifier()
-    before, after = hashed(PASSWORD), hashed("another-password")
-    assert [verifier.is_right(PASSWORD, kept) for kept in (before, before, after)] == [
+    verifier = PasswordVerifier()
+    before, after = hash_password(PASSWORD), hash_password("another-password")
+    assert [verifier.verify(PASSWORD, kept) for kept in (before, before, after)] == [
         True,
         True,
         False,
     ]
-    assert verifier.is_right("another-password", after)
-    assert not verifier.is_right(PASSWORD, after)
-    assert not verifier.is_right("", before)
+    assert verifier.verify("another-password", after)
+    assert not verifier.verify(PASSWORD, after)
+    assert not verifier.verify("", before)

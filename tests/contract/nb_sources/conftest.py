@@ -17,9 +17,10 @@ import requests
 from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.nb import limits, settings
-from labext.sandbox.nb.store import Default
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb import settings
+from labext.sandbox.nb.settings import LIMITS
+from labext.sandbox.nb.tables import DefaultModel
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sandbox_parts"))
 
@@ -114,23 +115,23 @@ class Sources:
     def limit(self, name: str, value: int) -> Iterator[None]:
         """Another value for one of the service's limits."""
         with self.back() as session:
-            limits.LIMITS.change(session, name, value)
+            LIMITS.change(session, name, value)
         try:
             yield
         finally:
             with self.back() as session:
-                limits.LIMITS.change(session, name, None)
+                LIMITS.change(session, name, None)
 
     def allow(self, value: str | None) -> None:
         with self.back() as session:
-            settings.change(session, settings.PRIVATE_FETCHES, value)
+            settings.set_setting(session, settings.PRIVATE_FETCHES, value)
 
     def embed_by(self, model: str | None) -> None:
         """Set the embedding model, or none: sources are processed faster so."""
         with self.back() as session:
-            found = session.get(Default, "embedding")
+            found = session.get(DefaultModel, "embedding")
             if model is not None:
-                session.merge(Default(slot="embedding", model_id=model))
+                session.merge(DefaultModel(slot="embedding", model_id=model))
             elif found is not None:
                 session.delete(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from labext.sandbox.nb.store import COMPLETED, Link, Source
+from labext.sandbox.nb.tables import COMPLETED, NotebookSource, Source
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_list_has_fifty_unless_more_are_asked_for(sources):
     with sources.back() as session:
         session.add_all(Source(id=each, kind="text", status=COMPLETED) for each in many)
         session.flush()
-        session.add_all(Link(notebook_id=notebook, source_id=each) for each in many)
+        session.add_all(NotebookSource(notebook_id=notebook, source_id=each) for each in many)
     assert len(sources.listed(notebook_id=notebook)) == 50
     assert {each["id"] for each in sources.listed(notebook_id=notebook, limit=1000)} == set(many)
     gone = sources.api.told("DELETE", f"notebooks/{notebook}", params={"delete_sources": "true"})

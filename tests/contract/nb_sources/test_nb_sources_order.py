@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from labext.sandbox.ledger import Ledger
+from labext.sandbox.core.queue import TaskTransitions
 from labext.sandbox.nb.ingestion import tasks
-from labext.sandbox.nb.store import Source
+from labext.sandbox.nb.tables import Source
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def claims(site):
                     id=f"source:{number}", kind=kind, size=size, topic="", title=f"{number}"
                 )
                 session.add(source)
-                tasks.put(session, site, source, titled=True, awaited=awaited)
-        ledger = Ledger(site.database, site.queue)
+                tasks.queue_source(session, site, source, titled=True, awaited=awaited)
+        ledger = TaskTransitions(site.database, site.queue)
         return ledger.turn([], {}, Counter(), len(sources)).claims
 
     return run

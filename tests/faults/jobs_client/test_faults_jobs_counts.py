@@ -10,7 +10,7 @@ import pytest
 from labext import progress
 from labext.errors import AccessError
 from labext.jobs import JobsClient
-from labext.jobs.watching import Watched
+from labext.jobs.watch import JobWatcher
 
 HOUR = 3600
 JOBS = {f"h{n:04d}": {"sequence": "GAUC"} for n in range(5000)}
@@ -39,7 +39,7 @@ def test_an_hour_of_watching(
     if name == "untold":  # a service that gives no tally with the row
         ledger._tally = lambda _: {}
     monkeypatch.setattr(progress, "TICK", 15.0)
-    watched = Watched(client._service, client._parts, name, clock=clock)
+    watched = JobWatcher(client._service, client._parts, name, clock=clock)
     for seen in progress.watch(watched.look, clock=clock, sleep=clock.sleep):
         assert seen.outcome is None
         if seen.elapsed >= HOUR:

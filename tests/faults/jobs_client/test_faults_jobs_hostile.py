@@ -20,10 +20,15 @@ from hypothesis import strategies as st
 from nbclient import NotebookClient
 
 from labext.errors import LabextError
-from labext.frames import Column, frame
+from labext.frames.conversion import Column, records_to_frame
+from labext.frames.sanitize import (
+    REPLACEMENT,
+    contains_control,
+    json_contains_control,
+    strip_control,
+)
 from labext.jobs import JobsClient
-from labext.steering import SHOWN, json_steers, steers, tame
-from labext_widgets.markup import plain, tidy
+from labext_widgets.core.markup import plain, tidy
 
 HTML = (
     "<script>hacked()</script><img src=x onerror='hacked()'><a href=\"javascript:hacked()\">x</a>"
@@ -176,11 +181,11 @@ def test_a_refusal_is_one_tame_line(
 
 
 def test_what_a_frame_keeps_of_a_text() -> None:
-    made = frame(
+    made = records_to_frame(
         [{"t": "é\t\n\u200f" + STEER, "j": json.dumps({STEER: [STEER]}), "x": STEER, STEER: 1}],
         [Column("t", "text"), Column("j", "json")],
     )
-    assert made["t"][0].startswith(f"é\t\n{SHOWN}{SHOWN}]0;hacked")
+    assert made["t"][0].startswith(f"é\t\n{REPLACEMENT}{REPLACEMENT}]0;hacked")
     shown = made.to_string() + str(made.to_dict("records"))
     assert not [each for each in STEERING if each in shown]
 
@@ -198,12 +203,12 @@ DIRECTION_CONTROLS = {
 def test_widgets_and_frames_remove_the_same_direction_controls() -> None:
     assert len(DIRECTION_CONTROLS) == 12
     for character in DIRECTION_CONTROLS:
-        assert tame(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
+        assert strip_control(f"a{character}b") == "a\N{REPLACEMENT CHARACTER}b"
         assert plain(f"a{character}b") == tidy(f"a{character}b") == "ab"
 
 
 def controls(text: str) -> bool:
-    """Look character by character for what `labext.steering` removes."""
+    """Look character by character for what `labext.frames.sanitize` removes."""
     return any(
         (character < " " and character not in "\t\n\v\f\r")
         or "\x7f" <= character <= "\x9f"
@@ -218,10 +223,10 @@ TEXTS = st.text(st.characters(codec="utf-8", max_codepoint=0x2070))
 @given(TEXTS)
 def test_control_characters_are_found_and_removed(text: str) -> None:
     assume("\\" not in text)
-    assert steers(text) is controls(text)
-    assert not steers(tame(text))
-    assert len(tame(text)) == len(text)
-    assert controls(text) or tame(text) == text
+    assert contains_control(text) is controls(text)
+    assert not contains_control(strip_control(text))
+    assert len(strip_control(text)) == len(text)
+    assert controls(text) or strip_control(text) == text
 
 
 @given(st.text(st.sampled_from('\\bBu08"\b\x9f\u061c\u200f')) | TEXTS, st.booleans())
@@ -229,8 +234,8 @@ def test_in_json_only_an_escape_of_a_control_character_counts_as_one(
     text: str, ensure_ascii: bool
 ) -> None:
     document = json.dumps(text, ensure_ascii=ensure_ascii)
-    assert steers(document) is controls(text)
-    assert json_steers(document.encode()) is controls(text)
+    assert contains_control(document) is controls(text)
+    assert json_contains_control(document.encode()) is controls(text)
 
 
 def test_a_doubled_backslash_in_json_starts_no_escape() -> None:
@@ -239,5 +244,5 @@ def test_a_doubled_backslash_in_json_starts_no_escape() -> None:
         (json.dumps(clean), False),
         (json.dumps(clean | {"name": "\\\b"}), True),
     ):
-        assert steers(document) is has_control
-        assert json_steers(document.encode()) is has_control
+        assert contains_control(document) is has_control
+        assert json_contains_control(document.encode()) is has_control

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from labext.errors import ConflictError, InputError, InvalidJobsError
+from labext.frames.views import frame_text
 from labext.jobs import JobsClient
-from labext.views import text_of
 
 FRAME = pd.DataFrame(
     {
@@ -75,7 +75,7 @@ def test_without_invalid_rows_nothing_is_refused(client: JobsClient, ledger: Any
     good = FRAME.assign(bases="AC", t=37.0, mode="fast")
     done = submit(client, good, skip_invalid=True)
     assert done.refused.empty
-    assert text_of(done.refused) == "No row was refused."
+    assert frame_text(done.refused) == "No row was refused."
     assert "left out" not in done.message
     assert len(ledger.members["few"]) == 5
     assert not submit(client, good).created, "the same batch, with the option or without"

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from labext.errors import ConflictError, InputError, ResponseLimitError
+from labext.frames.views import frame_text
 from labext.jobs import JobsClient
-from labext.views import text_of
 
 FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(250)], "n": range(250)})
 MAPPING = {"temperature": "n"}
@@ -234,7 +234,7 @@ def test_a_filter_judges_a_split_batch_as_a_whole(client: JobsClient, ledger: An
 def test_a_filter_that_nothing_matches_says_so(client: JobsClient, many: Any) -> None:
     empty = client.jobs(state="running")
     assert empty.empty
-    assert text_of(empty) == "No job matches."
+    assert frame_text(empty) == "No job matches."
     with pytest.raises(InputError, match=r'No job is "runing" .did you mean "Running"'):
         client.jobs(state="runing")
     with pytest.raises(InputError, match=r'No job is of "fld", .* .did you mean "fold"'):

@@ -165,7 +165,7 @@ def test_a_record_that_is_the_users_own_stays(
     (tmp_path / CRATE).write_text(json.dumps(mine))
     client.download("f2", tmp_path)
     assert json.loads((tmp_path / CRATE).read_text()) == mine
-    second = provenance.NAMES[1]
+    second = provenance.CRATE_FILE_NAMES[1]
     assert files_in(crate_in(tmp_path, second)) == {"1.txt", "2.txt", "f1.zip", "f2.zip"}
     (tmp_path / second).write_text("mine too")
     client.download("f3", tmp_path)
@@ -179,7 +179,11 @@ def test_a_record_that_the_archive_brought_stays(
     ledger.complete("f1", results={CRATE: "the tool's own", "log.txt": "x"})
     client.download("f1", tmp_path)
     assert (tmp_path / CRATE).read_text() == "the tool's own"
-    assert files_in(crate_in(tmp_path, provenance.NAMES[1])) == {CRATE, "log.txt", "f1.zip"}
+    assert files_in(crate_in(tmp_path, provenance.CRATE_FILE_NAMES[1])) == {
+        CRATE,
+        "log.txt",
+        "f1.zip",
+    }
 
 
 def test_what_the_service_says_does_no_more_than_be_read(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from labext.errors import AccessError, LabextError, NotFoundError, OutcomeUnknownError
-from labext.jobs import JobsClient, operations
-from labext.transport import Operation, Repeat, Transport
+from labext.http import HttpClient, Operation, RetryMode
+from labext.jobs import JobsClient, api
 
-ALL = {name: op for name, op in vars(operations).items() if isinstance(op, Operation)}
+ALL = {name: op for name, op in vars(api).items() if isinstance(op, Operation)}
 READS = {
     "TOOLS", "JOB", "JOBS", "VALIDATE", "RESULT", "FILES", "FOLDERS", "PRESIGN", "USAGE",
 }  # fmt: skip
@@ -19,15 +19,15 @@ REMOVALS = {"DELETE", "DELETE_FILE"}
 SUBMISSIONS = {"SUBMIT", "SUBMIT_BATCH", "SUBMIT_PIPELINE", "RUN_PIPELINE"}
 
 
-def send(transport: Transport, op: Operation) -> Any:
+def send(transport: HttpClient, op: Operation) -> Any:
     path = {"filename": "a.pdb"} if "{filename}" in op.path else None
     return transport.send(op, path=path, json={} if op.method == "POST" else None)
 
 
 @pytest.fixture
 def reach() -> Any:
-    def make(server: Any) -> Transport:
-        return Transport(server.url, auth=None, rate=None, timeout=(2, 2))
+    def make(server: Any) -> HttpClient:
+        return HttpClient(server.url, auth=None, rate=None, timeout=(2, 2))
 
     return make
 
@@ -35,9 +35,9 @@ def reach() -> Any:
 def test_every_operation_is_of_one_kind() -> None:
     kinds = [READS, AGAIN_IS_THE_SAME, REMOVALS, SUBMISSIONS]
     assert sorted(name for kind in kinds for name in kind) == sorted(ALL)
-    assert all(ALL[name].repeat is Repeat.ALWAYS for name in READS | AGAIN_IS_THE_SAME)
-    assert all(ALL[name].repeat is Repeat.DELETE for name in REMOVALS)
-    assert all(ALL[name].repeat is Repeat.UNSENT for name in SUBMISSIONS)
+    assert all(ALL[name].repeat is RetryMode.ALWAYS for name in READS | AGAIN_IS_THE_SAME)
+    assert all(ALL[name].repeat is RetryMode.DELETE for name in REMOVALS)
+    assert all(ALL[name].repeat is RetryMode.UNSENT for name in SUBMISSIONS)
 
 
 @pytest.mark.parametrize("lost", ["silence", "reset"])

@@ -127,8 +127,8 @@ def test_what_somebody_else_made_is_used_and_not_claimed(
     )
     journal = later._journal.read("folds")
     assert journal is not None
-    assert (journal.log.sent, journal.log.there) == ({PARTS[1]}, {PARTS[0], PARTS[2]})
-    assert [part for part in PARTS if journal.is_ours(part)] == [PARTS[1]]
+    assert (journal.log.confirmed, journal.log.preexisting) == ({PARTS[1]}, {PARTS[0], PARTS[2]})
+    assert [part for part in PARTS if journal.was_sent_from_here(part)] == [PARTS[1]]
 
 
 def jobs(start: int, stop: int) -> Any:
@@ -271,7 +271,7 @@ def test_two_that_send_the_same_batch_at_once(
 def test_two_without_locks_still_double_nothing(
     client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labext.locking.take", lambda _: True)
+    monkeypatch.setattr("labext.storage.lock_file", lambda _: True)
     break_off(client, ledger, ledger.Answer(403, "Budget exceeded"))
     gate = threading.Barrier(2)
     act = ledger.act

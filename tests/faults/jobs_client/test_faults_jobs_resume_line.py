@@ -104,18 +104,18 @@ def test_what_cannot_be_resumed(new_shell: Shells, ledger: Any) -> None:
 def test_an_interrupt_names_the_way_on(
     new_shell: Shells, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from labext.jobs.service import Service
+    from labext.jobs.api import JobsApi
 
-    submit, count = Service.submit_batch, 0
+    submit, count = JobsApi.submit_batch, 0
 
-    def interrupted(service: Service, body: Any) -> str:
+    def interrupted(service: JobsApi, body: Any) -> str:
         nonlocal count
         count += 1
         if count == 2:
             raise KeyboardInterrupt
         return submit(service, body)
 
-    monkeypatch.setattr(Service, "submit_batch", interrupted)
+    monkeypatch.setattr(JobsApi, "submit_batch", interrupted)
     ip = new_shell()
     ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(150)], "bases": "A"})})
     error = fails(ip, SEND)

@@ -109,7 +109,7 @@ def test_a_name_that_is_taken_meanwhile(mine: bool) -> None:
 
     def same() -> Any:
         if not mine:
-            raise submission.taken("f1", "its sequence differs")
+            raise submission.name_taken_error("f1", "its sequence differs")
         return row
 
     if mine:

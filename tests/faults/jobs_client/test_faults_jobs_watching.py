@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from labext.errors import ServiceError, SignInError
-from labext.jobs import JobsClient, watching
+from labext.jobs import JobsClient
+from labext.jobs import watch as jobs_watch
 from labext.progress import Outcome
 
 ATTEMPTS = 5
@@ -40,7 +41,7 @@ def test_a_watch_outlives_a_service_that_is_away(client: JobsClient, ledger: Any
 def test_a_service_that_stays_away_ends_the_watch(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "PATIENCE", 0.0)
+    monkeypatch.setattr(jobs_watch, "PATIENCE", 0.0)
     ledger.add("f1")
     watch = client.watch("f1")
     next(watch)
@@ -74,7 +75,7 @@ def test_a_look_at_a_split_batch_costs_one_request_and_misses_nothing(
     jobs = {f"h{n}": {"sequence": "A"} for n in range(450)}
     client.submit_batch("folds", "fold", jobs)
     parts = [f"folds-part{n}of5" for n in range(1, 6)]
-    watched = watching.Watched(client._service, client._parts, "folds")
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "folds")
     watched.look()
     before, looks = ledger.count("jobs"), 0
 
@@ -123,7 +124,7 @@ def test_jobs_that_failed_for_the_same_reason_are_one_line(client: JobsClient, l
 def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
     fail(ledger, "b", {"x": "Out of time."})
-    watched = watching.Watched(client._service, client._parts, "b")
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
     watched.look()
     before = ledger.count("jobs")
     for _ in range(5):
@@ -133,7 +134,7 @@ def test_failed_jobs_are_listed_once_for_each_change(client: JobsClient, ledger:
 
 def test_a_list_that_is_refused_ends_no_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
-    watched = watching.Watched(client._service, client._parts, "b")
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
     watched.look()
     fail(ledger, "b", {"x": "Out of time."})
     ledger.fail("jobs", None, ledger.Answer(status=400, body="no lists today"))
@@ -146,10 +147,10 @@ def test_lists_that_are_always_refused_are_asked_for_within_the_credit(
 ) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
     fail(ledger, "b", {"x": "Out of time."})
-    watched = watching.Watched(client._service, client._parts, "b")
+    watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
     refusal = ledger.Answer(status=400, body="no lists")
-    for _ in range(2 * watching.CREDIT):
+    for _ in range(2 * jobs_watch.REQUEST_CREDIT):
         ledger.fail("jobs", None, refusal)
         watched.look()
     before = ledger.count("jobs")
-    assert before <= 2 * watching.CREDIT + watching.CREDIT + 2
+    assert before <= 2 * jobs_watch.REQUEST_CREDIT + jobs_watch.REQUEST_CREDIT + 2

@@ -22,11 +22,11 @@ from sqlalchemy import func, select
 
 from labext import JobsClient
 from labext.errors import LabextError, NotFoundError
-from labext.jobs import rows
+from labext.jobs import records
 from labext.sandbox import Sandbox
-from labext.sandbox.database import Database
-from labext.sandbox.jobs.store import Job, Usage
-from labext.sandbox.queue import Task
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tables import Job, Usage
 
 KILLS = 5
 """In each of the four phases: 20 in all."""
@@ -133,7 +133,7 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
 
 def until_state(user: User, name: str, *states: str) -> None:
     deadline = time.monotonic() + 60
-    while rows.phase(user.look(name)) not in states:
+    while records.phase(user.look(name)) not in states:
         assert time.monotonic() < deadline
         time.sleep(0.005)
 
@@ -196,7 +196,7 @@ def check_as_in_the_ledger(box: Sandbox, user: User, folder: Path) -> None:
     until_idle(box)
     found = list(user.client.iter_jobs(subjobs=True))
     assert sorted(row["JobName"] for row in found) == ledger.names()
-    assert {rows.phase(row) for row in found} == {"Complete"}
+    assert {records.phase(row) for row in found} == {"Complete"}
 
     batch = "run0"
     user.client.download(batch, folder / f"{batch}.zip")

@@ -11,7 +11,7 @@ import pytest
 
 from labext.errors import InputError, LabextError, ServiceError, SignInError
 from labext.lab import IdToken
-from labext.lab.auth.provider import ProviderSignIn
+from labext.lab.auth.id_token import ProviderSignIn
 
 CONFIGURATION = "/.well-known/openid-configuration"
 SECRET = "secret-of-a-user-0123456789"

@@ -18,8 +18,8 @@ from labext.errors import (
     SignInError,
     UnreachableError,
 )
+from labext.http import Rate
 from labext.lab import ApiKey, IdToken, LabClient
-from labext.transport import Rate
 
 
 def jwt(**claims: Any) -> str:

@@ -17,9 +17,9 @@ from labext.errors import (
     SetupError,
     SignInError,
 )
+from labext.http import Rate
 from labext.lab import ClientCredentials
 from labext.redaction import mask
-from labext.transport import Rate
 
 
 def test_id_and_secret_stand_in_the_form_as_the_contract_has_it(tenant: Any) -> None:

@@ -18,7 +18,7 @@ from labext.errors import (
     ServiceError,
     SignInError,
 )
-from labext.transport.partial import Partial
+from labext.http.download import PartialFile
 
 SOURCE = {
     "id": "source:1",
@@ -239,7 +239,7 @@ class TestDownloads:
         self, faulty: Any, client_of: Any, tmp_path: Path
     ) -> None:
         server = faulty(faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf"))
-        with Partial(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
+        with PartialFile(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
             client_of(server).sources.download("source:1", tmp_path / "a.pdf")
 
 

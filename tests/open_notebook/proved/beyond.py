@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.beyond.records import COMMAND, COMMAND_KIND, EMBEDDING
-from labext.nb.records import INSIGHT, NOTE
+from labext.nb.records import COMMAND, COMMAND_KIND, EMBEDDING_SUBMISSION, INSIGHT, NOTE
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -88,7 +87,7 @@ BEYOND = (
         lambda d: d.embed(NOTE_ID, "note"),
         "models.defaults_after_auto",
         "embed.note_async",
-        fields=EMBEDDING,
+        fields=EMBEDDING_SUBMISSION,
         holds={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
     ),
     proof(
@@ -96,7 +95,7 @@ BEYOND = (
         lambda d: d.embed(TEXT, "source"),
         "models.defaults_after_auto",
         "embed.source_sync",
-        fields=EMBEDDING,
+        fields=EMBEDDING_SUBMISSION,
         schema="async_processing",  # without it too it is a command that does it
         holds={"item_type": "source"},
     ),

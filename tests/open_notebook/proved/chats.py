@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.records import CONTEXT, SESSION
-from labext.nb.scope import Prepared, Scope
+from labext.nb.records import CONTEXT, SESSION, MessageContext, Scope
 from open_notebook.facts import asked, recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import CHAT, CONTEXT_CHAT, MODEL_ID, NOTE_ID, NOTEBOOK_ID
@@ -79,7 +78,7 @@ CHATS = (
         ),
         "notes.list",
         "chat.context_for_execute",
-        result=Prepared(_CONTEXT, 271),
+        result=MessageContext(_CONTEXT, 271),
         schema="offset",
         left="offset",
         other="offset context_config",
@@ -90,17 +89,19 @@ CHATS = (
         "chat.session_get",
         "notes.list",
         "chat.context_for_execute",
-        result=Prepared(_CONTEXT, 271),
+        result=MessageContext(_CONTEXT, 271),
         other="context_config",
     ),
     proof(
         "execute",
-        lambda d: d.execute(CONTEXT_CHAT, "What yield?", Prepared(_CONTEXT), None),
+        lambda d: d.execute(CONTEXT_CHAT, "What yield?", MessageContext(_CONTEXT), None),
         "chat.execute",
     ),
     proof(
         "execute",
-        lambda d: d.execute(CHAT, "use slow-chat", Prepared({}), "model:hl167oz2qb0x2e4t24g4"),
+        lambda d: d.execute(
+            CHAT, "use slow-chat", MessageContext({}), "model:hl167oz2qb0x2e4t24g4"
+        ),
         "chat.execute.slow-chat",
     ),
 )

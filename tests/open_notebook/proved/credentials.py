@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from labext.nb.records import CREDENTIAL, DELETED_CREDENTIAL, DISCOVERED, REGISTERED, TESTED
+from labext.nb.records import (
+    CREDENTIAL,
+    CREDENTIAL_DELETION,
+    DISCOVERED_MODEL,
+    MODEL_REGISTRATION,
+    TEST_RESULT,
+)
 from open_notebook.facts import asked, recordings
 from open_notebook.proof import proof
 from open_notebook.proved.ids import CREDENTIAL_ID, DOOMED_CREDENTIAL, PROVIDER_ID
@@ -68,7 +74,7 @@ CREDENTIALS = (
         "delete_credential",
         lambda d: d.delete_credential(DOOMED_CREDENTIAL),
         "credentials.delete",
-        fields=DELETED_CREDENTIAL,
+        fields=CREDENTIAL_DELETION,
         holds={"deleted_models": 0},
     ),
     *(
@@ -76,7 +82,7 @@ CREDENTIALS = (
             "test_credential",
             lambda d, one=one: d.test_credential(one),
             name,
-            fields={"provider": "category", **TESTED},
+            fields={"provider": "category", **TEST_RESULT},
             untold="details",
             holds={"success": good},
         )
@@ -89,7 +95,7 @@ CREDENTIALS = (
         "discover_with",
         lambda d: d.discover_with(CREDENTIAL_ID),
         "credentials.discover",
-        fields=DISCOVERED,
+        fields=DISCOVERED_MODEL,
         untold="model_type description",
         holds={"name": "fake-chat"},
     ),
@@ -106,7 +112,7 @@ CREDENTIALS = (
         ),
         "credentials.get",
         "credentials.register_models",
-        fields=REGISTERED,
+        fields=MODEL_REGISTRATION,
         holds={"created": 2, "existing": 0},
     ),
     proof(
@@ -114,7 +120,7 @@ CREDENTIALS = (
         lambda d: d.register_models(CREDENTIAL_ID, [("fake-chat", "llm")]),
         "credentials.get",
         "credentials.register_models_again",
-        fields=REGISTERED,
+        fields=MODEL_REGISTRATION,
         holds={"created": 0, "existing": 1},
     ),
     proof("credential_status", lambda d: d.credential_status(), "credentials.status"),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from labext.nb.records import COUNTED, DISCOVERED, MODEL, PROVIDER, SYNCED, TESTED
+from labext.nb.records import (
+    DISCOVERED_MODEL,
+    MODEL,
+    MODEL_COUNT,
+    PROVIDER,
+    SYNC_RESULT,
+    TEST_RESULT,
+)
 from open_notebook.proof import proof
 from open_notebook.proved.ids import CREDENTIAL_ID, EMBEDDING, MODEL_ID, PROVIDER_ID, STT, TTS
 
@@ -48,7 +55,7 @@ MODELS = (
             "test_model",
             lambda d, model=model: d.test_model(model),
             f"models.test.{name}",
-            fields=TESTED,
+            fields=TEST_RESULT,
             untold="details",
             holds={"success": good},
         )
@@ -118,7 +125,7 @@ MODELS = (
         "discover",
         lambda d: d.discover(PROVIDER_ID),
         "models.discover",
-        fields=DISCOVERED,
+        fields=DISCOVERED_MODEL,
         untold="description",
         holds={"name": "fake-chat", "model_type": "llm"},
     ),
@@ -127,7 +134,7 @@ MODELS = (
         "sync",
         lambda d: d.sync(PROVIDER_ID),
         "models.sync_one",
-        fields=SYNCED,
+        fields=SYNC_RESULT,
         untold="error",
         holds={"discovered": 14, "new": 6, "existing": 8},
     ),
@@ -151,10 +158,12 @@ MODELS = (
         "count_models",
         lambda d: d.count_models(PROVIDER_ID),
         "models.count",
-        fields=COUNTED,
+        fields=MODEL_COUNT,
         holds={"total": 10, "counts": {"llm": 6, "embedding": 1, "stt": 1, "tts": 2}},
     ),
-    proof("count_models", lambda d: d.count_models("nope"), "models.count_unknown", fields=COUNTED),
+    proof(
+        "count_models", lambda d: d.count_models("nope"), "models.count_unknown", fields=MODEL_COUNT
+    ),
     proof(
         "models_of",
         lambda d: d.models_of(PROVIDER_ID),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.records import DELETED, NOTEBOOK, PREVIEW
+from labext.nb.records import NOTEBOOK, NOTEBOOK_DELETION, PREVIEW
 from open_notebook.facts import asked
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -62,7 +62,7 @@ NOTEBOOKS = (
         "delete_notebook",
         lambda d: d.delete_notebook(DOOMED_NOTEBOOK_2, delete_sources=True),
         "notebooks.delete_exclusive",
-        fields=DELETED,
+        fields=NOTEBOOK_DELETION,
         holds={"deleted_sources": 1, "id": DOOMED_NOTEBOOK_2},
     ),
     proof(

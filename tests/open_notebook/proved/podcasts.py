@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from labext.nb.records import EPISODE, JOB, RETRIED, SUBMITTED, WHOLE_EPISODE
+from labext.nb.records import EPISODE, EPISODE_DETAIL, EPISODE_RETRY, EPISODE_SUBMISSION, JOB
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -35,7 +35,7 @@ PODCASTS = (
         lambda d: d.generate(NOTEBOOK_ID, SOLO, [SOLO_SPEAKER], "Ep one", None),
         *_with_models(),
         "podcasts.generate",
-        fields=SUBMITTED,
+        fields=EPISODE_SUBMISSION,
         untold="episode_id",
         holds={"job_id": JOB_ID, "status": "submitted"},
     ),
@@ -44,7 +44,7 @@ PODCASTS = (
         lambda d: d.generate(NOTEBOOK_ID, SOLO, None, "Ep one", "Mention yields."),
         *_with_models(),
         "podcasts.generate",
-        fields=SUBMITTED,
+        fields=EPISODE_SUBMISSION,
         untold="episode_id",
         schema="briefing_suffix",
     ),
@@ -102,7 +102,7 @@ PODCASTS = (
         "episode",
         lambda d: d.episode(EPISODE_ID),
         "podcasts.episode",
-        fields=WHOLE_EPISODE,
+        fields=EPISODE_DETAIL,
         untold=f"{_EPISODE} error_message",
         holds={"created_at": "2026-11-20T13:30:46.021Z"},
     ),
@@ -110,7 +110,7 @@ PODCASTS = (
         "episode",
         lambda d: d.episode(FAILED_EPISODE),
         "podcasts.episode_failed",
-        fields=WHOLE_EPISODE,
+        fields=EPISODE_DETAIL,
         untold=f"{_EPISODE} audio_file audio_url outline transcript",
     ),
     proof("audio", lambda d: d.audio(EPISODE_ID), "podcasts.audio", result=91785),
@@ -124,7 +124,7 @@ PODCASTS = (
             status=200,
             answer={"job_id": "command:1jxn441figqricvenm62", "message": "Retry submitted"},
         ),
-        fields=RETRIED,
+        fields=EPISODE_RETRY,
         untold="episode_id",
         holds={"job_id": "command:1jxn441figqricvenm62"},
     ),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.answers import Answer
-from labext.nb.records import HIT
-from labext.nb.scope import Question, Scope
+from labext.nb.records import HIT, Answer, Question, Scope
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import AI_NOTE, MODEL_ID, PAGE

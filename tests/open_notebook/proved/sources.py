@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labext.nb.records import INSIGHT, SOURCE, STATUS, WHOLE_SOURCE
+from labext.nb.records import INSIGHT, SOURCE, SOURCE_DETAIL, STATUS
 from open_notebook.facts import asked
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
@@ -45,7 +45,7 @@ SOURCES = (
         "source",
         lambda d: d.source(ASYNC),
         "sources.get",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=_READY,
         holds={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
     ),
@@ -53,7 +53,7 @@ SOURCES = (
         "source",
         lambda d: d.source(PAGE),
         "sources.get_link",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold="size stage error insights_count file_name",
         holds={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
@@ -61,7 +61,7 @@ SOURCES = (
         "source",
         lambda d: d.source(UPLOAD),
         "sources.get_upload",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold="size stage error insights_count url",
         holds={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
@@ -69,7 +69,7 @@ SOURCES = (
         "source",
         lambda d: d.source(BROKEN),
         "sources.get_broken",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold="size stage error insights_count url full_text",
         holds={"status": "running", "title": "broken.pdf"},
     ),
@@ -84,7 +84,7 @@ SOURCES = (
         ),
         *_MAKING,
         "sources.create_text_async_json",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=f"{_QUEUED} file_name url",
         holds={"status": "new", "kind": "text"},
         schema="transformations",
@@ -102,7 +102,7 @@ SOURCES = (
         "sources.create_text_async_json",
         derived("sources.put", json={"topics": ["plasmid", "yield"]}),
         holds={"topic": "plasmid, yield", "status": "new"},
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=f"{_QUEUED} file_name url",
         schema="transformations",
         other="content",
@@ -119,7 +119,7 @@ SOURCES = (
         ),
         *_MAKING,
         derived("sources.create_link_async", asks="POST /api/sources/json"),
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=f"{_QUEUED} file_name",
         holds={"kind": "link", "url": "http://llm.example:8080/page", "status": "new"},
         schema="transformations notebook_id",
@@ -138,7 +138,7 @@ SOURCES = (
             ),
             *_MAKING,
             name,
-            fields=WHOLE_SOURCE,
+            fields=SOURCE_DETAIL,
             untold=f"{_QUEUED} url"
             if not wait
             else "size stage error insights_count notebooks url",
@@ -171,7 +171,7 @@ SOURCES = (
         "change_source",
         lambda d: d.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
         "sources.put",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=f"{_READY} notebooks",
         holds={"title": "Async text 2", "topic": "plasmid, yield"},
     ),
@@ -196,7 +196,7 @@ SOURCES = (
         "retry_source",
         lambda d: d.retry_source(BROKEN),
         "sources.retry_failed",
-        fields=WHOLE_SOURCE,
+        fields=SOURCE_DETAIL,
         untold=f"{_QUEUED} url",
         holds={"status": "queued", "file_name": "broken.pdf"},
     ),

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.database import Database
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
 from labext.sandbox.lab import seed
 from labext.sandbox.lab.administration import LabAdministration
-from labext.sandbox.lab.doors import DOORS
-from labext.sandbox.lab.store import Base
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.lab.endpoints import ENDPOINTS
+from labext.sandbox.lab.tables import Base
 
 
 def site(folder: Path) -> Site:
@@ -25,7 +25,7 @@ def site(folder: Path) -> Site:
         database=Database.at(folder / "db"),
         queue=Queue(),
         signer=Signer("key"),
-        origins={door: f"https://localhost:{port}" for port, door in enumerate(DOORS, 1)},
+        origins={door: f"https://localhost:{port}" for port, door in enumerate(ENDPOINTS, 1)},
         options=Options(rate="off"),
     )
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
-from labext.sandbox.keys import new_key
+from labext.sandbox.core.signing import new_key
 from labext.sandbox.lab.administration.tenants import PLACE_KINDS
-from labext.sandbox.lab.store import Base, Secret, Token
+from labext.sandbox.lab.tables import Base, Secret, Token
 
 STUDENT = "student@sandbox.local"
 same_fixtures = settings(

@@ -14,8 +14,8 @@ from typing import Any
 import jwt
 import pytest
 
-from labext.sandbox.lab import tls
-from labext.sandbox.lab.oidc import keys
+from labext.sandbox.lab import endpoints
+from labext.sandbox.lab.oidc import service
 from labext.sandbox.lab.oidc import verifier as verifier_module
 from labext.sandbox.lab.oidc.verifier import WELL_KNOWN, Verifier
 
@@ -39,8 +39,8 @@ class FakeProvider:
         return self.origin + WELL_KNOWN
 
     @property
-    def key(self) -> keys.SigningKey:
-        return keys.signing_keys(self.folder)[0]
+    def key(self) -> service.SigningKey:
+        return service.load_signing_keys(self.folder)[0]
 
     def publish(self, **changed: Any) -> None:
         """Publish the current keys, and the configuration with changes."""
@@ -49,7 +49,7 @@ class FakeProvider:
             "jwks_uri": f"{self.origin}/jwks",
             "id_token_signing_alg_values_supported": ["RS256"],
         } | changed
-        published = [key.published for key in keys.signing_keys(self.folder)]
+        published = [key.published for key in service.load_signing_keys(self.folder)]
         self.documents["/jwks"] = {"keys": published}
 
     def claims(self, **changed: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeProvider, Path]]:
     folder = tmp_path_factory.mktemp("provider")
-    certificate = tls.certificate(folder, folder)
+    certificate = endpoints.ensure_certificate(folder, folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.chain)
     handler = type("Served", (Handler,), {})
@@ -104,7 +104,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeProvi
     handler.provider = FakeProvider(f"https://localhost:{server.server_port}", folder)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield handler.provider, tls.bundle(folder)
+    yield handler.provider, endpoints.ca_bundle_path(folder)
     server.shutdown()
     thread.join()
     server.server_close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.lab.oidc.authorization import (
+from labext.sandbox.lab.oidc.oauth import (
     CODE_SECONDS,
     MAX_CODES,
     AuthorizationRequest,

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.lab.oidc import keys
+from labext.sandbox.lab.oidc import service
 
 FILE = "lab_oidc_keys.json"
 
 
 def kids(folder: Path) -> list[str]:
-    return [key.kid for key in keys.signing_keys(folder)]
+    return [key.kid for key in service.load_signing_keys(folder)]
 
 
 def test_key_is_generated_once_in_a_private_file(tmp_path: Path) -> None:
@@ -24,18 +24,18 @@ def test_key_is_generated_once_in_a_private_file(tmp_path: Path) -> None:
 
 
 def test_only_public_members_are_published(tmp_path: Path) -> None:
-    [key] = keys.signing_keys(tmp_path)
+    [key] = service.load_signing_keys(tmp_path)
     assert set(key.published) == {"kty", "n", "e", "kid", "use", "alg"}
     assert "private" not in repr(key).lower()
 
 
 def test_rotated_keys_stay_published(tmp_path: Path) -> None:
     seen = kids(tmp_path)
-    for _ in range(keys.KEPT):
-        newest = keys.rotate(tmp_path)[0].kid
+    for _ in range(service.MAX_KEYS):
+        newest = service.rotate_signing_keys(tmp_path)[0].kid
         assert newest not in seen
         seen.insert(0, newest)
-        assert kids(tmp_path) == seen[: keys.KEPT]
+        assert kids(tmp_path) == seen[: service.MAX_KEYS]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"keys": [1]}', '{"keys": [{"kty": "RSA"}]}'])

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from labext.sandbox.lab.oidc import keys
+from labext.sandbox.lab.oidc import service
 from labext.sandbox.lab.oidc import verifier as verifier_module
 from labext.sandbox.lab.oidc.verifier import WELL_KNOWN, VerificationError, Verifier
 
@@ -250,7 +250,7 @@ def test_token_with_one_changed_character_is_refused(verifier, provider, place, 
 def test_rotated_key_is_fetched_at_once_and_old_tokens_stay_valid(verifier, provider):
     old = provider.token()
     verifier.email(old)
-    keys.rotate(provider.folder)
+    service.rotate_signing_keys(provider.folder)
     provider.publish()
     assert verifier.email(provider.token()) == "student@sandbox.local"
     assert verifier.email(old) == "student@sandbox.local"
@@ -265,7 +265,7 @@ def test_unknown_key_ids_cause_a_limited_number_of_requests(verifier, provider, 
         assert "doesn't publish" in refusal(verifier, token)
     assert len(provider.requests) - before == 2 * 5
     clock.now += 61
-    keys.rotate(provider.folder)
+    service.rotate_signing_keys(provider.folder)
     provider.publish()
     assert verifier.email(provider.token()) == "student@sandbox.local"
 

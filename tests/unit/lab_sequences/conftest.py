@@ -8,13 +8,14 @@ import orjson
 import pytest
 from sqlalchemy import select
 
-from labext.sandbox.database import Database
-from labext.sandbox.lab import listing, query, seed
-from labext.sandbox.lab.doors import CAMPUS, DOORS
-from labext.sandbox.lab.store import Base, Folder, Organization, Project, Tenant
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.lab import seed
+from labext.sandbox.lab.endpoints import CAMPUS, ENDPOINTS
+from labext.sandbox.lab.sequences import schemas, service
+from labext.sandbox.lab.tables import Base, Folder, Organization, Project, Tenant
 
 ORIGIN = "https://localhost:20001"
 
@@ -30,7 +31,9 @@ def opened(folder, sequences=None):
         database=database,
         queue=Queue(),
         signer=Signer("key"),
-        origins={door: f"https://localhost:{20001 + place}" for place, door in enumerate(DOORS)},
+        origins={
+            door: f"https://localhost:{20001 + place}" for place, door in enumerate(ENDPOINTS)
+        },
         options=Options(sequences=sequences),
     )
     seed.seed(site)
@@ -105,9 +108,9 @@ class Lists:
 
     def page(self, given=None, *, tenant_id=None):
         """A page's records, its `nextToken`, and how many the query finds."""
-        wanted = query.parse(given or {})
+        wanted = schemas.parse_sequence_query(given or {})
         with self.site.database.read() as session:
-            body, headers = listing.page(
+            body, headers = service.list_sequences(
                 session,
                 wanted,
                 self.folders,

@@ -8,8 +8,8 @@ import pytest
 from Bio.Seq import Seq
 from sqlalchemy import delete, func, select
 
-from labext.sandbox.lab.filling import FOLDER, LENGTH
-from labext.sandbox.lab.store import Folder, Sequence
+from labext.sandbox.lab.sample_data import FRAGMENT_LENGTH, GENERATED_FOLDER
+from labext.sandbox.lab.tables import Folder, Sequence
 
 EITHER = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
@@ -22,7 +22,7 @@ def filled(copied, lists_of):
 
 @pytest.fixture(scope="module")
 def made(filled):
-    return filled.all({"folderId": filled.folder_ids[FOLDER]})
+    return filled.all({"folderId": filled.folder_ids[GENERATED_FOLDER]})
 
 
 def total(lists):
@@ -43,14 +43,14 @@ def test_what_is_there_stays_as_it_is(start, lists_of):
 
 def test_every_sandbox_has_the_same(made, start, lists_of):
     lists = lists_of(start(sequences=150))
-    mine = lists.all({"folderId": lists.folder_ids[FOLDER], "sort": "createdAt:asc"})
+    mine = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER], "sort": "createdAt:asc"})
     theirs = sorted(made, key=lambda record: record["createdAt"])[: len(mine)]
     assert mine == theirs
 
 
 def test_places_that_have_become_free_are_filled_first(start, lists_of):
     lists = lists_of(start(sequences=150))
-    gone = lists.all({"folderId": lists.folder_ids[FOLDER]})[5:9]
+    gone = lists.all({"folderId": lists.folder_ids[GENERATED_FOLDER]})[5:9]
     with lists.site.database.write() as session:
         ids = [record["id"] for record in gone]
         session.execute(delete(Sequence).where(Sequence.id.in_(ids)))
@@ -61,12 +61,12 @@ def test_places_that_have_become_free_are_filled_first(start, lists_of):
 def test_without_its_folder_nothing_is_filled(start, lists_of):
     lists = lists_of(start())
     with lists.site.database.write() as session:
-        session.delete(session.get_one(Folder, lists.folder_ids[FOLDER]))
+        session.delete(session.get_one(Folder, lists.folder_ids[GENERATED_FOLDER]))
     assert total(lists_of(start(sequences=500))) == 113
 
 
 def test_more_than_one_transaction_fills(monkeypatch, start, lists_of):
-    monkeypatch.setattr("labext.sandbox.lab.filling._AT_ONCE", 7)
+    monkeypatch.setattr("labext.sandbox.lab.sample_data._INSERT_BATCH_SIZE", 7)
     lists = lists_of(start(sequences=150))
     assert total(lists) == 150
     with lists.site.database.read() as session:
@@ -75,7 +75,7 @@ def test_more_than_one_transaction_fills(monkeypatch, start, lists_of):
 
 def test_the_seeded_sequences_lead_the_list(filled):
     assert filled.page()[0][0]["name"] == "pBAD30"
-    assert not {FOLDER} & {record["folderId"] for record in filled.page()[0]}
+    assert not {GENERATED_FOLDER} & {record["folderId"] for record in filled.page()[0]}
 
 
 def mutated(bases, mutations):
@@ -94,12 +94,12 @@ def test_each_is_a_fragment_of_a_real_one_or_its_mutant(filled, made):
     for record in made:
         (part,) = record["parts"]
         source = sources[part["sequenceId"]]
-        assert record["length"] == LENGTH == part["end"]
+        assert record["length"] == FRAGMENT_LENGTH == part["end"]
         fields = {name: field["value"] for name, field in record["fields"].items()}
         assert fields["Source"] == source["name"]
         around = source["bases"] * (1 + source["isCircular"])
         first = fields["First base"] - 1
-        expected = mutated(around[first : first + LENGTH], fields["Mutations"])
+        expected = mutated(around[first : first + FRAGMENT_LENGTH], fields["Mutations"])
         assert record["bases"].upper() == expected.upper()
         assert record["name"].split(" from ")[1].split()[:-1] == [
             str(first + 1),
@@ -119,7 +119,7 @@ def test_what_is_marked_on_them_is_true(filled, made):
         names = {(mark["type"], mark["name"]) for mark in source["annotations"]}
         for mark in record["annotations"]:
             assert (mark["type"], mark["name"]) in names
-            assert 0 <= mark["start"] < mark["end"] <= LENGTH
+            assert 0 <= mark["start"] < mark["end"] <= FRAGMENT_LENGTH
             marks += 1
         for primer in record["primers"]:
             found = Seq(record["bases"][primer["start"] : primer["end"]])

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
-from labext.sandbox.lab import collection, identifiers, reading
-from labext.sandbox.lab.importing import add
-from labext.sandbox.lab.store import Folder, User
+from labext.sandbox.lab import sample_data, tables
+from labext.sandbox.lab.sequences import importing
+from labext.sandbox.lab.sequences.importing import add_sequences
+from labext.sandbox.lab.tables import Folder, User
 
 FASTA = ">one first of all\nACGT\nacgtn\n\n>two\nRYKMSWBDHVN\n"
-GENBANK = (collection.DATA / "pBAD30.gb").read_bytes()
+GENBANK = (sample_data.DATA_FOLDER / "pBAD30.gb").read_bytes()
 CONTIG = """LOCUS       EMPTY                    100 bp    DNA     linear   UNK 01-JAN-2020
 DEFINITION  No bases.
 CONTIG      join(AB000001.1:1..100)
@@ -41,9 +42,9 @@ def put(own_lists, tmp_path):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with own_lists.site.database.write() as session:
-            creator = session.get_one(User, identifiers.of("ent", "campus", "guest"))
+            creator = session.get_one(User, tables.stable_identifier("ent", "campus", "guest"))
             home = session.get_one(Folder, own_lists.folder_ids[folder])
-            return add(session, home, reading.entries(path), creator)
+            return add_sequences(session, home, importing.read_sequences(path), creator)
 
     return imported
 
@@ -130,22 +131,25 @@ def test_a_file_that_will_not_do_is_refused_in_a_line_and_nothing_is_added(
 def test_a_file_that_is_not_there_or_no_file_is_refused(tmp_path):
     for path in (tmp_path / "nothing.fa", tmp_path):
         with pytest.raises(InputError, match="can't be read"):
-            reading.entries(path)
+            importing.read_sequences(path)
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "LARGEST", 1 << 20)
+    monkeypatch.setattr(importing, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "bomb.fa.gz"
     path.write_bytes(gzip.compress(b">a\n" + b"A" * (8 << 20)))
     with pytest.raises(InputError, match="larger than 1 MB"):
-        reading.entries(path)
+        importing.read_sequences(path)
 
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20
 ).filter(str.isprintable)
 RECORDS = st.lists(
-    st.tuples(NAMES, st.text(reading.LETTERS + reading.LETTERS.lower(), min_size=1)), min_size=1
+    st.tuples(
+        NAMES, st.text(importing.IUPAC_LETTERS + importing.IUPAC_LETTERS.lower(), min_size=1)
+    ),
+    min_size=1,
 )
 
 
@@ -154,4 +158,4 @@ def test_whatever_biopython_writes_as_fasta_is_read_back(tmp_path_factory, recor
     path = tmp_path_factory.mktemp("fasta") / "some.fa"
     written = [SeqRecord(Seq(bases), id=name, description="") for name, bases in records]
     SeqIO.write(written, path, "fasta")
-    assert [(each.name, each.bases) for each in reading.entries(path)] == records
+    assert [(each.name, each.bases) for each in importing.read_sequences(path)] == records

@@ -10,10 +10,16 @@ from sqlalchemy import select, update
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.lab import identifiers, sameness
-from labext.sandbox.lab.importing import add, insert_rows
-from labext.sandbox.lab.records import FIELDS, Entry, Home, row
-from labext.sandbox.lab.store import Folder, Sequence, User
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.sequences import records
+from labext.sandbox.lab.sequences.importing import add_sequences, insert_rows
+from labext.sandbox.lab.sequences.records import (
+    RECORD_FIELDS,
+    FilingContext,
+    SequenceEntry,
+    sequence_row,
+)
+from labext.sandbox.lab.tables import Folder, Sequence, User
 
 EVERYTHING = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
@@ -22,8 +28,8 @@ def put(lists, *names, folder="Digests", bases="ACGT"):
     """File sequences of these names."""
     with lists.site.database.write() as session:
         home = session.get_one(Folder, lists.folder_ids[folder])
-        student = session.get_one(User, identifiers.of("ent", "campus", "student"))
-        return add(session, home, [Entry(name, bases) for name in names], student)
+        student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
+        return add_sequences(session, home, [SequenceEntry(name, bases) for name in names], student)
 
 
 def refused(lists, given, **options):
@@ -145,10 +151,11 @@ def test_a_token_that_was_changed_is_refused(lists):
         assert refused(lists, {"nextToken": wrong}).startswith("nextToken")
 
 
-REGISTRY = identifiers.of("src", "campus", "Registry")
-STUDENT = identifiers.of("ent", "campus", "student")
+REGISTRY = tables.stable_identifier("src", "campus", "Registry")
+STUDENT = tables.stable_identifier("ent", "campus", "student")
 GENE, PLASMID, FRAGMENT = (
-    {"schemaId": identifiers.of("ts", "campus", name)} for name in ("Gene", "Plasmid", "Fragment")
+    {"schemaId": tables.stable_identifier("ts", "campus", name)}
+    for name in ("Gene", "Plasmid", "Fragment")
 )
 
 
@@ -174,30 +181,34 @@ FILTERS = {
     "not the whole alias": ({"name": "NC_00581"}, lambda r: False),
     "a name of two": ({"name": "P.victoria ITS"}, lambda r: r["name"] == "P.victoria ITS"),
     "a schema": (
-        {"schemaId": identifiers.of("ts", "campus", "Gene")},
+        {"schemaId": tables.stable_identifier("ts", "campus", "Gene")},
         lambda r: r["schema"] is not None and r["schema"]["name"] == "Gene",
     ),
     "no such schema": ({"schemaId": "ts_nothere1"}, lambda r: False),
     "a creator": (
-        {"creatorIds": identifiers.of("ent", "campus", "student")},
+        {"creatorIds": tables.stable_identifier("ent", "campus", "student")},
         lambda r: r["creator"]["handle"] == "student",
     ),
     "two creators": (
-        {"creatorIds": ",".join(identifiers.of("ent", "campus", p) for p in ("student", "guest"))},
+        {
+            "creatorIds": ",".join(
+                tables.stable_identifier("ent", "campus", p) for p in ("student", "guest")
+            )
+        },
         lambda r: r["creator"]["handle"] == "student",
     ),
     "a folder": (
-        {"folderId": identifiers.of("lib", "campus", "Vectors")},
-        lambda r: r["folderId"] == identifiers.of("lib", "campus", "Vectors"),
+        {"folderId": tables.stable_identifier("lib", "campus", "Vectors")},
+        lambda r: r["folderId"] == tables.stable_identifier("lib", "campus", "Vectors"),
     ),
     "a project": (
-        {"projectId": identifiers.of("src", "campus", "Barcodes")},
+        {"projectId": tables.stable_identifier("src", "campus", "Barcodes")},
         lambda r: "ITS" in r["name"] or "rpl16" in r["name"],
     ),
     "a folder of another project": (
         {
-            "projectId": identifiers.of("src", "campus", "Barcodes"),
-            "folderId": identifiers.of("lib", "campus", "Vectors"),
+            "projectId": tables.stable_identifier("src", "campus", "Barcodes"),
+            "folderId": tables.stable_identifier("lib", "campus", "Vectors"),
         },
         lambda r: False,
     ),
@@ -328,28 +339,28 @@ def test_whichever_way_a_molecule_is_written_it_is_the_same(bases, start, other_
     written = bases[start:] + bases[:start]
     if other_strand:
         written = str(Seq(written).reverse_complement())
-    assert sameness.key(written, circular=True) == sameness.key(bases, circular=True)
+    assert records.bases_key(written, circular=True) == records.bases_key(bases, circular=True)
 
 
 @given(BASES, BASES)
 def test_other_molecules_are_others(one, other):
     strands = {one, str(Seq(one).reverse_complement())}
     circle = {strand[n:] + strand[:n] for strand in strands for n in range(len(one))}
-    same_linear = sameness.key(one, circular=False) == sameness.key(other, circular=False)
-    same_circular = sameness.key(one, circular=True) == sameness.key(other, circular=True)
+    same_linear = records.bases_key(one, circular=False) == records.bases_key(other, circular=False)
+    same_circular = records.bases_key(one, circular=True) == records.bases_key(other, circular=True)
     assert same_linear == (other in strands)
     assert same_circular == (other in circle)
-    assert sameness.key(one, circular=True) != sameness.key(one, circular=False)
+    assert records.bases_key(one, circular=True) != records.bases_key(one, circular=False)
 
 
 @pytest.mark.parametrize(("more", "found"), [(0, True), (1, False)])
 def test_a_circle_of_up_to_65536_bases_is_found_from_any_base(more, found):
-    assert sameness.LONGEST == 65_536
-    circle = "ACGTTGCA" * (sameness.LONGEST // 8 - 1) + "AACCGGTT" + "G" * more
+    assert records.MAX_CIRCULAR_LENGTH == 65_536
+    circle = "ACGTTGCA" * (records.MAX_CIRCULAR_LENGTH // 8 - 1) + "AACCGGTT" + "G" * more
     rotated = circle[1000:] + circle[:1000]
-    assert (sameness.key(rotated, True) == sameness.key(circle, True)) is found
+    assert (records.bases_key(rotated, True) == records.bases_key(circle, True)) is found
     reverse = str(Seq(circle).reverse_complement())
-    assert sameness.key(reverse, True) == sameness.key(circle, True)
+    assert records.bases_key(reverse, True) == records.bases_key(circle, True)
 
 
 def test_ids_select_and_one_that_is_not_seen_is_named(lists, lists_of):
@@ -414,7 +425,7 @@ BAD = {
     "creatorIds": ["", "a,,b"],
     "archiveReason": ["", "bogus", "retired", "ANY"],
     "names.anyOf.caseSensitive": ["", ",", ",".join(f"n{n}" for n in range(101))],
-    "registryId": ["", "src_nothere1", identifiers.of("src", "clinic", "Registry")],
+    "registryId": ["", "src_nothere1", tables.stable_identifier("src", "clinic", "Registry")],
     "entityRegistryIds.anyOf": ["", "VEC001,", ",".join(f"n{n}" for n in range(101))],
     "authorIds.anyOf": ["", ",".join(f"ent_{n}" for n in range(101))],
     "mentions": ["", "pBAD30", "seq_a,b c"],
@@ -541,7 +552,7 @@ def test_returning_selects_fields(lists):
         }
 
 
-@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("field", RECORD_FIELDS)
 def test_every_field_can_be_selected_alone(lists, field):
     whole, _, _ = lists.page({"pageSize": "5"})
     some, _, _ = lists.page({"pageSize": "5", "returning": f"dnaSequences.{field}"})
@@ -552,9 +563,11 @@ def test_addresses_are_the_tenants_and_nothing_else_is_taken_for_one(own_lists):
     name = "mark \x01 and \\u0001"
     folder = own_lists.folder_ids["Digests"]
     with own_lists.site.database.write() as session:
-        student = session.get_one(User, identifiers.of("ent", "campus", "student"))
-        home = Home.of(session, session.get_one(Folder, folder), student)
-        made = row(Entry(name, "ACGT"), home, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00")
+        student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
+        home = FilingContext.of(session, session.get_one(Folder, folder), student)
+        made = sequence_row(
+            SequenceEntry(name, "ACGT"), home, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00"
+        )
         insert_rows(session, [made])
     (record,) = own_lists.all({"ids": "seq_odd00000"})
     assert record["name"] == name

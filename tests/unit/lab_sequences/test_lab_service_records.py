@@ -18,10 +18,11 @@ from Bio.SeqFeature import (
 )
 from Bio.SeqRecord import SeqRecord
 
-from labext.sandbox.lab import collection, reading
-from labext.sandbox.lab.features import marks
-from labext.sandbox.lab.fragments import stretch
-from labext.sandbox.lab.records import FIELDS
+from labext.sandbox.lab import sample_data
+from labext.sandbox.lab.sample_data import extract_subsequence
+from labext.sandbox.lab.sequences import importing
+from labext.sandbox.lab.sequences.features import extract_features
+from labext.sandbox.lab.sequences.records import RECORD_FIELDS
 
 FILES = ["pBAD30.gb", "pFA6a-kanMX6.gb", "NC_005816.gb", "cor6_6.gb"]
 
@@ -67,12 +68,14 @@ def records(lists):
 def parsed(file):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [*SeqIO.parse(collection.DATA / file, "genbank")]
+        return [*SeqIO.parse(sample_data.DATA_FOLDER / file, "genbank")]
 
 
 def pairs(file):
     """Each record of a file, as the platform and as Biopython's other parser reads it."""
-    return [*zip(reading.entries(collection.DATA / file), parsed(file), strict=True)]
+    return [
+        *zip(importing.read_sequences(sample_data.DATA_FOLDER / file), parsed(file), strict=True)
+    ]
 
 
 def marked(bases, mark):
@@ -85,7 +88,7 @@ def marked(bases, mark):
 def test_records_have_every_field_of_the_right_type(records):
     assert len(records) == 113
     for record in records:
-        assert {*record} == {*FIELDS} == {*TYPES, *MAY_BE_NULL}
+        assert {*record} == {*RECORD_FIELDS} == {*TYPES, *MAY_BE_NULL}
         for name, kind in TYPES.items():
             assert type(record[name]) is kind, name
         for name, kind in MAY_BE_NULL.items():
@@ -216,7 +219,7 @@ def test_a_translation_is_what_its_regions_spell(file):
 
 
 def test_a_gene_in_pieces_keeps_them():
-    kin2 = reading.entries(collection.DATA / "cor6_6.gb")[1]
+    kin2 = importing.read_sequences(sample_data.DATA_FOLDER / "cor6_6.gb")[1]
     (translation,) = kin2.marks.translations
     pieces = [(each["start"], each["end"]) for each in translation["regions"]]
     assert pieces == [(103, 160), (319, 390), (503, 579)]
@@ -256,7 +259,7 @@ def test_an_opened_plasmid_has_the_marks_where_they_are_now(records):
 @pytest.mark.parametrize("start", [0, 500, 4500, 9608])
 def test_a_stretch_keeps_what_is_wholly_within_it(start):
     ((entry, _),) = pairs("NC_005816.gb")
-    bases, marks = stretch(entry, start, 3000)
+    bases, marks = extract_subsequence(entry, start, 3000)
     assert bases == (entry.bases * 2)[start : start + 3000]
     kept = [marked(bases, mark) for mark in marks.annotations]
     doubled = (entry.bases * 2)[start : start + 3000]
@@ -277,7 +280,7 @@ def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers
     record.annotations["topology"] = "circular" if circular else "linear"
     given = {name: [value] for name, value in qualifiers.items()}
     record.features = [SeqFeature(location, type="CDS", qualifiers=given)]
-    return marks(record)
+    return extract_features(record)
 
 
 @pytest.mark.parametrize("strand", [1, -1])

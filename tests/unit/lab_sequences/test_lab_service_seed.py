@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, select
 
-from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import access, reading, seed
-from labext.sandbox.lab.access import Caller
-from labext.sandbox.lab.doors import CAMPUS, CLINIC, PROVIDER
-from labext.sandbox.lab.oidc.issuing import AUDIENCE
-from labext.sandbox.lab.plans import PLANS
-from labext.sandbox.lab.store import ApiKey, App, Base, Folder, Grant, Secret, Tenant, User
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.lab import access_control, seed
+from labext.sandbox.lab.access_control import Caller
+from labext.sandbox.lab.endpoints import CAMPUS, CLINIC, PROVIDER_ENDPOINT
+from labext.sandbox.lab.oidc.service import DEFAULT_AUDIENCE
+from labext.sandbox.lab.seed import TENANT_PLANS
+from labext.sandbox.lab.sequences import importing
+from labext.sandbox.lab.tables import ApiKey, App, Base, Folder, Grant, Secret, Tenant, User
 
 COURSE = {"Vectors", "Digests", "Fragments and mutants"}
 SEEN = {
@@ -30,13 +31,13 @@ def campus(session, name=CAMPUS):
 
 def person(session, handle, tenant=CAMPUS):
     email = f"{handle}@sandbox.local"
-    found = access.user_by_email(session, campus(session, tenant).id, email)
+    found = access_control.find_user_by_email(session, campus(session, tenant).id, email)
     assert found is not None
     return found
 
 
 def names_of(session, caller):
-    ids = access.visible_places(session, caller).folders
+    ids = access_control.visible_places(session, caller).folders
     return {*session.scalars(select(Folder.name).where(Folder.id.in_(ids)))}
 
 
@@ -91,17 +92,17 @@ def test_some_sequences_share_a_name(lists):
 
 
 def test_credentials_are_good_and_no_two_are_alike(site):
-    people = [(plan.tenant, person.handle) for plan in PLANS for person in plan.people]
-    keys = [seed.key(site, *each) for each in people]
-    client_id, client_secret = seed.client(site)
+    people = [(plan.tenant, person.handle) for plan in TENANT_PLANS for person in plan.people]
+    keys = [seed.seeded_key(site, *each) for each in people]
+    client_id, client_secret = seed.seeded_client(site)
     assert len({*keys, client_secret}) == len(keys) + 1
     assert seed.student_key(site) == keys[people.index((CAMPUS, "student"))]
     with site.database.read() as session:
         hashes = {*session.scalars(select(ApiKey.hash))}
-        assert hashes == {key_hash(key) for key in keys}
+        assert hashes == {hash_key(key) for key in keys}
         app = session.scalars(select(App).where(App.client_id == client_id)).one()
         secret = session.scalars(select(Secret).where(Secret.app_id == app.id)).one()
-        assert secret.hash == key_hash(client_secret)
+        assert secret.hash == hash_key(client_secret)
     kept = [path for path in site.secrets.iterdir() if path.name.startswith("lab_")]
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
 
@@ -111,13 +112,13 @@ def test_every_sandbox_has_the_same_sequences_and_places_and_other_keys(
 ):
     both = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
     assert lists_of(site).all(both) == lists_of(new_platform).all(both)
-    assert seed.client(site)[0] == seed.client(new_platform)[0]
-    assert seed.client(site)[1] != seed.client(new_platform)[1]
+    assert seed.seeded_client(site)[0] == seed.seeded_client(new_platform)[0]
+    assert seed.seeded_client(site)[1] != seed.seeded_client(new_platform)[1]
     assert seed.student_key(site) != seed.student_key(new_platform)
 
 
 def test_a_second_start_changes_nothing_and_reads_no_file(site, monkeypatch):
-    monkeypatch.setattr(reading, "entries", None)
+    monkeypatch.setattr(importing, "read_sequences", None)
     before = contents(site)
     seed.seed(site)
     assert contents(site) == before
@@ -136,12 +137,12 @@ def test_what_was_removed_stays_away(site):
 
 
 def test_campus_knows_its_provider_wherever_that_is_now(site):
-    moved = replace(site, origins={**site.origins, PROVIDER: "https://localhost:29999"})
+    moved = replace(site, origins={**site.origins, PROVIDER_ENDPOINT: "https://localhost:29999"})
     seed.seed(moved)
     with site.database.read() as session:
         found = campus(session)
         assert found.enterprise
-        assert found.audience == AUDIENCE
+        assert found.audience == DEFAULT_AUDIENCE
         address = "https://localhost:29999/.well-known/openid-configuration"
         assert found.configuration_url == address
         assert campus(session, CLINIC).configuration_url is None

@@ -22,12 +22,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.types import ASGIApp, Message
 
-from labext.sandbox.database import Database
-from labext.sandbox.keys import key_hash
-from labext.sandbox.lab import idtokens
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer, hash_key
+from labext.sandbox.lab import access_control
 from labext.sandbox.lab.app import LabService
 from labext.sandbox.lab.oidc.verifier import VerificationError
-from labext.sandbox.lab.store import (
+from labext.sandbox.lab.tables import (
     ApiKey,
     App,
     AuditEntry,
@@ -37,12 +39,8 @@ from labext.sandbox.lab.store import (
     Tenant,
     Token,
     User,
-    now,
+    current_timestamp,
 )
-from labext.sandbox.queue import Base as QueueBase
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
 
 
 @dataclass(frozen=True)
@@ -199,9 +197,9 @@ class World:
                 ApiKey(
                     user_id=f"ent_{email}",
                     name=name,
-                    hash=key_hash(key),
-                    created=now(),
-                    deleted=now() if deleted else None,
+                    hash=hash_key(key),
+                    created=current_timestamp(),
+                    deleted=current_timestamp() if deleted else None,
                 )
             )
         return key
@@ -239,9 +237,9 @@ class World:
                 Secret(
                     app_id=f"app_{app}",
                     name=name,
-                    hash=key_hash(secret),
-                    created=now(),
-                    deleted=now() if deleted else None,
+                    hash=hash_key(secret),
+                    created=current_timestamp(),
+                    deleted=current_timestamp() if deleted else None,
                 )
             )
         return secret
@@ -250,9 +248,9 @@ class World:
         """A token for a secret, put into the table."""
         token = f"at_{secret}_{seconds:g}".replace(".", "-")
         with self.database.write() as session:
-            owner = session.scalars(select(Secret).where(Secret.hash == key_hash(secret))).one()
+            owner = session.scalars(select(Secret).where(Secret.hash == hash_key(secret))).one()
             session.add(
-                Token(secret_id=owner.id, hash=key_hash(token), expires=time.time() + seconds)
+                Token(secret_id=owner.id, hash=hash_key(token), expires=time.time() + seconds)
             )
         return token
 
@@ -285,7 +283,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Iterator[Any]:
     """`make_world(rate="off")`: a platform with nobody on it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(idtokens, "Verifier", FakeVerifier)
+        patch.setattr(access_control, "Verifier", FakeVerifier)
         made: list[World] = []
 
         def make(rate: str = "off") -> World:

@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.lab.store import Folder, IpRange, Organization, Project, Sequence, Team, now
+from labext.sandbox.lab.tables import (
+    Folder,
+    IpRange,
+    Organization,
+    Project,
+    Sequence,
+    Team,
+    current_timestamp,
+)
 
 FOLDERS = {
     # folder: its project, that project's team, its organization
@@ -228,7 +236,7 @@ class Matrix:
 
 
 def _sequence(folder: str, number: int) -> Sequence:
-    id, moment = f"seq_{folder}_{number}", now()
+    id, moment = f"seq_{folder}_{number}", current_timestamp()
     return Sequence(
         id=id,
         folder_id=folder,

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from labext.sandbox import database as database_module
-from labext.sandbox.lab import allowance, audit
-from labext.sandbox.lab.store import AuditEntry, Limit, now
-from labext.sandbox.web import Allowance, FloodGuard
+from labext.sandbox.core import database as database_module
+from labext.sandbox.core.web import RateLimitStatus, SlidingWindowLimiter
+from labext.sandbox.lab import dependencies, limits
+from labext.sandbox.lab.tables import AuditEntry, Limit, current_timestamp
 
 
 def _told(entry) -> tuple:
@@ -172,14 +172,14 @@ def test_a_path_is_logged_in_one_line_and_bounded(world, kit):
 
 
 def test_a_failure_is_told_without_details_and_logged(world, kit, monkeypatch, caplog):
-    from labext.sandbox.lab import access
+    from labext.sandbox.lab import access_control
 
     key = world.user("unlucky@x.y")
 
     def fail(*_):
         raise RuntimeError("a detail")
 
-    monkeypatch.setattr(access, "check_address", fail)
+    monkeypatch.setattr(access_control, "check_address", fail)
     with caplog.at_level(logging.ERROR):
         told = world.campus.get("users/me", kit.basic(key))
     assert told.status == 500
@@ -219,7 +219,7 @@ def test_reads_go_on_while_the_log_cannot_be_written_and_are_logged_later(world,
 
 
 def test_entries_that_cannot_be_written_are_bounded(world, kit, monkeypatch):
-    monkeypatch.setattr(audit, "MOST_PENDING", 3)
+    monkeypatch.setattr(dependencies, "MAX_PENDING", 3)
     with unwritable():
         for number in range(5):
             world.campus.get(f"call{number}")
@@ -234,7 +234,7 @@ def test_a_token_that_cannot_be_logged_is_not_handed_out(world, monkeypatch):
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(audit.AuditLog, "_insert", full)
+        patch.setattr(dependencies.AuditLog, "_insert", full)
         told = world.campus.token(client_id="id-unlogged", client_secret=secret)
         assert told.status == 500
         assert b"access_token" not in told.content
@@ -264,7 +264,7 @@ def test_the_log_forgets_the_oldest_calls_once_there_are_too_many(make_world):
         session.add(Limit(name="audit_entries", value=10))
         # 990 is one too many once the thousandth call is there.
         for number in (1, 989, 990, 991, 998):
-            said = {"time": now(), "method": "GET", "path": "/", "status": 200}
+            said = {"time": current_timestamp(), "method": "GET", "path": "/", "status": 200}
             session.add(AuditEntry(id=number, tenant_id=tenant, **said))
     world.campus.get("users/me")
     assert [entry.id for entry in world.log(9)] == [1, 989, 990, 991, 998, 999]
@@ -287,7 +287,9 @@ def paced(make_world, monkeypatch):
     from labext.sandbox.lab import app
 
     clock = Clock()
-    monkeypatch.setattr(app, "FloodGuard", lambda limit: FloodGuard(limit, clock=clock))
+    monkeypatch.setattr(
+        app, "SlidingWindowLimiter", lambda limit: SlidingWindowLimiter(limit, clock=clock)
+    )
     world = make_world("named")
     with world.database.write() as session:
         session.add(Limit(name="rate_requests", value=5))
@@ -397,5 +399,5 @@ def test_the_contracts_limit_is_a_hundred_in_ten_seconds(make_world, kit):
 
 @pytest.mark.parametrize("reset", [0.0001, 1.0, 1.0001, 9.9999, 10.0])
 def test_reset_is_whole_seconds_rounded_up(reset):
-    told = allowance.headers(Allowance(True, 100, 3, reset))
+    told = limits.rate_limit_headers(RateLimitStatus(True, 100, 3, reset))
     assert told["x-rate-limit-reset"] == str(math.ceil(reset))

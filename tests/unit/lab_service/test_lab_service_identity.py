@@ -9,8 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from labext.sandbox.keys import key_hash
-from labext.sandbox.lab.store import ApiKey, App, IpRange, Organization, Secret, Tenant, User, now
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.lab.tables import (
+    ApiKey,
+    App,
+    IpRange,
+    Organization,
+    Secret,
+    Tenant,
+    User,
+    current_timestamp,
+)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +119,9 @@ def test_a_key_is_rotated_with_an_overlap(world, kit):
     for key in (old, new):
         assert world.campus.get("users/me", kit.basic(key)).status == 200
     with world.database.write() as session:
-        session.execute(update(ApiKey).where(ApiKey.name == "first").values(deleted=now()))
+        session.execute(
+            update(ApiKey).where(ApiKey.name == "first").values(deleted=current_timestamp())
+        )
     assert world.campus.get("users/me", kit.basic(old)).status == 401
     assert world.campus.get("users/me", kit.basic(new)).status == 200
     with world.database.write() as session:
@@ -157,7 +168,12 @@ def test_one_address_at_two_tenants_is_two_users(world, kit):
         session.add(there)
         session.flush()
         session.add(
-            ApiKey(user_id=there.id, name="first", hash=key_hash("sk_there"), created=now())
+            ApiKey(
+                user_id=there.id,
+                name="first",
+                hash=hash_key("sk_there"),
+                created=current_timestamp(),
+            )
         )
     assert world.campus.get("users/me", kit.basic(here)).json()["id"] == "ent_two@x.y"
     assert world.clinic.get("users/me", kit.basic("sk_there")).json()["id"] == "ent_two_there"
@@ -227,7 +243,7 @@ def test_a_deleted_secrets_tokens_end_and_its_successors_go_on(world):
         session.execute(
             update(Secret)
             .where(Secret.app_id == "app_turn", Secret.name == "first")
-            .values(deleted=now())
+            .values(deleted=current_timestamp())
         )
     statuses = [world.campus.get("dna-sequences", f"Bearer {each}").status for each in tokens]
     assert statuses == [401, 200]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
-from labext.sandbox.keys import key_hash
-from labext.sandbox.lab.store import App, IpRange, Limit, Secret, Token, now
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.lab.tables import App, IpRange, Limit, Secret, Token, current_timestamp
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -60,17 +60,17 @@ def test_only_hashes_are_kept(world, secret):
     token = _held(world.campus.token(client_id="id-app", client_secret=secret))
     assert len(token) >= 43, "256 bits"
     with world.database.read() as session:
-        assert session.scalars(select(Token).where(Token.hash == key_hash(token))).one()
+        assert session.scalars(select(Token).where(Token.hash == hash_key(token))).one()
     path = Path(world.database.engine.url.database)
     kept = b"".join(path.with_name(path.name + end).read_bytes() for end in ("", "-wal"))
-    assert key_hash(token).encode() in kept
+    assert hash_key(token).encode() in kept
     assert token.encode() not in kept
 
 
 def test_a_token_ends_after_its_seconds(world, secret):
     token = _held(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
-        expires = session.scalars(select(Token.expires).where(Token.hash == key_hash(token))).one()
+        expires = session.scalars(select(Token.expires).where(Token.hash == hash_key(token))).one()
     assert time.time() + 890 < expires < time.time() + 910
     ended = [world.token(secret, seconds=seconds) for seconds in (-0.001, -1, 5)]
     statuses = [world.campus.get("users/me", f"Bearer {each}").status for each in ended]
@@ -93,8 +93,8 @@ def test_tokens_that_have_long_expired_are_swept(world, secret):
     _held(world.campus.token(client_id="id-app", client_secret=secret))
     with world.database.read() as session:
         kept = set(session.scalars(select(Token.hash)))
-    assert key_hash(long_ago) not in kept
-    assert key_hash(lately) in kept, "the log can still tell whose it was"
+    assert hash_key(long_ago) not in kept
+    assert hash_key(lately) in kept, "the log can still tell whose it was"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,9 @@ def test_secrets_are_rotated_with_an_overlap(world):
     for secret in (old, new):
         _held(world.campus.token(client_id="id-rotated", client_secret=secret))
     with world.database.write() as session:
-        session.execute(update(Secret).where(Secret.hash == key_hash(old)).values(deleted=now()))
+        session.execute(
+            update(Secret).where(Secret.hash == hash_key(old)).values(deleted=current_timestamp())
+        )
     told = world.campus.token(client_id="id-rotated", client_secret=old)
     assert "deleted" in _refusal(told, 401, "invalid_client")
     _held(world.campus.token(client_id="id-rotated", client_secret=new))

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from labext.errors import NotFoundError
-from labext.nb.dialects import Request
-from labext.nb.dialects.choosing import Spoken
-from labext.nb.titles import Titles
-from labext.nb.wire import Wire
+from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends.detect import BackendSelector
+from labext.nb.resource import TitleResolver
 
 
 @dataclass
@@ -146,12 +145,12 @@ def shelf() -> Shelf:
 
 
 @pytest.fixture
-def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Wire:
-    made = Wire(None)  # type: ignore[arg-type] - nothing is sent
+def wire(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> RequestExecutor:
+    made = RequestExecutor(None)  # type: ignore[arg-type] - nothing is sent
     monkeypatch.setattr(made, "send", shelf.send)
     return made
 
 
 @pytest.fixture
-def titles(wire: Wire) -> Titles:
-    return Titles(wire, Spoken(wire, "contract"))
+def titles(wire: RequestExecutor) -> TitleResolver:
+    return TitleResolver(wire, BackendSelector(wire, "contract"))

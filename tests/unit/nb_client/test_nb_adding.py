@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotFoundError, ServiceError
-from labext.nb import adding, originals
-from labext.nb.dialects.contract import Contract
-from labext.nb.wire import Wire
+from labext.nb import uploads
+from labext.nb.backends import RequestExecutor
+from labext.nb.backends.contract import ContractBackend
 
 GIVEN: dict[str, Any] = {"notebook": None, "title": None, "topic": None, "process_async": True}
 
@@ -24,29 +24,29 @@ def paper(tmp_path: Path) -> Path:
 
 
 def test_a_file_has_to_be_one_with_something_in_it(paper: Path, tmp_path: Path) -> None:
-    assert adding.checked_file(str(paper)) == paper
+    assert uploads.validate_file(str(paper)) == paper
     with pytest.raises(InputError, match="is a folder"):
-        adding.checked_file(tmp_path)
+        uploads.validate_file(tmp_path)
     with pytest.raises(InputError, match=r'did you mean "paper\.pdf"'):
-        adding.checked_file(tmp_path / "papre.pdf")
+        uploads.validate_file(tmp_path / "papre.pdf")
     with pytest.raises(InputError, match="There is no file"):
-        adding.checked_file(tmp_path / "none" / "at all.pdf")
+        uploads.validate_file(tmp_path / "none" / "at all.pdf")
     (tmp_path / "empty.pdf").touch()
     with pytest.raises(InputError, match="is empty"):
-        adding.checked_file(tmp_path / "empty.pdf")
+        uploads.validate_file(tmp_path / "empty.pdf")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(paper: Path) -> None:
     paper.chmod(0)
     with pytest.raises(InputError, match="can't be read"):
-        adding.checked_file(paper)
+        uploads.validate_file(paper)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/page", " http://example.org "])
 def test_addresses(url: str) -> None:
-    assert adding.is_url(url)
-    assert adding.checked_url(url) == url.strip()
+    assert uploads.is_url(url)
+    assert uploads.validate_url(url) == url.strip()
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_addresses(url: str) -> None:
 )
 def test_no_addresses(url: str) -> None:
     with pytest.raises(InputError, match="no address"):
-        adding.checked_url(url)
+        uploads.validate_url(url)
 
 
 def test_a_text_has_to_say_something() -> None:
-    assert adding.checked_text(" a ") == " a "
+    assert uploads.validate_text(" a ") == " a "
     with pytest.raises(InputError, match="empty"):
-        adding.checked_text(" \n")
+        uploads.validate_text(" \n")
 
 
 @pytest.mark.parametrize(
@@ -73,20 +73,20 @@ def test_a_text_has_to_say_something() -> None:
     ],
 )
 def test_a_file_keeps_its_bare_name(kept: str, name: str) -> None:
-    assert originals.file_name({"file_name": kept}) == name
+    assert uploads.original_file_name({"file_name": kept}) == name
 
 
 @pytest.mark.parametrize("kept", [None, "", "..", "/", "a/.."])
 def test_a_source_without_a_file_has_nothing_to_download(kept: Any) -> None:
     with pytest.raises(NotFoundError, match="Bench notes"):
-        originals.file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
+        uploads.original_file_name({"file_name": kept, "title": "Bench notes", "id": "source:1"})
 
 
 class TestSeveral:
     """Files and pages, one after the other."""
 
     @pytest.fixture
-    def sent(self, wire: Wire) -> list[Any]:
+    def sent(self, wire: RequestExecutor) -> list[Any]:
         requests: list[Any] = []
 
         def send(request: Any, on_bytes: Any = None) -> Any:
@@ -104,10 +104,10 @@ class TestSeveral:
         wire.send = send  # type: ignore[method-assign]
         return requests
 
-    def several(self, wire: Wire, what: Any, on_bytes: Any = None) -> list[Any]:
-        return list(adding.several(wire, Contract(), what, GIVEN, on_bytes))
+    def several(self, wire: RequestExecutor, what: Any, on_bytes: Any = None) -> list[Any]:
+        return list(uploads.add_several(wire, ContractBackend(), what, GIVEN, on_bytes))
 
-    def test_each_goes_its_way(self, wire: Wire, sent: list[Any], paper: Path) -> None:
+    def test_each_goes_its_way(self, wire: RequestExecutor, sent: list[Any], paper: Path) -> None:
         told: list[Any] = []
         what = [str(paper), "https://example.org/page", paper]
         records = self.several(wire, what, lambda *each: told.append(each))
@@ -117,14 +117,14 @@ class TestSeveral:
         assert len(self.several(wire, str(paper))) == 1
 
     def test_nothing_is_sent_if_one_is_not_there(
-        self, wire: Wire, sent: list[Any], paper: Path, tmp_path: Path
+        self, wire: RequestExecutor, sent: list[Any], paper: Path, tmp_path: Path
     ) -> None:
         with pytest.raises(InputError, match="There is no file"):
             self.several(wire, [paper, tmp_path / "none.pdf"])
         assert sent == []
 
     def test_the_one_that_fails_is_named_and_those_before_it(
-        self, wire: Wire, sent: list[Any], paper: Path
+        self, wire: RequestExecutor, sent: list[Any], paper: Path
     ) -> None:
         with pytest.raises(ServiceError) as caught:
             self.several(wire, [paper, "https://example.org/broken", paper])
@@ -135,23 +135,27 @@ class TestSeveral:
         assert len(sent) == 2
 
     def test_an_item_that_is_refused_does_not_stop_the_others(
-        self, wire: Wire, sent: list[Any], paper: Path
+        self, wire: RequestExecutor, sent: list[Any], paper: Path
     ) -> None:
         what = ["https://example.org/refused", paper]
         records: list[Any] = []
         with pytest.raises(InputError) as caught:
-            records.extend(adding.several(wire, Contract(), what, GIVEN))
+            records.extend(uploads.add_several(wire, ContractBackend(), what, GIVEN))
         assert caught.value.what == (
             "1 of 2 were added. Refused: https://example.org/refused: Too large."
         )
         assert caught.value.next_step == "Add a smaller one."
         assert len(sent) == 2
         refused: dict[Any, InputError] = {}
-        steps = adding.several(wire, Contract(), what, GIVEN, on_refused=refused.__setitem__)
+        steps = uploads.add_several(
+            wire, ContractBackend(), what, GIVEN, on_refused=refused.__setitem__
+        )
         assert len(list(steps)) == 1
         assert list(refused) == what[:1]
 
-    def test_a_refusal_that_is_not_about_the_item_stops(self, wire: Wire, sent: list[Any]) -> None:
+    def test_a_refusal_that_is_not_about_the_item_stops(
+        self, wire: RequestExecutor, sent: list[Any]
+    ) -> None:
         with pytest.raises(NotFoundError, match="missing: No such notebook"):
             self.several(wire, ["https://example.org/missing", "https://example.org/page"])
         assert all("missing" in each.json["url"] for each in sent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.nb.advice import advised
+from labext.nb.error_messages import explain_message
 
 GENERATE = "generate an episode"
 RUN = "run a transformation"
@@ -32,7 +32,7 @@ RUN = "run a transformation"
     ],
 )
 def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> None:
-    what, next_step = advised(words, doing, "Change what it objects to.")
+    what, next_step = explain_message(words, doing, "Change what it objects to.")
     assert what == words
     assert step in next_step
     assert "`%nb " in next_step
@@ -52,28 +52,31 @@ def test_a_known_cause_leads_to_its_line(words: str, doing: str, step: str) -> N
 )
 def test_what_only_sounds_like_a_cause_keeps_the_services_own_step(words: str, doing: str) -> None:
     what, own = words.split(". ")
-    assert advised(words, doing, "Else.") == (f"{what}.", own)
+    assert explain_message(words, doing, "Else.") == (f"{what}.", own)
 
 
 def test_the_services_own_line_comes_first() -> None:
     own = "Set the slot: `%nb models defaults --set podcast=gpt`."
-    assert advised(f"No model is set. {own}", GENERATE, "Else.") == ("No model is set.", own)
+    assert explain_message(f"No model is set. {own}", GENERATE, "Else.") == (
+        "No model is set.",
+        own,
+    )
     own = "Install it: pip install 'labext-jupyter[speech]'."
-    assert advised(f"No model can speak. {own}", GENERATE, "Else.")[1] == own
+    assert explain_message(f"No model can speak. {own}", GENERATE, "Else.")[1] == own
 
 
 def test_a_line_comes_before_the_services_words_and_those_before_none() -> None:
-    what, step = advised("The notebook is empty. Add a source.", GENERATE, "Else.")
+    what, step = explain_message("The notebook is empty. Add a source.", GENERATE, "Else.")
     assert (what, "%nb add" in step) == ("The notebook is empty.", True)
-    assert advised("The moon is full. Wait a week.", GENERATE, "Else.") == (
+    assert explain_message("The moon is full. Wait a week.", GENERATE, "Else.") == (
         "The moon is full.",
         "Wait a week.",
     )
-    assert advised("The moon is full.", GENERATE, "Else.") == ("The moon is full.", "Else.")
+    assert explain_message("The moon is full.", GENERATE, "Else.") == ("The moon is full.", "Else.")
 
 
 @given(st.text(), st.sampled_from([GENERATE, RUN, "delete a model", "look at a note"]))
 def test_no_words_are_lost_and_there_is_always_a_step(words: str, doing: str) -> None:
-    what, step = advised(words, doing, "Else.")
+    what, step = explain_message(words, doing, "Else.")
     assert step
     assert words.strip().startswith(what)

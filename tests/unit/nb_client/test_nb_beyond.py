@@ -13,10 +13,10 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.nb.beyond.following import SETTLING, Followed
-from labext.nb.dialects.contract import Contract
-from labext.nb.dialects.open_notebook import OpenNotebook
-from labext.nb.silence import PATIENCE
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.backends.open_notebook import OpenNotebookBackend
+from labext.nb.commands import RESULT_GRACE_SECONDS, CommandWatch
+from labext.nb.polling import MAX_OUTAGE_SECONDS
 from labext.progress import Outcome
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
@@ -51,9 +51,9 @@ class Worker:
         return {"status": now, "error_message": self.error}
 
 
-def followed(*told: str | Exception, error: str = "", **more: Any) -> tuple[Followed, Clock]:
+def followed(*told: str | Exception, error: str = "", **more: Any) -> tuple[CommandWatch, Clock]:
     clock = Clock()
-    return Followed(Worker(*told, error=error), "The work", clock=clock, **more), clock
+    return CommandWatch(Worker(*told, error=error), "The work", clock=clock, **more), clock
 
 
 @pytest.mark.parametrize("away", [GONE, DOWN])
@@ -72,7 +72,7 @@ def test_it_does_not_go_on_for_ever(away: Exception) -> None:
     work, clock = followed("new", away)
     with pytest.raises(type(away)):
         work.wait(sleep=clock.sleep)
-    assert clock.now >= PATIENCE
+    assert clock.now >= MAX_OUTAGE_SECONDS
 
 
 def test_one_that_is_gone_ends_the_watch() -> None:
@@ -105,11 +105,11 @@ def test_what_comes_after_the_end_is_waited_for() -> None:
     never, clock = followed("completed", made=lambda: None)
     with pytest.raises(JobFailedError, match="nothing has come of it"):
         never.wait(sleep=clock.sleep)
-    assert clock.now >= SETTLING
+    assert clock.now >= RESULT_GRACE_SECONDS
 
 
 def reply(*events: Any) -> Any:
-    return OpenNotebook().source_reply(iter(events), "Why?")
+    return OpenNotebookBackend().source_reply(iter(events), "Why?")
 
 
 def test_the_reply_is_the_last_one_and_cites_what_was_given() -> None:
@@ -150,21 +150,24 @@ def test_a_key_in_a_failed_reply_is_masked() -> None:
 
 def test_a_job_that_can_not_be_told_of_is_none(drive: Any) -> None:
     failed = ServiceError("It answered 500.", "Try again.", status=500)
-    for steps in (OpenNotebook().command("command:1"), OpenNotebook().rebuild_status("command:1")):
+    for steps in (
+        OpenNotebookBackend().command("command:1"),
+        OpenNotebookBackend().rebuild_status("command:1"),
+    ):
         with pytest.raises(NotFoundError) as caught:
             drive(steps, failed)
         assert caught.value.status == 500
     with pytest.raises(ServiceError):
-        drive(OpenNotebook().command("command:1"), ServiceError("Bad.", "Try.", status=502))
+        drive(OpenNotebookBackend().command("command:1"), ServiceError("Bad.", "Try.", status=502))
 
 
 def test_a_body_names_only_what_is_given(drive: Any) -> None:
     answer = {"id": "chat_session:1", "title": "Chat", "source_id": "source:1"}
-    done = drive(OpenNotebook().new_source_chat("source:1", None, None), answer)
+    done = drive(OpenNotebookBackend().new_source_chat("source:1", None, None), answer)
     assert done.line == ("POST", "/sources/source%3A1/chat/sessions")
     assert done.only.json == {"source_id": "source:1"}
     with pytest.raises(InputError, match="can't take model override away"):
-        drive(OpenNotebook().change_source_chat("source:1", "x", {"model_override": None}))
+        drive(OpenNotebookBackend().change_source_chat("source:1", "x", {"model_override": None}))
 
 
 def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive: Any) -> None:
@@ -174,12 +177,12 @@ def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive: 
         {"id": "source:3", "title": "Bench", "insights_count": 1},
     ]
     gone = NotFoundError("Gone.", "See.", status=404)
-    found = drive(Contract().insight("source_insight:1"), sources, gone, [INSIGHT])
+    found = drive(ContractBackend().insight("source_insight:1"), sources, gone, [INSIGHT])
     assert found.result["source_id"] == "source:3"
     with pytest.raises(NotFoundError, match="no insight source_insight:2"):
-        drive(Contract().insight("source_insight:2"), sources, gone, [INSIGHT], [])
+        drive(ContractBackend().insight("source_insight:2"), sources, gone, [INSIGHT], [])
     copied = drive(
-        Contract().save_insight("source_insight:1", "notebook:1"),
+        ContractBackend().save_insight("source_insight:1", "notebook:1"),
         sources,
         gone,
         [INSIGHT],
@@ -193,8 +196,8 @@ def test_on_a_server_of_the_contract_an_insight_is_looked_for_and_copied(drive: 
         "notebook_id": "notebook:1",
     }
     for steps in (
-        lambda: Contract().new_insight("source:1", "transformation:1", None),
-        lambda: Contract().delete_insight("source_insight:1"),
+        lambda: ContractBackend().new_insight("source:1", "transformation:1", None),
+        lambda: ContractBackend().delete_insight("source_insight:1"),
     ):
         with pytest.raises(InputError, match=r"can't (make|delete) one insight"):
             steps()

@@ -8,15 +8,23 @@ from typing import Any
 import pytest
 
 from labext.errors import ServiceError
+from labext.http import RetryMode
 from labext.nb import records
-from labext.nb.answers import Answer, Citation, Final, Partial, Search, Strategy
-from labext.nb.dialects import contract_scope
-from labext.nb.dialects.contract import Contract
-from labext.nb.scope import Prepared, Question, Scope
+from labext.nb.backends.contract import ContractBackend, search
+from labext.nb.records import (
+    Answer,
+    Citation,
+    Final,
+    MessageContext,
+    Partial,
+    Question,
+    Scope,
+    Search,
+    Strategy,
+)
 from labext.redaction import MASK
-from labext.transport import Repeat
 
-talk = Contract()
+talk = ContractBackend()
 EVERYTHING = {"include_sources": True, "include_notes": True}
 CITED = {
     "id": "source:1",
@@ -31,11 +39,11 @@ CITATION = Citation(
 )
 
 
-def prepared(talk: Contract, scope: Scope) -> Prepared:
+def prepared(talk: ContractBackend, scope: Scope) -> MessageContext:
     """What goes with a message, for which this dialect asks for nothing."""
     with pytest.raises(StopIteration) as ended:
         next(talk.prepared("chat_session:1", scope))
-    found: Prepared = ended.value.value
+    found: MessageContext = ended.value.value
     return found
 
 
@@ -43,7 +51,7 @@ def test_a_search_names_what_was_chosen_and_nothing_else(drive: Callable[..., An
     plain = drive(talk.search("lac", "text", Scope(), None, None), {"results": []})
     assert plain.line == ("POST", "/search")
     assert plain.only.json == {"query": "lac", "search_type": "text", **EVERYTHING}
-    assert plain.only.op.repeat is Repeat.ALWAYS
+    assert plain.only.op.repeat is RetryMode.ALWAYS
     assert plain.only.patient
     scope = Scope(sources=("source:1",), notes=("note:2",))
     full = drive(talk.search("lac", "vector", scope, 5, 0.4), {"results": []})
@@ -113,7 +121,7 @@ def test_hits_that_were_not_wanted_are_left_out(drive: Callable[..., Any]) -> No
     ],
 )
 def test_a_scope_says_what_counts(scope: Scope, named: dict[str, Any], is_empty: bool) -> None:
-    assert (contract_scope.named(scope), scope.is_empty) == (named, is_empty)
+    assert (search.scope_fields(scope), scope.is_empty) == (named, is_empty)
 
 
 QUESTION = Question("Why?", Scope(), 5, 0.3, "model:1", "model:2", "model:3", "model:4")
@@ -253,7 +261,7 @@ class TestChat:
             "model_override": "model:2",
         }
         assert done.only.patient
-        assert done.only.op.repeat is Repeat.UNSENT
+        assert done.only.op.repeat is RetryMode.UNSENT
         assert done.result == Answer("So.", (CITATION,), "Why?", "model:1")
 
     @pytest.mark.parametrize("messages", [[], MESSAGES[:1]])

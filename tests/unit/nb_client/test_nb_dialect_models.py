@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import LabextError, OutcomeUnknownError, ServiceError
+from labext.http import RetryMode
 from labext.nb import records
-from labext.nb.dialects.contract import Contract
+from labext.nb.backends.contract import ContractBackend
 from labext.redaction import MASK
-from labext.transport import Repeat
 
 LOST = OutcomeUnknownError("The answer was lost.", "See `%nb models`.")
 MODEL = {
@@ -25,7 +25,7 @@ MODEL = {
     "created_at": "2026-11-20T13:23:23.768Z",
 }
 KEY = "sk-abcdefghijklmnop1234"
-talk = Contract()
+talk = ContractBackend()
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -47,7 +47,7 @@ class TestTransformations:
         done = drive(talk.new_transformation(given), {"id": "transformation:1", **given})
         assert done.line == ("POST", "/transformations")
         assert done.only.json == given
-        assert done.only.op.repeat is Repeat.UNSENT
+        assert done.only.op.repeat is RetryMode.UNSENT
         assert list(done.result) == list(records.TRANSFORMATION)
         assert done.result["apply_default"] is True
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import LabextError, OutcomeUnknownError, ServiceError
+from labext.http import RetryMode
 from labext.nb import records
-from labext.nb.dialects.contract import Contract
+from labext.nb.backends.contract import ContractBackend
 from labext.redaction import MASK
-from labext.transport import Repeat
 
 LOST = OutcomeUnknownError("The answer was lost.", "See `%nb episodes`.")
 KEY = "sk-abcdefghijklmnop1234"
@@ -24,7 +24,7 @@ EPISODE = {
     "job_id": "command:1",
     "job_status": "running",
 }
-talk = Contract()
+talk = ContractBackend()
 
 ODD = st.sampled_from([None, True, -1, 7, 2.5, float("nan"), float("inf"), "word", [], {}, [None]])
 PROGRESS = ODD | st.fixed_dictionaries(
@@ -42,15 +42,15 @@ class TestGenerating:
         answer = {"job_id": "command:1", "status": "submitted", "episode_id": "episode:1"}
         done = drive(generate(speakers=["speaker:1", "speaker:2"]), [], answer)
         before, sent = done.requests
-        assert before.op.repeat is Repeat.ALWAYS
-        assert sent.op.repeat is Repeat.UNSENT
+        assert before.op.repeat is RetryMode.ALWAYS
+        assert sent.op.repeat is RetryMode.UNSENT
         assert sent.json == {
             "notebook_id": "notebook:1",
             "episode_profile_id": "episode_profile:1",
             "speaker_profile_ids": ["speaker:1", "speaker:2"],
             "episode_name": "Episode 1",
         }
-        assert list(done.result) == list(records.SUBMITTED)
+        assert list(done.result) == list(records.EPISODE_SUBMISSION)
         assert done.result["job_id"] == "command:1"
 
     def test_a_lost_answer_is_settled_by_what_has_come_since(
@@ -93,7 +93,7 @@ class TestRetrying:
     def test_it_is_sent_once(self, drive: Callable[..., Any]) -> None:
         done = drive(talk.retry_episode("episode:1"), {"job_id": "command:2", "message": "Again."})
         assert done.line == ("POST", "/podcasts/episodes/episode%3A1/retry")
-        assert done.only.op.repeat is Repeat.UNSENT
+        assert done.only.op.repeat is RetryMode.UNSENT
         assert done.result == {
             "job_id": "command:2",
             "message": "Again.",
@@ -116,7 +116,7 @@ class TestReading:
             talk.episode("episode:1"),
             EPISODE | {"outline": {"segments": [part]}, "transcript": {"transcript": [said]}},
         )
-        assert list(done.result) == list(records.WHOLE_EPISODE)
+        assert list(done.result) == list(records.EPISODE_DETAIL)
         assert done.result["outline"] == {"segments": [part]}
         (line,) = done.result["transcript"]["transcript"]
         assert line == {"speaker": "Ada", "dialogue": "Glucose.", "start": 0.0, "end": 1.5}
@@ -196,7 +196,10 @@ class TestProfiles:
         changed = drive(self.call("change", kind, f"{kind}:1", {"name": "a"}), answer)
         assert changed.line == ("PUT", one)
         copied = drive(self.call("copy", kind, f"{kind}:1"), answer)
-        assert (copied.line, copied.only.op.repeat) == (("POST", f"{one}/duplicate"), Repeat.UNSENT)
+        assert (copied.line, copied.only.op.repeat) == (
+            ("POST", f"{one}/duplicate"),
+            RetryMode.UNSENT,
+        )
         assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", one)
 
     def test_a_lost_answer_is_settled_by_the_name(

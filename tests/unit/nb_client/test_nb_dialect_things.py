@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError
+from labext.http import RetryMode
 from labext.nb import records
-from labext.nb.dialects.contract import Contract
-from labext.transport import Repeat
+from labext.nb.backends.contract import ContractBackend
 
 NB = {
     "id": "notebook:1",
@@ -47,7 +47,7 @@ GIVEN: dict[str, Any] = {
     "topic": "plasmids",
     "process_async": True,
 }
-talk = Contract()
+talk = ContractBackend()
 
 
 def test_notebooks_are_listed(drive: Callable[..., Any]) -> None:
@@ -83,7 +83,7 @@ def test_notebooks_are_made_and_changed(
 def test_a_notebook_is_made_with_a_description(drive: Callable[..., Any]) -> None:
     done = drive(talk.new_notebook("A", "of a"), NB)
     assert done.only.json == {"name": "A", "description": "of a"}
-    assert done.only.op.repeat is Repeat.UNSENT
+    assert done.only.op.repeat is RetryMode.UNSENT
 
 
 def test_a_deletion_counts_and_a_repeated_one_cannot(drive: Callable[..., Any]) -> None:
@@ -121,7 +121,7 @@ def test_links_name_both(drive: Callable[..., Any]) -> None:
     path = "/notebooks/notebook%3A1/sources/source%3A2"
     linked = drive(talk.link("notebook:1", "source:2"), {"message": "ok"})
     assert linked.line == ("POST", path)
-    assert linked.only.op.repeat is Repeat.ALWAYS  # idempotent
+    assert linked.only.op.repeat is RetryMode.ALWAYS  # idempotent
     assert drive(talk.unlink("notebook:1", "source:2"), None).line == ("DELETE", path)
 
 
@@ -157,7 +157,7 @@ def test_a_file_goes_as_a_form(drive: Callable[..., Any], tmp_path: Path) -> Non
         "process_async": True,
     }
     assert done.only.patient
-    assert done.only.op.repeat is Repeat.UNSENT
+    assert done.only.op.repeat is RetryMode.UNSENT
 
 
 @pytest.mark.parametrize("what", ["url", "text"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from labext.nb.episodes import failed, file_name
+from labext.nb.episode_generation import audio_file_name, episode_error
 from labext.nb.records import EPISODE, Record
 
 
@@ -29,14 +29,14 @@ def episode(name: str | None, file: str | None = None) -> Record:
     ],
 )
 def test_its_name(name: str | None, file: str | None, said: str) -> None:
-    assert file_name(episode(name, file)) == said
+    assert audio_file_name(episode(name, file)) == said
 
 
 @given(st.text(), st.none() | st.text())
 @example("🧬" * 300, None)
 @example("\ud800", None)
 def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -> None:
-    found = file_name(episode(name, file))
+    found = audio_file_name(episode(name, file))
     assert Path(found).name == found
     assert len(found.encode()) < 240  # beside it, `.NAME.part`
     assert found.isprintable() or not name.isprintable() or not (file or "").isprintable()
@@ -44,9 +44,9 @@ def test_any_name_is_a_bare_one_that_a_disk_takes(name: str, file: str | None) -
 
 @pytest.mark.parametrize("name", ["Episode 1", 'The "best" talk', "-1", "it's", "{x}", "# 2"])
 def test_the_line_of_its_next_step_names_it_however_it_is_called(name: str) -> None:
-    from labext_magics.line import read
+    from labext_magics.core.line import tokenize
 
-    line = failed(name, "").next_step.split("`")[1]
-    *before, last = read(line).tokens
+    line = episode_error(name, "").next_step.split("`")[1]
+    *before, last = tokenize(line).tokens
     assert [token.text for token in before] == ["%nb", "episodes", "retry"]
     assert last.text == name

@@ -16,17 +16,19 @@ from labext.errors import (
     SetupError,
     SignInError,
 )
-from labext.nb.dialects import contract_chat, contract_notes, contract_search, contract_sources
-from labext.nb.failures import explainer
-from labext.transport import Failure
+from labext.http import ErrorResponse
+from labext.nb.backends.contract import chat, notebooks, search
+from labext.nb.error_messages import make_error_mapper
 
 
-def failed(status: int, words: str = "No.", op: Any = contract_notes.NEW, **more: Any) -> Failure:
-    return Failure(status, op.method, op.path, words, op, **({"spoken": True} | more))
+def failed(
+    status: int, words: str = "No.", op: Any = notebooks.CREATE_NOTE, **more: Any
+) -> ErrorResponse:
+    return ErrorResponse(status, op.method, op.path, words, op, **({"spoken": True} | more))
 
 
-def explained(failure: Failure, *, has_password: bool = True) -> LabextError:
-    error = explainer(has_password=has_password)(failure)
+def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextError:
+    error = make_error_mapper(has_password=has_password)(failure)
     assert error is not None
     assert error.what
     assert error.next_step.endswith((".", "…"))
@@ -74,9 +76,9 @@ def test_the_password_is_asked_for_or_refused() -> None:
 @pytest.mark.parametrize(
     ("op", "list_of"),
     [
-        (contract_sources.ONE, "%nb sources"),
-        (contract_chat.EXECUTE, "%nb sessions"),
-        (contract_notes.ONE, "%nb notes"),
+        (notebooks.GET_SOURCE, "%nb sources"),
+        (chat.SEND_MESSAGE, "%nb sessions"),
+        (notebooks.GET_NOTE, "%nb notes"),
     ],
 )
 def test_what_is_not_there_is_looked_for_in_its_list(op: Any, list_of: str) -> None:
@@ -84,7 +86,7 @@ def test_what_is_not_there_is_looked_for_in_its_list(op: Any, list_of: str) -> N
 
 
 def test_a_model_that_is_not_there_is_no_session() -> None:
-    error = explained(failed(404, "There is no model model:9.", contract_search.ASK))
+    error = explained(failed(404, "There is no model model:9.", search.ASK))
     assert "model" in error.next_step
 
 
@@ -96,8 +98,8 @@ def test_a_fault_of_the_service_itself_leads_to_its_status() -> None:
 
 @pytest.mark.parametrize("status", [403, 503, 504])
 def test_others_are_left_to_the_general_reading(status: int) -> None:
-    assert explainer(has_password=True)(failed(status)) is None
+    assert make_error_mapper(has_password=True)(failed(status)) is None
 
 
 def test_a_gateway_is_no_provider() -> None:
-    assert explainer(has_password=True)(failed(502, "Bad gateway", spoken=False)) is None
+    assert make_error_mapper(has_password=True)(failed(502, "Bad gateway", spoken=False)) is None

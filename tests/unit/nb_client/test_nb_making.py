@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, UnreachableError
-from labext.nb import making
-from labext.nb.dialects.contract import Contract
-from labext.nb.silence import PATIENCE
-from labext.nb.snapshots import snapshot
-from labext.nb.wire import Wire
+from labext.nb import episode_generation
+from labext.nb.backends import RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.episode_generation import build_snapshot
+from labext.nb.polling import MAX_OUTAGE_SECONDS
 from labext.progress import Outcome, Progress
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
@@ -77,16 +77,20 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def studio(clock: Clock, wire: Wire) -> Studio:
+def studio(clock: Clock, wire: RequestExecutor) -> Studio:
     studio = Studio(clock)
     wire.send = studio.send  # type: ignore[method-assign]
     return studio
 
 
 @pytest.fixture
-def watch(wire: Wire, clock: Clock) -> Callable[..., list[Progress]]:
+def watch(wire: RequestExecutor, clock: Clock) -> Callable[..., list[Progress]]:
     def seen(what: str = "episode:1") -> list[Progress]:
-        return list(making.watch(wire, Contract(), what, clock=clock, sleep=clock.sleep))
+        return list(
+            episode_generation.watch_episode(
+                wire, ContractBackend(), what, clock=clock, sleep=clock.sleep
+            )
+        )
 
     return seen
 
@@ -193,7 +197,7 @@ def test_no_answer_at_first_or_for_long_is_raised(studio: Studio, watch: Any, cl
     studio.later(clock.now + 5, lambda: setattr(studio, "away", True))
     with pytest.raises(UnreachableError):
         watch()
-    assert clock.now > PATIENCE
+    assert clock.now > MAX_OUTAGE_SECONDS
 
 
 def test_one_that_is_deleted_meanwhile_is_an_end(studio: Studio, watch: Any) -> None:
@@ -222,7 +226,7 @@ def test_one_that_is_deleted_meanwhile_is_an_end(studio: Studio, watch: Any) -> 
 )
 def test_what_it_is_at(progress: Any, words: Any, stage: str) -> None:
     told = {"stage": words, "progress": progress, "error_message": None}
-    assert snapshot("Ep 1", "running", told, None).stage == stage
+    assert build_snapshot("Ep 1", "running", told, None).stage == stage
 
 
 def test_progress_that_goes_backwards_is_shown_and_has_changed(studio: Studio, watch: Any) -> None:
@@ -236,12 +240,16 @@ def test_progress_that_goes_backwards_is_shown_and_has_changed(studio: Studio, w
 
 
 class TestWaiting:
-    def wait(self, wire: Wire, clock: Clock, what: str = "episode:1", timeout: Any = None) -> Any:
-        return making.wait(wire, Contract(), what, timeout, clock=clock, sleep=clock.sleep)
+    def wait(
+        self, wire: RequestExecutor, clock: Clock, what: str = "episode:1", timeout: Any = None
+    ) -> Any:
+        return episode_generation.wait_for_episode(
+            wire, ContractBackend(), what, timeout, clock=clock, sleep=clock.sleep
+        )
 
     @pytest.mark.parametrize("what", ["episode:1", "command:1"])
     def test_the_episode_is_returned_with_what_is_said(
-        self, studio: Studio, wire: Wire, clock: Clock, what: str
+        self, studio: Studio, wire: RequestExecutor, clock: Clock, what: str
     ) -> None:
         studio.episode |= {"job_status": "running"}
         said = {"transcript": [{"speaker": "Ada", "dialogue": "Yes."}]}
@@ -250,7 +258,7 @@ class TestWaiting:
         assert record["transcript"]["transcript"][0]["dialogue"] == "Yes."
 
     def test_a_failure_is_told_with_its_reason_and_the_way_on(
-        self, studio: Studio, wire: Wire, clock: Clock
+        self, studio: Studio, wire: RequestExecutor, clock: Clock
     ) -> None:
         studio.episode |= {"job_status": "failed", "error_message": "It refused. Check the key."}
         with pytest.raises(JobFailedError) as caught:
@@ -259,7 +267,7 @@ class TestWaiting:
         assert caught.value.next_step == 'Check the key, then `%nb episodes retry "Ep 1"`.'
 
     def test_one_that_is_deleted_is_not_to_be_retried(
-        self, studio: Studio, wire: Wire, clock: Clock
+        self, studio: Studio, wire: RequestExecutor, clock: Clock
     ) -> None:
         studio.episode |= {"job_status": "running"}
         studio.later(5, studio.episode.clear)
@@ -268,7 +276,7 @@ class TestWaiting:
         assert '`%nb podcast --name "Ep 1"' in caught.value.next_step
 
     def test_a_timeout_tells_what_it_is_at_and_for_how_long(
-        self, studio: Studio, wire: Wire, clock: Clock
+        self, studio: Studio, wire: RequestExecutor, clock: Clock
     ) -> None:
         studio.episode |= {"job_status": "running", "progress": at("speech", 12, 40)}
         with pytest.raises(NotReadyError) as caught:

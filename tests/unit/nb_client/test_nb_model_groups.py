@@ -10,9 +10,9 @@ import pytest
 
 from labext.errors import InputError, NotFoundError, ServiceError
 from labext.nb import NotebookClient
-from labext.nb.models import checked_slot
-from labext.nb.speakers import checked_speakers
-from labext.redaction import logger
+from labext.nb.models import validate_slot
+from labext.nb.podcasts import validate_speakers
+from labext.redaction import get_logger
 
 KEY = "a-key-like-no-other-1729"
 
@@ -68,7 +68,7 @@ class TestKeys:
             nb.credentials.create("openai", "lab", KEY)
         told = "".join(traceback.format_exception(caught.value))
         with caplog.at_level(logging.INFO):
-            logger("labext.nb").info("sent %s", KEY)
+            get_logger("labext.nb").info("sent %s", KEY)
         assert KEY not in told + repr(caught.value) + str(caught.value) + caplog.text
 
     @pytest.mark.parametrize("key", ["", "  \n", 7, b"bytes"])
@@ -116,11 +116,11 @@ class TestKeys:
 class TestSlots:
     @pytest.mark.parametrize("slot", ["text_to_speech", "Text-to-Speech", " text_to_speech "])
     def test_a_slot_goes_by_the_contracts_words(self, slot: str) -> None:
-        assert checked_slot(slot) == "text_to_speech"
+        assert validate_slot(slot) == "text_to_speech"
 
     def test_another_one_is_refused_with_all_there_are(self) -> None:
         with pytest.raises(InputError, match='did you mean "embedding"') as caught:
-            checked_slot("embeding")
+            validate_slot("embeding")
         assert "chat, transformation, embedding" in caught.value.next_step
 
     def test_a_slot_takes_the_model_of_its_type(self, echo: Echo, nb: NotebookClient) -> None:
@@ -174,5 +174,5 @@ class TestSpeakers:
     )
     def test_who_can_not_speak_is_told(self, speakers: Any, said: str) -> None:
         with pytest.raises(InputError, match=said) as caught:
-            checked_speakers(speakers)
+            validate_speakers(speakers)
         assert caught.value.next_step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from labext.errors import UnreachableError
-from labext.nb.silence import PATIENCE, Silence
+from labext.nb.polling import MAX_OUTAGE_SECONDS, Outage
 
 ERROR = UnreachableError("No notebook service answers.", "Start it.")
 
@@ -20,10 +20,10 @@ class Clock:
 
 def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
     clock = Clock()
-    silence = Silence(clock)
+    silence = Outage(clock)
     silence.bear(ERROR)
     assert "No notebook service answers." in silence.words
-    clock.now += PATIENCE - 1
+    clock.now += MAX_OUTAGE_SECONDS - 1
     silence.bear(ERROR)
     clock.now += 1
     with pytest.raises(UnreachableError):
@@ -32,14 +32,14 @@ def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
 
 def test_patience_starts_again_after_a_response() -> None:
     clock = Clock()
-    silence = Silence(clock)
+    silence = Outage(clock)
     silence.bear(ERROR)
-    clock.now += PATIENCE - 1
+    clock.now += MAX_OUTAGE_SECONDS - 1
     silence.end()
     assert not silence.words
     clock.now += 2
     silence.bear(ERROR)
-    clock.now += PATIENCE - 1
+    clock.now += MAX_OUTAGE_SECONDS - 1
     silence.bear(ERROR)
     clock.now += 1
     with pytest.raises(UnreachableError):

@@ -9,20 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, NotFoundError
-from labext.nb.nouns import NOUNS
-from labext.nb.scope import Scope
-from labext.nb.scoping import scope_of
-from labext.nb.titles import Titles, identifier
+from labext.nb.records import Scope
+from labext.nb.resource import RESOURCE_KINDS, TitleResolver, parse_identifier, resolve_scope
 
 
-def test_an_identifier_asks_for_nothing(titles: Titles, shelf: Any) -> None:
+def test_an_identifier_asks_for_nothing(titles: TitleResolver, shelf: Any) -> None:
     assert titles.find("notebook", "notebook:abc") == "notebook:abc"
     assert titles.find("source", " source:abc ", "notebook:1") == "source:abc"
     assert titles.several("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
     assert shelf.requests == []
 
 
-def test_a_title_is_found_for_every_kind(titles: Titles, shelf: Any) -> None:
+def test_a_title_is_found_for_every_kind(titles: TitleResolver, shelf: Any) -> None:
     notebook = shelf.notebook("Arabinose induction")
     source, note = shelf.source("paper.pdf", notebook), shelf.note("Plan", notebook)
     session = shelf.session("Plan", notebook)
@@ -32,7 +30,9 @@ def test_a_title_is_found_for_every_kind(titles: Titles, shelf: Any) -> None:
     assert titles.find("session", "Plan") == session
 
 
-def test_the_very_title_comes_before_one_in_other_letters(titles: Titles, shelf: Any) -> None:
+def test_the_very_title_comes_before_one_in_other_letters(
+    titles: TitleResolver, shelf: Any
+) -> None:
     lower, upper = shelf.notebook("plan"), shelf.notebook("PLAN")
     assert titles.find("notebook", "plan") == lower
     assert titles.find("notebook", "PLAN ") == upper
@@ -42,7 +42,7 @@ def test_the_very_title_comes_before_one_in_other_letters(titles: Titles, shelf:
     assert titles.find("notebook", "STRASSE") == other
 
 
-def test_a_title_of_two_things_lists_both(titles: Titles, shelf: Any) -> None:
+def test_a_title_of_two_things_lists_both(titles: TitleResolver, shelf: Any) -> None:
     first, second = shelf.source("paper.pdf"), shelf.source("paper.pdf")
     with pytest.raises(ConflictError) as caught:
         titles.find("source", "paper.pdf")
@@ -53,7 +53,7 @@ def test_a_title_of_two_things_lists_both(titles: Titles, shelf: Any) -> None:
 
 
 def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
-    titles: Titles, shelf: Any
+    titles: TitleResolver, shelf: Any
 ) -> None:
     broken = shelf.source("scan.pdf", status="failed", asset={"file_path": "scan.pdf"})
     mended = shelf.source("A paper", status="completed", asset={"file_path": "scan.pdf"})
@@ -65,7 +65,7 @@ def test_a_file_that_failed_does_not_hide_the_one_that_was_mended(
 
 
 def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
-    titles: Titles, shelf: Any
+    titles: TitleResolver, shelf: Any
 ) -> None:
     here, there = shelf.notebook("here"), shelf.notebook("there")
     mine = shelf.source("paper.pdf", here)
@@ -83,7 +83,7 @@ def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
 
 
 def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(
-    titles: Titles, shelf: Any
+    titles: TitleResolver, shelf: Any
 ) -> None:
     here, there = shelf.notebook("here"), shelf.notebook("there")
     shelf.source("paper.pdf", here)
@@ -95,33 +95,39 @@ def test_a_title_of_no_notebook_at_all_suggests_a_near_one_of_the_notebook(
         titles.find("source", "page.html", here)
 
 
-def test_a_near_title_is_told(titles: Titles, shelf: Any) -> None:
+def test_a_near_title_is_told(titles: TitleResolver, shelf: Any) -> None:
     shelf.notebook("Arabinose induction")
     with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
         titles.find("notebook", "Arabinose inducton")
     assert caught.value.next_step == "See `%nb notebooks`."
 
 
-def test_a_title_that_looks_like_another_table_is_a_title(titles: Titles, shelf: Any) -> None:
+def test_a_title_that_looks_like_another_table_is_a_title(
+    titles: TitleResolver, shelf: Any
+) -> None:
     note = shelf.note("source:of it all")
     assert titles.find("note", "source:of it all") == note
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", None, 7])
-def test_nothing_names_nothing(titles: Titles, nothing: Any) -> None:
+def test_nothing_names_nothing(titles: TitleResolver, nothing: Any) -> None:
     with pytest.raises(InputError, match="names no notebook"):
         titles.find("notebook", nothing)
 
 
-@given(st.sampled_from(sorted(NOUNS)), st.text(min_size=1))
+@given(st.sampled_from(sorted(RESOURCE_KINDS)), st.text(min_size=1))
 def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
     if not text.strip():
         return
-    found = identifier(noun, text)
-    assert found is None or (found == text.strip() and found.startswith(f"{NOUNS[noun].table}:"))
+    found = parse_identifier(noun, text)
+    assert found is None or (
+        found == text.strip() and found.startswith(f"{RESOURCE_KINDS[noun].table}:")
+    )
 
 
-def test_credential_and_model_name_one_of_two_models_of_a_name(titles: Titles, shelf: Any) -> None:
+def test_credential_and_model_name_one_of_two_models_of_a_name(
+    titles: TitleResolver, shelf: Any
+) -> None:
     lab = shelf.other("/credentials", "lab", provider="openai")
     home = shelf.other("/credentials", "home", provider="openai")
     two = {"provider": "openai", "type": "llm"}
@@ -138,7 +144,7 @@ def test_credential_and_model_name_one_of_two_models_of_a_name(titles: Titles, s
 
 
 def test_a_credential_called_like_a_provider_names_its_own_model(
-    titles: Titles, shelf: Any
+    titles: TitleResolver, shelf: Any
 ) -> None:
     own = shelf.other("/credentials", "openai", provider="openai")
     other = shelf.other("/credentials", "lab", provider="openai")
@@ -148,7 +154,7 @@ def test_a_credential_called_like_a_provider_names_its_own_model(
     assert titles.find("model", "openai/gpt-4o") == of_own
 
 
-def test_a_model_goes_by_its_provider_too(titles: Titles, shelf: Any) -> None:
+def test_a_model_goes_by_its_provider_too(titles: TitleResolver, shelf: Any) -> None:
     first = shelf.other("/models", "gpt-4o", provider="openai", type="llm")
     second = shelf.other("/models", "gpt-4o", provider="openrouter", type="llm")
     slashed = shelf.other("/models", "openai/gpt-4o", provider="openrouter", type="llm")
@@ -161,14 +167,14 @@ def test_a_model_goes_by_its_provider_too(titles: Titles, shelf: Any) -> None:
     assert titles.find("model", "openrouter/openai/gpt-4o") == slashed
 
 
-def test_those_of_the_type_come_first(titles: Titles, shelf: Any) -> None:
+def test_those_of_the_type_come_first(titles: TitleResolver, shelf: Any) -> None:
     llm = shelf.other("/models", "all", provider="ollama", type="llm")
     tts = shelf.other("/models", "all", provider="ollama", type="tts")
     assert titles.find("model", "all", "llm") == llm
     assert titles.find("model", "all", "tts") == tts
 
 
-def test_a_transformation_goes_by_its_name_and_its_title(titles: Titles, shelf: Any) -> None:
+def test_a_transformation_goes_by_its_name_and_its_title(titles: TitleResolver, shelf: Any) -> None:
     one = shelf.other("/transformations", "key", title="Key findings")
     assert titles.find("transformation", "key") == one
     assert titles.find("transformation", "key FINDINGS") == one
@@ -180,7 +186,7 @@ def test_a_transformation_goes_by_its_name_and_its_title(titles: Titles, shelf: 
 
 @pytest.mark.parametrize("noun", ["episode profile", "speaker profile"])
 def test_a_profile_that_is_not_there_leads_to_the_list(
-    titles: Titles, shelf: Any, noun: str
+    titles: TitleResolver, shelf: Any, noun: str
 ) -> None:
     shelf.other(f"/{noun.replace(' ', '-')}s", "interview")
     with pytest.raises(NotFoundError, match=f'no {noun} "intervew".*"interview"') as caught:
@@ -188,12 +194,12 @@ def test_a_profile_that_is_not_there_leads_to_the_list(
     assert caught.value.next_step == "See `%nb profiles`."
 
 
-def test_an_episode_goes_by_its_job_too(titles: Titles, shelf: Any) -> None:
+def test_an_episode_goes_by_its_job_too(titles: TitleResolver, shelf: Any) -> None:
     one = shelf.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
     assert titles.find("episode", "7f3a") == one
 
 
-def test_a_title_is_looked_for_through_all_pages(titles: Titles, shelf: Any) -> None:
+def test_a_title_is_looked_for_through_all_pages(titles: TitleResolver, shelf: Any) -> None:
     for number in range(25):
         last = shelf.source(f"paper {number}")
     shelf.most = 10  # a server that caps its pages without a word
@@ -201,31 +207,33 @@ def test_a_title_is_looked_for_through_all_pages(titles: Titles, shelf: Any) -> 
 
 
 class TestScope:
-    def test_a_notebook_is_its_sources_and_notes(self, titles: Titles, shelf: Any) -> None:
+    def test_a_notebook_is_its_sources_and_notes(self, titles: TitleResolver, shelf: Any) -> None:
         here, there = shelf.notebook("here"), shelf.notebook("there")
         source, note = shelf.source("a", here), shelf.note("b", here)
         shelf.source("c", there)
         shelf.note("d", there)
-        assert scope_of(titles, notebook="here") == Scope((source,), (note,))
-        without = scope_of(titles, notebook="here", include_notes=False)
+        assert resolve_scope(titles, notebook="here") == Scope((source,), (note,))
+        without = resolve_scope(titles, notebook="here", include_notes=False)
         assert (without.sources, without.holds("note", note)) == ((source,), False)
 
-    def test_an_empty_notebook_is_not_everything(self, titles: Titles, shelf: Any) -> None:
+    def test_an_empty_notebook_is_not_everything(self, titles: TitleResolver, shelf: Any) -> None:
         shelf.notebook("here")
         shelf.source("elsewhere")
-        assert scope_of(titles, notebook="here").is_empty
+        assert resolve_scope(titles, notebook="here").is_empty
 
-    def test_what_is_named_has_to_be_in_the_notebook(self, titles: Titles, shelf: Any) -> None:
+    def test_what_is_named_has_to_be_in_the_notebook(
+        self, titles: TitleResolver, shelf: Any
+    ) -> None:
         here = shelf.notebook("here")
         mine, elsewhere = shelf.source("a", here), shelf.source("b")
         shelf.note("n", here)
-        assert scope_of(titles, notebook="here", source_ids=["a"]) == Scope((mine,), None)
+        assert resolve_scope(titles, notebook="here", source_ids=["a"]) == Scope((mine,), None)
         with pytest.raises(NotFoundError, match=elsewhere):
-            scope_of(titles, notebook="here", source_ids=["a", "b"])
+            resolve_scope(titles, notebook="here", source_ids=["a", "b"])
 
-    def test_without_a_notebook_nothing_is_listed(self, titles: Titles, shelf: Any) -> None:
-        assert scope_of(titles) == Scope()
-        assert scope_of(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
+    def test_without_a_notebook_nothing_is_listed(self, titles: TitleResolver, shelf: Any) -> None:
+        assert resolve_scope(titles) == Scope()
+        assert resolve_scope(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
             ("source:1",), ("note:1",)
         )
         assert shelf.requests == []

@@ -15,11 +15,11 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.nb import waiting, watching
-from labext.nb.dialects.contract import Contract
-from labext.nb.listing import all_sources
-from labext.nb.watching import Ingestion, SourceRow
-from labext.nb.wire import Wire
+from labext.nb import polling
+from labext.nb.backends import RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.polling import Ingestion, SourceRow
+from labext.nb.resource import iter_sources
 from labext.progress import UNKNOWN_STATUS_PATIENCE, Outcome
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
@@ -52,7 +52,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def watch(wire: Wire, shelf: Any, clock: Clock) -> Any:
+def watch(wire: RequestExecutor, shelf: Any, clock: Clock) -> Any:
     """Watch sources; the service answers questions for their status as well."""
     send = shelf.send
 
@@ -67,7 +67,9 @@ def watch(wire: Wire, shelf: Any, clock: Clock) -> Any:
     wire.send = with_status  # type: ignore[method-assign]
 
     def begin(*sources: str, **options: Any) -> Any:
-        return watching.watch(wire, Contract(), sources, clock=clock, sleep=clock.sleep, **options)
+        return polling.watch_sources(
+            wire, ContractBackend(), sources, clock=clock, sleep=clock.sleep, **options
+        )
 
     return begin
 
@@ -212,7 +214,7 @@ def row(title: str, status: str, **fields: Any) -> SourceRow:
 
 
 def waited(*rows: SourceRow, outcome: Outcome | None = None, timeout: float | None = 5) -> None:
-    waiting.wait(iter([Ingestion(rows, 5.0, outcome)]), timeout)
+    polling.wait_for_sources(iter([Ingestion(rows, 5.0, outcome)]), timeout)
 
 
 def test_waiting_tells_what_failed_and_what_stands_still() -> None:
@@ -232,25 +234,27 @@ def test_waiting_tells_what_failed_and_what_stands_still() -> None:
         waited(row("a", "completed"), going)
 
 
-def test_pages_are_read_to_their_end(wire: Wire, shelf: Any) -> None:
+def test_pages_are_read_to_their_end(wire: RequestExecutor, shelf: Any) -> None:
     made = [shelf.source(f"paper {n}") for n in range(7)]
     shelf.most = 3
-    listed = list(all_sources(wire, Contract()))
+    listed = list(iter_sources(wire, ContractBackend()))
     assert [each["id"] for each in listed] == made
-    assert [each["id"] for each in all_sources(wire, Contract(), limit=5, offset=1)] == made[1:6]
+    assert [
+        each["id"] for each in iter_sources(wire, ContractBackend(), limit=5, offset=1)
+    ] == made[1:6]
     for bad in ({"limit": 0}, {"offset": -1}):
         with pytest.raises(InputError):
-            list(all_sources(wire, Contract(), **bad))
+            list(iter_sources(wire, ContractBackend(), **bad))
 
 
-def test_a_server_that_ignores_the_offset_is_read_once(wire: Wire, shelf: Any) -> None:
+def test_a_server_that_ignores_the_offset_is_read_once(wire: RequestExecutor, shelf: Any) -> None:
     shelf.source("paper")
     page = [dict(shelf.sources[0])]
     wire.send = lambda request, on_bytes=None: page  # type: ignore[method-assign]
-    assert len(list(all_sources(wire, Contract()))) == 1
+    assert len(list(iter_sources(wire, ContractBackend()))) == 1
 
 
-def test_an_error_of_the_service_is_no_list(wire: Wire, shelf: Any) -> None:
+def test_an_error_of_the_service_is_no_list(wire: RequestExecutor, shelf: Any) -> None:
     shelf.script = [ServiceError("It failed.")]
     with pytest.raises(ServiceError):
-        list(all_sources(wire, Contract()))
+        list(iter_sources(wire, ContractBackend()))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
-from labext.sandbox.nb.ingestion.reading import File, Reading
-from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb.ingestion.reading import Document, SourceFile
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sandbox_parts"))
 
-Read = Callable[..., Reading]
+Read = Callable[..., Document]
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +22,10 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     """Read `content` as a file that was called `name`."""
     path = tmp_path_factory.mktemp("read") / "original"
 
-    def read(content: bytes, name: str = "file", **said: object) -> Reading:
+    def read(content: bytes, name: str = "file", **said: object) -> Document:
         stages: list[str] = said.pop("stages", [])  # type: ignore[assignment]
         path.write_bytes(content)
-        return reading.read(File(path, name, **said), stages.append)  # type: ignore[arg-type]
+        return reading.read_file(SourceFile(path, name, **said), stages.append)  # type: ignore[arg-type]
 
     return read
 
@@ -35,7 +35,7 @@ def refused(read: Read) -> Callable[..., str]:
     """Why `content` can't be read, in one line."""
 
     def refused(content: bytes, name: str = "file", **said: object) -> str:
-        with pytest.raises(Unreadable) as caught:
+        with pytest.raises(UnreadableError) as caught:
             read(content, name, **said)
         reason = str(caught.value)
         assert reason.strip()

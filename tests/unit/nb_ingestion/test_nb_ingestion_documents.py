@@ -94,9 +94,9 @@ def test_other_documents_are_refused_with_what_to_do(refused, content, told):
 
 
 def test_a_document_that_unpacks_to_far_too_much_is_not_unpacked(refused, monkeypatch):
-    from labext.sandbox.nb.ingestion import word
+    from labext.sandbox.nb.ingestion import readers
 
-    monkeypatch.setattr(word, "MOST_UNPACKED", 1000)
+    monkeypatch.setattr(readers, "MAX_UNPACKED_BYTES", 1000)
     assert "unpacks to more than 1,000 bytes" in refused(docx(["Text."]))
 
 

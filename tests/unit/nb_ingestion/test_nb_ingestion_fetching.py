@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.nb.ingestion import addresses, asking, fetching
-from labext.sandbox.nb.ingestion.fetching import Terms, fetch
-from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb import addresses
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import fetch
+from labext.sandbox.nb.ingestion.fetch import FetchLimits, fetch_page
 
 NOT_PUBLIC = [
     "0.0.0.0",
@@ -114,16 +115,16 @@ def embedded(number: str) -> list[str]:
 @pytest.mark.parametrize("number", REFUSED)
 def test_link_local_and_metadata_addresses_are_refused_even_if_private_ones_are_allowed(number):
     assert not addresses.is_public(ip_address(number))
-    with pytest.raises(Unreadable, match="link-local") as caught:
-        addresses.addresses(number, 80, private=True)
+    with pytest.raises(UnreadableError, match="link-local") as caught:
+        addresses.resolve_host(number, 80, private=True)
     assert "allow-private" not in str(caught.value)
 
 
 @pytest.mark.parametrize("number", METADATA)
 def test_metadata_addresses_are_refused_in_every_ipv6_form(number):
     for form in embedded(number):
-        with pytest.raises(Unreadable, match="link-local"):
-            addresses.addresses(form, 80, private=True)
+        with pytest.raises(UnreadableError, match="link-local"):
+            addresses.resolve_host(form, 80, private=True)
         assert not addresses.is_public(ip_address(form))
 
 
@@ -133,7 +134,7 @@ def test_metadata_addresses_are_refused_in_every_ipv6_form(number):
 )
 def test_other_private_and_public_addresses_stay_allowed(number):
     for form in (number, *embedded(number)):
-        (found,) = addresses.addresses(form, 80, private=True)
+        (found,) = addresses.resolve_host(form, 80, private=True)
         assert ip_address(found) == ip_address(form)
 
 
@@ -149,8 +150,8 @@ def test_public_addresses_are_not(number):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "localhost", "::1"])
 def test_a_host_is_judged_by_what_it_stands_for(host):
-    with pytest.raises(Unreadable, match="allow-private"):
-        addresses.addresses(host, 80, private=False)
+    with pytest.raises(UnreadableError, match="allow-private"):
+        addresses.resolve_host(host, 80, private=False)
 
 
 def answering(*answers: Sequence[str]) -> Callable[..., Any]:
@@ -167,15 +168,15 @@ def answering(*answers: Sequence[str]) -> Callable[..., Any]:
 
 def test_one_private_address_among_public_ones_is_enough(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["8.8.8.8", "10.0.0.1"]))
-    with pytest.raises(Unreadable, match="allow-private"):
-        addresses.addresses("mixed.example", 80, private=False)
+    with pytest.raises(UnreadableError, match="allow-private"):
+        addresses.resolve_host("mixed.example", 80, private=False)
 
 
 @pytest.mark.parametrize("number", REFUSED)
 def test_a_name_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["10.0.0.1", number]))
-    with pytest.raises(Unreadable, match=r"metadata\.example is a link-local address"):
-        addresses.addresses("metadata.example", 80, private=True)
+    with pytest.raises(UnreadableError, match=r"metadata\.example is a link-local address"):
+        addresses.resolve_host("metadata.example", 80, private=True)
 
 
 class Site(ThreadingHTTPServer):
@@ -242,14 +243,14 @@ def target(tmp_path):
     return tmp_path / "page"
 
 
-OPEN = Terms(20, 10_000, private=True)
+OPEN = FetchLimits(20, 10_000, private=True)
 
 
 def test_a_page_comes_with_what_its_server_says_of_it(site, target):
     site.pages["/a%20b/p%C3%A4ge.html?q=%C3%BC&r=1"] = page(
         b"<p>Hello", Content_Type="text/html; charset=ISO-8859-1"
     )
-    found = fetch(f"{site.url}/a b/päge.html?q=ü&r=1".replace(" ", "%20"), target, OPEN)
+    found = fetch_page(f"{site.url}/a b/päge.html?q=ü&r=1".replace(" ", "%20"), target, OPEN)
     assert (found.name, found.media_type, found.charset) == ("päge.html", "text/html", "iso-8859-1")
     assert target.read_bytes() == b"<p>Hello"
 
@@ -260,7 +261,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_asked(site, target, mon
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
     number = site.server_port
-    fetch(f"http://site.example:{number}/", target, Terms(20, 10_000))
+    fetch_page(f"http://site.example:{number}/", target, FetchLimits(20, 10_000))
     assert site.asked[-1] == ("/", f"site.example:{number}")
 
 
@@ -268,14 +269,14 @@ def test_the_address_that_was_checked_is_asked_by_https_too(site, target, monkey
     """Who is there speaks no TLS, which is told; at the other address there is nobody."""
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
-    with pytest.raises(Unreadable, match="no certificate"):
-        fetch(f"https://site.example:{site.server_port}/", target, Terms(20, 10_000))
+    with pytest.raises(UnreadableError, match="no certificate"):
+        fetch_page(f"https://site.example:{site.server_port}/", target, FetchLimits(20, 10_000))
 
 
 def test_redirects_are_followed(site, target):
     site.pages["/old"] = page(b"", 302, Location="/new?x=1")
     site.pages["/new?x=1"] = page(b"New.")
-    assert fetch(f"{site.url}/old", target, OPEN).name == "new"
+    assert fetch_page(f"{site.url}/old", target, OPEN).name == "new"
     assert target.read_bytes() == b"New."
 
 
@@ -285,8 +286,8 @@ def test_a_redirect_into_the_network_is_not_followed(site, target, monkeypatch):
     site.pages["/out"] = page(b"", 302, Location=f"{inner.url}/secret")
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
     try:
-        with pytest.raises(Unreadable, match=r"127\.0\.0\.2 is an address of this machine"):
-            fetch(f"{site.url}/out", target, Terms(20, 10_000))
+        with pytest.raises(UnreadableError, match=r"127\.0\.0\.2 is an address of this machine"):
+            fetch_page(f"{site.url}/out", target, FetchLimits(20, 10_000))
         assert inner.asked == []
     finally:
         inner.shutdown()
@@ -305,8 +306,8 @@ def test_a_redirect_to_a_metadata_address_is_not_followed(site, target, monkeypa
 
     monkeypatch.setattr(socket.socket, "connect", noted)
     site.pages["/cloud"] = page(b"", 307, Location=f"http://{number}/latest/meta-data/")
-    with pytest.raises(Unreadable, match="metadata service"):
-        fetch(f"{site.url}/cloud", target, OPEN)
+    with pytest.raises(UnreadableError, match="metadata service"):
+        fetch_page(f"{site.url}/cloud", target, OPEN)
     assert set(opened) == {"127.0.0.1"}
 
 
@@ -315,37 +316,37 @@ def test_a_redirect_to_a_metadata_address_is_not_followed(site, target, monkeypa
 )
 def test_a_redirect_to_what_is_no_web_address_is_not_followed(site, target, location):
     site.pages["/away"] = page(b"", 301, Location=location)
-    with pytest.raises(Unreadable, match="can't be fetched"):
-        fetch(f"{site.url}/away", target, OPEN)
+    with pytest.raises(UnreadableError, match="can't be fetched"):
+        fetch_page(f"{site.url}/away", target, OPEN)
 
 
 def test_redirects_have_an_end(site, target):
     site.pages["/round"] = page(b"", 307, Location="/round")
-    with pytest.raises(Unreadable, match="more than 5 times"):
-        fetch(f"{site.url}/round", target, OPEN)
+    with pytest.raises(UnreadableError, match="more than 5 times"):
+        fetch_page(f"{site.url}/round", target, OPEN)
 
 
 @pytest.mark.parametrize(("status", "told"), [(404, "404 .Not Found."), (403, "403"), (599, "599")])
 def test_a_page_that_is_not_there_is_told_by_its_status(site, target, status, told):
     site.pages["/missing"] = page(b"no", status)
-    with pytest.raises(Unreadable, match=told):
-        fetch(f"{site.url}/missing", target, OPEN)
+    with pytest.raises(UnreadableError, match=told):
+        fetch_page(f"{site.url}/missing", target, OPEN)
 
 
 @pytest.mark.parametrize("parts", [(), (b"HTTP/1.1 200 OK\r\nA: ",), (b"HTTP/1.1 200 OK\r\n\r\n",)])
 def test_a_page_that_never_ends_is_late(site, target, parts):
     """Nothing comes, or something does now and then: all of it has so many seconds."""
     site.pages["/never"] = slow(*parts)
-    with pytest.raises(Unreadable, match=r"within 0\.2 seconds"):
-        fetch(f"{site.url}/never", target, Terms(0.2, 10_000, private=True))
+    with pytest.raises(UnreadableError, match=r"within 0\.2 seconds"):
+        fetch_page(f"{site.url}/never", target, FetchLimits(0.2, 10_000, private=True))
 
 
 def test_nobody_there(target):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-        with pytest.raises(Unreadable, match="does not answer"):
-            fetch(url, target, OPEN)
+        with pytest.raises(UnreadableError, match="does not answer"):
+            fetch_page(url, target, OPEN)
 
 
 def test_a_host_that_is_none(target, monkeypatch):
@@ -353,32 +354,32 @@ def test_a_host_that_is_none(target, monkeypatch):
         raise socket.gaierror(8, "no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(Unreadable, match="no host nowhere"):
-        fetch("http://nowhere.example/", target, OPEN)
+    with pytest.raises(UnreadableError, match="no host nowhere"):
+        fetch_page("http://nowhere.example/", target, OPEN)
 
 
 def test_a_page_may_be_so_big(site, target):
     site.pages["/big"] = page(b"x" * 10_001)
     site.pages["/fits"] = page(b"x" * 10_000)
-    fetch(f"{site.url}/fits", target, OPEN)
-    with pytest.raises(Unreadable, match="bigger than 10,000 bytes"):
-        fetch(f"{site.url}/big", target, OPEN)
+    fetch_page(f"{site.url}/fits", target, OPEN)
+    with pytest.raises(UnreadableError, match="bigger than 10,000 bytes"):
+        fetch_page(f"{site.url}/big", target, OPEN)
 
 
 @pytest.mark.parametrize(("packed", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
     site.pages["/packed"] = page(pack(b"Text. " * 1000), Content_Encoding=packed)
     site.pages["/bomb"] = page(pack(bytes(50_000_000)), Content_Encoding=packed)
-    fetch(f"{site.url}/packed", target, OPEN)
+    fetch_page(f"{site.url}/packed", target, OPEN)
     assert target.read_bytes() == b"Text. " * 1000
     tracemalloc.start()
     try:
-        with pytest.raises(Unreadable, match="bigger than"):
-            fetch(f"{site.url}/bomb", target, OPEN)
+        with pytest.raises(UnreadableError, match="bigger than"):
+            fetch_page(f"{site.url}/bomb", target, OPEN)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
-    assert target.stat().st_size <= OPEN.size + fetching.CHUNK
+    assert target.stat().st_size <= OPEN.size + fetch.CHUNK_SIZE
 
 
 @pytest.mark.parametrize(
@@ -391,14 +392,14 @@ def test_packed_pages_are_unpacked_within_the_limit(site, target, packed, pack):
 )
 def test_pages_that_can_not_be_unpacked_or_break_off(site, target, answer, told):
     site.pages["/odd"] = answer
-    with pytest.raises(Unreadable, match=told):
-        fetch(f"{site.url}/odd", target, OPEN)
+    with pytest.raises(UnreadableError, match=told):
+        fetch_page(f"{site.url}/odd", target, OPEN)
 
 
 def test_what_is_no_answer(site, target):
     site.pages["/rubbish"] = lambda handler: handler.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n")
-    with pytest.raises(Unreadable, match=r"no page|broke off"):
-        fetch(f"{site.url}/rubbish", target, OPEN)
+    with pytest.raises(UnreadableError, match=r"no page|broke off"):
+        fetch_page(f"{site.url}/rubbish", target, OPEN)
 
 
 @pytest.mark.parametrize(
@@ -420,5 +421,5 @@ def test_what_is_no_answer(site, target):
 )
 def test_what_is_no_web_address(url):
     with pytest.raises(ValueError, match=r"web address") as caught:
-        asking.split(url)
+        fetch.split_url(url)
     assert "secret" not in str(caught.value)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from labext_test_documents import docx, pdf
 
-from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb.errors import UnreadableError
 
 REAL = {
     "paper.pdf": pdf(["Cells were induced.", "Glucose represses."], "Induction"),
@@ -31,7 +31,7 @@ few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def outcome(read, content: bytes, name: str, **said: object) -> None:
-    with contextlib.suppress(Unreadable):
+    with contextlib.suppress(UnreadableError):
         found = read(content, name, **said)
         assert found.text.strip()
         found.text.encode()

@@ -7,8 +7,8 @@ import sys
 import pytest
 from labext_test_documents import spoken
 
-from labext.sandbox.nb import stages
-from labext.sandbox.nb.speech import recognition
+from labext.sandbox.nb import task_process
+from labext.sandbox.nb.speech import transcription
 
 SAID = "Two three four five six."
 FILM = b"\0\0\0\x18ftypmp42\0\0\0\0"
@@ -58,7 +58,7 @@ def test_the_sound_of_a_video_is_heard(read, ffmpeg, monkeypatch):
         assert b"".join(sound.blocks) == samples
         return "what was said"
 
-    monkeypatch.setattr(recognition, "heard", heard)
+    monkeypatch.setattr(transcription, "recognize", heard)
     assert read(FILM + samples, "film.mp4").text == "what was said"
 
 
@@ -78,11 +78,13 @@ def test_without_the_extra_it_says_what_to_install(refused, monkeypatch):
 
 
 def test_a_stage_is_told_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr(stages, "_SECONDS", 60)  # a slow disk may take longer than its own
-    assert stages.told(tmp_path) is None
-    tell = stages.Stages(tmp_path).tell
+    monkeypatch.setattr(
+        task_process, "_MIN_INTERVAL", 60
+    )  # a slow disk may take longer than its own
+    assert task_process.read_stage(tmp_path) is None
+    tell = task_process.ProgressWriter(tmp_path).tell
     tell("page 1 of 9")
     tell("page 2 of 9")  # a moment later
-    assert stages.told(tmp_path) == "page 1 of 9"
+    assert task_process.read_stage(tmp_path) == "page 1 of 9"
     tell("embedding")
-    assert stages.told(tmp_path) == "embedding"
+    assert task_process.read_stage(tmp_path) == "embedding"

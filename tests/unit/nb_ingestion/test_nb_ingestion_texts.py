@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.ingestion import texts
+from labext.sandbox.nb.ingestion import reading
 
 PAGE = """<!DOCTYPE html><html><head><title>Catabolite repression</title>
 <style>p {color: red}</style><script>var hidden = 1;</script></head><body>
@@ -141,14 +141,14 @@ def test_ends_of_lines_are_plain_and_what_nobody_sees_goes(read):
 
 @given(st.text())
 def test_clean_text_stays_as_it_is(text):
-    clean = texts.clean(text)
-    assert texts.clean(clean) == clean
+    clean = reading.clean_text(text)
+    assert reading.clean_text(clean) == clean
     clean.encode()
 
 
 @given(st.text(max_size=400))
 def test_a_title_is_one_line_of_a_length(text):
-    title = texts.title(text)
+    title = reading.clean_title(text)
     if title is not None:
-        assert 0 < len(title) <= texts.LONGEST_TITLE
+        assert 0 < len(title) <= reading.MAX_TITLE_LENGTH
         assert title == " ".join(title.split())

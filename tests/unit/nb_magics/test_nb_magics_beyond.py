@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from labext.errors import InputError
-from labext_magics import grammar, help, nb
+from labext_magics.core import grammar, help
+from labext_magics.nb import magic
 
-Parse = Callable[..., grammar.Wanted]
+Parse = Callable[..., grammar.ParsedLine]
 
 
 @pytest.mark.parametrize(
@@ -32,4 +33,4 @@ def test_a_line_that_is_wrong_says_so(parse: Parse, line: str, said: str) -> Non
 
 def test_each_has_help() -> None:
     for noun in ("settings", "commands", "insights", "source-chats", "embeddings"):
-        assert f"%nb {noun}" in help.text(nb.MAGIC, noun)
+        assert f"%nb {noun}" in help.help_text(magic.MAGIC, noun)

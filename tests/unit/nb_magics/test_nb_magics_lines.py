@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError
-from labext_magics import grammar, help, nb
-from labext_magics.nb_chat import free
-from labext_magics.nb_scope import ordered
+from labext_magics.core import grammar, help
+from labext_magics.nb import magic
+from labext_magics.nb.chat import unique_title
+from labext_magics.nb.scope import order_parameter
 
-Parse = Callable[..., grammar.Wanted]
+Parse = Callable[..., grammar.ParsedLine]
 
 
 @pytest.mark.parametrize(
@@ -76,29 +77,29 @@ def test_a_noun_says_its_verbs(parse: Parse, line: str, said: str) -> None:
 
 
 def test_help_is_in_groups() -> None:
-    told = help.text(nb.MAGIC)
+    told = help.help_text(magic.MAGIC)
     headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
         *("What is said most:", "Notebooks:", "Sources:", "Notes:", "Chats:"),
         *("Transformations:", "Podcasts:", "Models:", "Credentials:", "The service:"),
     ]
-    assert all(f"  {command.name} " in told for command in nb.MAGIC.commands)
-    of_sources = help.text(nb.MAGIC, "sources")
+    assert all(f"  {command.name} " in told for command in magic.MAGIC.commands)
+    of_sources = help.help_text(magic.MAGIC, "sources")
     assert "--offset" in of_sources
     assert "sources retry" in of_sources
 
 
 def test_orders_are_in_the_services_words() -> None:
-    assert ordered(None) is None
-    assert ordered("name") == "name"
-    assert ordered("updated_at:desc") == "updated_at desc"
+    assert order_parameter(None) is None
+    assert order_parameter("name") == "name"
+    assert order_parameter("updated_at:desc") == "updated_at desc"
 
 
 def test_a_chats_title_is_one_that_no_other_has() -> None:
-    assert free("Why?", []) == "Why?"
-    assert free("Why?", ["Why?", "Why? (2)"]) == "Why? (3)"
-    assert free("several\n words", []) == "several words"
-    assert len(free("word " * 40, [])) <= 60
+    assert unique_title("Why?", []) == "Why?"
+    assert unique_title("Why?", ["Why?", "Why? (2)"]) == "Why? (3)"
+    assert unique_title("several\n words", []) == "several words"
+    assert len(unique_title("word " * 40, [])) <= 60
 
 
 def test_reading_a_line_imports_nothing_heavy() -> None:

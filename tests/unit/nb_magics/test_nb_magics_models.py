@@ -9,9 +9,10 @@ import pytest
 
 from labext import redaction
 from labext.errors import InputError, SetupError
-from labext_magics import asking, grammar, nb_keys, secrets
+from labext_magics.core import grammar, secrets, sign_in
+from labext_magics.nb import credentials
 
-Parse = Callable[..., grammar.Wanted]
+Parse = Callable[..., grammar.ParsedLine]
 
 KEY = "sk-proj-4f9b2c7d8e1a6035"
 
@@ -124,15 +125,15 @@ def unseen(answer: str, asked: list[str]) -> Any:
 
 
 def nobody(_prompt: str) -> str:
-    raise asking.NobodyError
+    raise sign_in.NonInteractiveError
 
 
 def test_a_key_of_the_environment_is_taken_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
-    monkeypatch.setattr(asking, "unseen", nobody)
+    monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
     for provider in ("openai_compatible", "openai-compatible"):
-        found = nb_keys.key_for(provider)
+        found = credentials.key_for(provider)
         assert found.value == "a key of ours"
         assert found.told == ", with the key of LABEXT_NB_OPENAI_COMPATIBLE_KEY"
         assert "a key" not in repr(found)
@@ -143,17 +144,17 @@ def test_a_key_is_asked_for_and_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
     asked: list[str] = []
-    monkeypatch.setattr(asking, "unseen", unseen("typed by hand", asked))
-    assert nb_keys.key_for("openai").value == "typed by hand"
+    monkeypatch.setattr(sign_in, "prompt_secret", unseen("typed by hand", asked))
+    assert credentials.key_for("openai").value == "typed by hand"
     assert asked == ["Key of openai: "]
     assert redaction.mask("typed by hand") == redaction.MASK
 
 
 def test_nobody_to_ask_is_an_error_that_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEXT_NB_GROQ_KEY", raising=False)
-    monkeypatch.setattr(asking, "unseen", nobody)
+    monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     with pytest.raises(SetupError) as caught:
-        nb_keys.key_for("groq")
+        credentials.key_for("groq")
     assert "Set LABEXT_NB_GROQ_KEY" in caught.value.next_step
 
 
@@ -161,11 +162,11 @@ def test_who_needs_no_key_is_not_asked_for_one(monkeypatch: pytest.MonkeyPatch) 
     for name in ("OLLAMA", "OPENAI_COMPATIBLE", "OPENAI"):
         monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
     asked: list[str] = []
-    monkeypatch.setattr(asking, "unseen", unseen("", asked))
-    assert nb_keys.key_for("ollama").value is None
+    monkeypatch.setattr(sign_in, "prompt_secret", unseen("", asked))
+    assert credentials.key_for("ollama").value is None
     assert asked == []
-    assert nb_keys.key_for("openai_compatible").value is None
+    assert credentials.key_for("openai_compatible").value is None
     assert asked == ["Key of openai_compatible (empty if it takes none): "]
     for provider in ("openai", "ollama"):
         with pytest.raises(SetupError, match="No key was given"):
-            nb_keys.key_for(provider, must=True)
+            credentials.key_for(provider, must=True)

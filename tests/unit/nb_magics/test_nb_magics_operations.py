@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from labext_magics.grammar import Wanted
+from labext_magics.core.grammar import ParsedLine
 
 OPERATIONS = {
     # contract, Endpoints: the operation, what it takes, and the line
@@ -122,7 +122,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_field_has_an_option(operation: str, parse: Callable[..., Wanted]) -> None:
+def test_every_field_has_an_option(operation: str, parse: Callable[..., ParsedLine]) -> None:
     fields, line = OPERATIONS[operation]
     command = parse(line).command
     assert command is not None

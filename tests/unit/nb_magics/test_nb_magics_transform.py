@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotReadyError
-from labext_magics.nb_transform import _apart, _read
+from labext_magics.nb.transformations import _title_and_text, _unique_names
 
 
 def source(text: str | None, status: str) -> dict[str, Any]:
@@ -15,9 +15,9 @@ def source(text: str | None, status: str) -> dict[str, Any]:
 
 
 def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
-    assert _read(source("Induced.", "completed")) == ("Bench notes", "Induced.")
+    assert _title_and_text(source("Induced.", "completed")) == ("Bench notes", "Induced.")
     note = {"id": "note:a", "title": None, "content": "Leaks."}
-    assert _read(note) == ("note:a", "Leaks.")
+    assert _title_and_text(note) == ("note:a", "Leaks.")
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,13 @@ def test_the_whole_text_of_a_source_and_a_note_is_read() -> None:
 )
 def test_a_source_without_a_text_says_why(status: str, kind: type[Exception], step: str) -> None:
     with pytest.raises(kind) as caught:
-        _read(source(None, status))
+        _title_and_text(source(None, status))
     assert step in str(caught.value)
 
 
 def test_things_of_one_name_are_told_apart() -> None:
-    assert _apart([("A", "1"), ("B", "2"), ("A", "3")]) == [("A", "1"), ("B", "2"), ("A (2)", "3")]
+    assert _unique_names([("A", "1"), ("B", "2"), ("A", "3")]) == [
+        ("A", "1"),
+        ("B", "2"),
+        ("A (2)", "3"),
+    ]

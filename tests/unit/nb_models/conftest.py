@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from labext.sandbox.database import Database
-from labext.sandbox.nb import identifiers
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.models.encryption import encrypted
-from labext.sandbox.nb.store import Base, Credential, Model
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb import tables
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.provider_keys import encrypt_key
+from labext.sandbox.nb.tables import Base, Credential, Model
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -32,7 +32,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database.create(Base.metadata)
     with database.write() as session, pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry.shutil, "which", lambda _name: None)
-        registry.seed(session)
+        registry.seed_models(session)
     database.close()
     return path
 
@@ -64,14 +64,14 @@ def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
         base_url: str | None = None,
     ) -> Model:
         credential = Credential(
-            id=identifiers.new("credential"),
+            id=tables.new_identifier("credential"),
             provider="openai_compatible",
             name="the provider",
             base_url=base_url or provider.base_url,
-            key=None if key is None else encrypted(site, key),
+            key=None if key is None else encrypt_key(site, key),
         )
         model = Model(
-            id=identifiers.new("model"),
+            id=tables.new_identifier("model"),
             name=name,
             kind=kind,
             provider="openai_compatible",

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.models import extractive
-from labext.sandbox.nb.text.key_sentences import Sentence, key_sentences, select, split
-from labext.sandbox.nb.text.tokens import stems
-from labext.sandbox.nb.transformations.seed import SEEDS
+from labext.sandbox.nb.seed import TRANSFORMATIONS
+from labext.sandbox.nb.text import extractive
+from labext.sandbox.nb.text.extractive import (
+    Sentence,
+    key_sentences,
+    parse_sentences,
+    select_sentences,
+)
+from labext.sandbox.nb.text.segmentation import stem_words
 
 TEXT = """\
 Induction of pBAD30
@@ -41,7 +46,7 @@ NOUNS = ("operon", "ligase", "primer", "plate", "colony", "medium", "buffer", "s
 
 
 def test_split_joins_wrapped_lines_and_drops_headings_rulers_and_references() -> None:
-    assert [(each.text, each.heading, each.complete) for each in split(TEXT)] == [
+    assert [(each.text, each.heading, each.complete) for each in parse_sentences(TEXT)] == [
         (
             "Cells were induced with 0.2 % arabinose at 37 °C for four hours.",
             "Induction of pBAD30",
@@ -104,21 +109,23 @@ def test_each_selected_sentence_scores_highest_given_those_before(
 ) -> None:
     texts = dict.fromkeys(" ".join(sorted(each)).capitalize() + "." for each in contents)
     found = [Sentence(text, "", complete=True) for text in texts]
-    counts = Counter(stem for each in found for stem in set(stems(each.text)))
+    counts = Counter(stem for each in found for stem in set(stem_words(each.text)))
     weights = {stem: math.log(1 + number) for stem, number in counts.items()}
     left, expected = list(found), []
     while left and len(expected) < count:
-        scores = [math.fsum(weights[stem] for stem in set(stems(each.text))) / 9 for each in left]
+        scores = [
+            math.fsum(weights[stem] for stem in set(stem_words(each.text))) / 9 for each in left
+        ]
         expected.append(left.pop(scores.index(max(scores))))
-        for stem in set(stems(expected[-1].text)):
+        for stem in set(stem_words(expected[-1].text)):
             weights[stem] /= 2
-    assert select(found, count) == [each for each in found if each in expected]
+    assert select_sentences(found, count) == [each for each in found if each in expected]
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
+@pytest.mark.parametrize("seed", TRANSFORMATIONS, ids=lambda seed: seed.name)
 def test_the_seeded_transformations_quote_sentences_of_the_text(seed: object) -> None:
-    lines = extractive.quotations(TEXT, seed.prompt).splitlines()  # type: ignore[attr-defined]
-    assert len(lines) == extractive.SENTENCES
+    lines = extractive.quote_key_sentences(TEXT, seed.prompt).splitlines()  # type: ignore[attr-defined]
+    assert len(lines) == extractive.SUMMARY_SENTENCES
     plain = " ".join(TEXT.split())
     for line in lines:
         assert line.startswith("- “")
@@ -128,11 +135,11 @@ def test_the_seeded_transformations_quote_sentences_of_the_text(seed: object) ->
 
 def test_words_of_the_prompt_choose_the_sentences_and_instructions_do_not() -> None:
     many = " ".join(f"Sentence {n} states the main point of the text." for n in range(9))
-    told = extractive.quotations(
+    told = extractive.quote_key_sentences(
         f"{many} Glucose shuts the araBAD promoter of the cell.", "What of glucose?"
     )
     assert "Glucose shuts" in told
-    told = extractive.quotations(
+    told = extractive.quote_key_sentences(
         "Arabinose opens the promoter of pBAD30 in cells. " * 2 + "The text lists key findings.",
         "List the key findings.",
     )
@@ -140,4 +147,4 @@ def test_words_of_the_prompt_choose_the_sentences_and_instructions_do_not() -> N
 
 
 def test_a_text_without_sentences_is_named() -> None:
-    assert extractive.quotations("---", "Summarise.") == extractive.NO_SENTENCES
+    assert extractive.quote_key_sentences("---", "Summarise.") == extractive.NO_SENTENCES

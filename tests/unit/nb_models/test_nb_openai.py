@@ -13,12 +13,12 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
-from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.models import encryption, openai, reaching
-from labext.sandbox.nb.models import provider as providers
-from labext.sandbox.nb.models.line import HungUp, Line
-from labext.sandbox.nb.store import Credential, Model
-from labext.sandbox.service import Site
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
+from labext.sandbox.nb.providers import openai, provider_keys, servers
+from labext.sandbox.nb.providers import servers as providers
+from labext.sandbox.nb.settings import LIMITS
+from labext.sandbox.nb.tables import Credential, Model
 
 KEY = "correct-horse-battery-staple"
 HELLO = [{"role": "user", "content": "Hello?"}]
@@ -82,10 +82,10 @@ def test_a_reply_is_a_text_that_can_be_kept(site: Site, provider: Any, add_model
 
 def test_vectors_are_in_the_order_of_their_texts(site: Site, provider: Any, add_model: Any) -> None:
     provider.vector = lambda text: [float(text), 1.0]
-    texts = [str(number) for number in range(openai.BATCH + 3)]
+    texts = [str(number) for number in range(openai.BATCH_SIZE + 3)]
     vectors = openai.embed(site, add_model("embedder", "embedding", KEY), texts)
     assert vectors == [[float(text), 1.0] for text in texts]
-    assert [len(asked.body["input"]) for asked in provider.embeddings()] == [openai.BATCH, 3]
+    assert [len(asked.body["input"]) for asked in provider.embeddings()] == [openai.BATCH_SIZE, 3]
     assert {asked.body["model"] for asked in provider.asked} == {"embedder"}
 
 
@@ -213,8 +213,8 @@ def test_a_stored_key_is_masked_from_when_it_is_read(site: Site, add_model: Any)
     model = add_model()
     with site.database.write() as session:
         credential = session.get_one(Credential, model.credential_id)
-        credential.key = encryption.sealed(site, key.encode())
-    assert encryption.key_of(site, credential) == key
+        credential.key = provider_keys.encrypt(site, key.encode())
+    assert provider_keys.decrypt_key(site, credential) == key
     assert key not in mask(f"A traceback with {key} in it.")
 
 
@@ -286,15 +286,15 @@ def test_an_answer_that_drips_takes_no_longer_than_it_may(
         handler.close_connection = True
 
     provider.troubles = [drip]
-    server = dataclasses.replace(reaching.provider_of(site, add_model()), seconds=0.2)
+    server = dataclasses.replace(servers.server_of_model(site, add_model()), seconds=0.2)
     with pytest.raises(HTTPException, match=r"did not answer within 0\.2 seconds"):
-        openai.listed(server)
+        openai.list_models(server)
 
 
 def test_an_answer_without_end_is_502(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(providers, "LARGEST", 1 << 17)
+    monkeypatch.setattr(providers, "MAX_RESPONSE_BYTES", 1 << 17)
     provider.troubles = [openai_server.says(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 
@@ -302,23 +302,23 @@ def test_an_answer_without_end_is_502(
 def test_a_line_that_is_hung_up_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
     held = provider.held()
     provider.troubles = [held]
-    line, model = Line(), add_model()
+    line, model = CancelToken(), add_model()
     ended: list[BaseException] = []
 
     def call() -> None:
         try:
             openai.chat(site, model, HELLO, line)
-        except HungUp as error:
+        except CallCancelledError as error:
             ended.append(error)
 
     thread = threading.Thread(target=call)
     thread.start()
     assert held.entered.wait(30)
-    line.hang_up()
+    line.cancel()
     thread.join(30)
     assert len(ended) == 1
     assert provider.left.wait(30)
-    with pytest.raises(HungUp):
+    with pytest.raises(CallCancelledError):
         openai.chat(site, model, HELLO, line)
     assert len(provider.asked) == 1
 

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.podcasts import template, writing
-from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
-from labext.sandbox.nb.podcasts.speakable import speakable
-from labext.sandbox.nb.store import Model
+from labext.sandbox.nb.podcasts import writer
+from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn, strip_markup
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.tables import Model
 
 EXTRACTIVE = Model(id=registry.EXTRACTIVE, name="extractive", kind="llm", provider="built-in")
 CAST = tuple(Speaker(name) for name in ("Alex", "Robin", "Morgan", "Sam"))
@@ -50,7 +49,9 @@ def script(
     count: int = 3,
     briefing: str = "",
 ) -> list[Turn]:
-    return template.script(material, briefing, template.outline(material, count), speakers, ignore)
+    return writer.template_script(
+        material, briefing, writer.template_outline(material, count), speakers, ignore
+    )
 
 
 def quoted(turns: list[Turn]) -> list[str]:
@@ -99,10 +100,10 @@ def test_what_is_not_for_listening_is_left_out() -> None:
 
 
 def test_segments_are_the_sections_of_the_material() -> None:
-    segments = template.outline(INDUCTION, 3)
+    segments = writer.template_outline(INDUCTION, 3)
     assert [each.name for each in segments] == ["The switch", "The dose", "Restriction enzymes"]
     assert segments[0].description == "Quotations from switch"
-    (one,) = template.outline(INDUCTION, 1)
+    (one,) = writer.template_outline(INDUCTION, 1)
     assert (one.name, one.description) == (
         "The switch",
         "Quotations from switch, Restriction enzymes",
@@ -115,15 +116,17 @@ def test_segments_of_one_name_are_numbered() -> None:
         + " ".join(f"Protein P{part}{n} binds ligand L{n} in tissue." for n in range(6))
         for part, heading in enumerate(["Results", "Methods", "Results"])
     )
-    names = [each.name for each in template.outline(Material("Long", [Text("Long", text)]), 3)]
+    names = [
+        each.name for each in writer.template_outline(Material("Long", [Text("Long", text)]), 3)
+    ]
     assert names == ["Results", "Methods", "Results, part 2"]
 
 
 def test_the_length_follows_the_segments_sizes() -> None:
     text = " ".join(f"Protein P{n} binds ligand L{n} of pathway{n} in tissue." for n in range(40))
     material = Material("Long", [Text("Long", text)])
-    for size, count in template.SENTENCES.items():
-        turns = template.script(material, "", [Segment("All", "", size)], CAST[:2], ignore)
+    for size, count in writer.SEGMENT_SENTENCES.items():
+        turns = writer.template_script(material, "", [Segment("All", "", size)], CAST[:2], ignore)
         assert len(quoted(turns)) == count
 
 
@@ -136,10 +139,10 @@ def test_the_briefing_chooses_among_many_sentences() -> None:
 
 def test_progress_counts_segments() -> None:
     calls: list[tuple[int, int]] = []
-    template.script(
+    writer.template_script(
         INDUCTION,
         "",
-        template.outline(INDUCTION, 3),
+        writer.template_outline(INDUCTION, 3),
         CAST[:2],
         lambda done, total: calls.append((done, total)),
     )
@@ -150,16 +153,16 @@ def test_an_empty_notebook_and_another_language_are_refused() -> None:
     with pytest.raises(HTTPException, match="no sentence that can be spoken"):
         script(Material("Empty", [Text("x", "https://example.org/a")]))
     for language in (None, "en", "English", "en-GB", " English (US) "):
-        writing.check(EXTRACTIVE, language)
+        writer.check_language(EXTRACTIVE, language)
     with pytest.raises(HTTPException, match="in English alone"):
-        writing.check(EXTRACTIVE, "German")
+        writer.check_language(EXTRACTIVE, "German")
 
 
 @settings(max_examples=25)
 @given(st.text(max_size=200), st.integers(1, 20), st.integers(1, 4))
 def test_any_text_gives_turns_that_can_be_spoken(text: str, count: int, number: int) -> None:
     material = Material("Any", [Text("A title", text), ENZYMES])
-    assert 1 <= len(template.outline(material, count)) <= count
+    assert 1 <= len(writer.template_outline(material, count)) <= count
     turns = script(material, CAST[:number], count)
     assert {turn.speaker for turn in turns} == {each.name for each in CAST[:number]}
     for turn in turns:
@@ -181,4 +184,4 @@ def test_any_text_gives_turns_that_can_be_spoken(text: str, count: int, number: 
     ],
 )
 def test_speakable_removes_markup(text: str, spoken: str) -> None:
-    assert speakable(text) == spoken
+    assert strip_markup(text) == spoken

@@ -12,33 +12,27 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
-from labext.sandbox.daemon import environment as host_environment
-from labext.sandbox.nb.models import (
-    environment,
-    exchange,
-    locating,
-    openai,
-    providers,
-    ranking,
-    registry,
-    steps,
-    variables,
-)
-from labext.sandbox.nb.models.guessing import kind_of
-from labext.sandbox.nb.store import Default, Model
-from labext.sandbox.service import Site
+from labext.sandbox.core import provider_variables
+from labext.sandbox.core.host_process import host_environment
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import addresses
+from labext.sandbox.nb.models import service
+from labext.sandbox.nb.providers import openai, provider_keys, registry
+from labext.sandbox.nb.providers import openai as providers_openai
+from labext.sandbox.nb.providers.registry import PROVIDERS, guess_model_type
+from labext.sandbox.nb.tables import DefaultModel, Model
 
 KEY = "correct-horse-battery-staple"
 METADATA = [IPv4Address(n) for n in ("192.0.0.192", "168.63.129.16", "100.100.100.200")]
 
 
 def test_the_table_has_those_that_the_environment_can_name() -> None:
-    assert tuple(providers.PROVIDERS) == variables.PROVIDERS
-    assert "GROQ_API_KEY" in variables.every()
-    for known in providers.PROVIDERS.values():
-        assert set(known.kinds) <= set(registry.KINDS)
+    assert tuple(PROVIDERS) == provider_variables.PROVIDERS
+    assert "GROQ_API_KEY" in provider_variables.provider_variables()
+    for known in PROVIDERS.values():
+        assert set(known.kinds) <= set(registry.MODEL_TYPES)
         if known.base_url is not None:
-            assert locating.checked(known.base_url) == known.base_url
+            assert addresses.check_base_url(known.base_url) == known.base_url
 
 
 @pytest.mark.parametrize(
@@ -67,12 +61,12 @@ def test_the_table_has_those_that_the_environment_can_name() -> None:
     ],
 )
 def test_a_type_is_guessed_from_the_words_of_a_name(name: str, kind: str | None) -> None:
-    assert kind_of(name) == kind
+    assert guess_model_type(name) == kind
 
 
 @given(st.text(max_size=60))
 def test_every_name_has_a_type_or_none(name: str) -> None:
-    assert kind_of(name) in (*registry.KINDS, None)
+    assert guess_model_type(name) in (*registry.MODEL_TYPES, None)
 
 
 @given(
@@ -83,18 +77,18 @@ def test_a_numeric_address_is_refused_if_link_local_or_metadata(address: Any, fo
     url = f"http://{form.format(address)}/v1"
     if address.is_link_local or address in METADATA:
         with pytest.raises(HTTPException):
-            locating.checked(url)
+            addresses.check_base_url(url)
     else:
-        assert locating.checked(f"{url}/") == url
+        assert addresses.check_base_url(f"{url}/") == url
 
 
 def test_a_name_that_resolves_to_a_refused_address_is_sent_nothing(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = provider.base_url.replace("127.0.0.1", "localhost")
-    monkeypatch.setattr(exchange, "is_refused", lambda number: number == "127.0.0.1")
+    monkeypatch.setattr(providers_openai, "is_refused_ip", lambda number: number == "127.0.0.1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.listed(openai.provider_of(site, add_model(key=KEY, base_url=named)))
+        openai.list_models(openai.server_of_model(site, add_model(key=KEY, base_url=named)))
     assert provider.asked == []
 
 
@@ -107,7 +101,7 @@ def test_a_stored_metadata_address_is_sent_nothing(
         monkeypatch.setenv("http_proxy", provider.base_url.removesuffix("/v1"))
     model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
     with pytest.raises(HTTPException, match="metadata service"):
-        openai.listed(openai.provider_of(site, model))
+        openai.list_models(openai.server_of_model(site, model))
     assert provider.asked == []
 
 
@@ -128,23 +122,25 @@ def test_a_stored_metadata_address_is_sent_nothing(
 def test_the_environment_is_told_as_it_is(
     site: Site, said: dict[str, str], ready: set[str]
 ) -> None:
-    environment.take(site, said)
-    assert {name for name, known in environment.status(site).items() if known} == ready
+    provider_keys.store_environment(site, said)
+    assert {
+        name for name, known in provider_keys.environment_status(site).items() if known
+    } == ready
 
 
 def test_a_key_of_the_environment_is_kept_encrypted_until_the_next_start(site: Site) -> None:
-    environment.take(site, {"OPENAI_API_KEY": KEY})
+    provider_keys.store_environment(site, {"OPENAI_API_KEY": KEY})
     kept = site.secrets / "nb_providers"
     assert KEY.encode() not in kept.read_bytes()
     assert kept.stat().st_mode & 0o077 == 0
-    found = environment.given(site, providers.PROVIDERS["openai"])
+    found = provider_keys.provider_from_environment(site, PROVIDERS["openai"])
     assert found is not None
     assert (found.base_url, found.key) == ("https://api.openai.com/v1", KEY)
     assert KEY not in repr(found)
     assert KEY not in mask(f"It is {KEY}.")
     (site.secrets / "nb_encryption").unlink()
-    assert environment.given(site, providers.PROVIDERS["openai"]) is None
-    environment.take(site, {})
+    assert provider_keys.provider_from_environment(site, PROVIDERS["openai"]) is None
+    provider_keys.store_environment(site, {})
     assert not kept.exists()
 
 
@@ -159,23 +155,25 @@ def test_of_keys_the_host_has_those_of_providers_alone(monkeypatch: pytest.Monke
 def test_auto_assign_names_slots_without_a_model(site: Site) -> None:
     with site.database.write() as session:
         for slot in ("embedding", "text_to_speech"):
-            session.delete(session.get_one(Default, slot))
+            session.delete(session.get_one(DefaultModel, slot))
         session.delete(session.get_one(Model, registry.ESPEAK))
         session.flush()
-        found = ranking.assigned(session, site)
+        found = service.assign_defaults(session, site)
     assert found["assigned"] == {"embedding": registry.WORDLLAMA}
     assert found["missing"] == ["text_to_speech"]
 
 
 def test_a_name_stands_in_a_line_as_it_is_read_there() -> None:
-    assert steps.set_slot("chat", "lab") == "`%nb models defaults --set chat=lab`"
-    assert steps.new_key('my "own" lab') == "`%nb credentials edit 'my \"own\" lab' --new-key`"
+    assert registry.set_slot_line("chat", "lab") == "`%nb models defaults --set chat=lab`"
+    assert (
+        registry.new_key_line('my "own" lab') == "`%nb credentials edit 'my \"own\" lab' --new-key`"
+    )
 
 
 def test_a_missing_secrets_folder_is_told(site: Site, tmp_path: Path) -> None:
-    from labext.sandbox.nb.models import encryption
+    from labext.sandbox.nb.providers import provider_keys
 
     (tmp_path / "secrets").rmdir()
-    assert encryption.is_configured(site) is False
-    environment.take(site, {"OPENAI_API_KEY": KEY})
-    assert environment.given(site, providers.PROVIDERS["openai"]) is None
+    assert provider_keys.is_encryption_configured(site) is False
+    provider_keys.store_environment(site, {"OPENAI_API_KEY": KEY})
+    assert provider_keys.provider_from_environment(site, PROVIDERS["openai"]) is None

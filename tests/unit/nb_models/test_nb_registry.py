@@ -11,28 +11,28 @@ from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
 from labext.redaction import mask
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.models.encryption import encrypted, key_of
-from labext.sandbox.nb.store import Credential, Default, Model, Seeded
-from labext.sandbox.service import Site
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.provider_keys import decrypt_key, encrypt_key
+from labext.sandbox.nb.tables import Credential, DefaultModel, Model, SeedMarker
 
 KEY = "correct-horse-battery-staple"
 
 
 def slots(site: Site) -> dict[str, str]:
     with site.database.read() as session:
-        return {each.slot: each.model_id for each in session.scalars(select(Default))}
+        return {each.slot: each.model_id for each in session.scalars(select(DefaultModel))}
 
 
 def seed_again(site: Site) -> None:
     with site.database.write() as session:
-        registry.seed(session)
+        registry.seed_models(session)
 
 
 def _forget_everything(site: Site) -> None:
     """As before the first start."""
     with site.database.write() as session:
-        for table in (Default, Model, Seeded):
+        for table in (DefaultModel, Model, SeedMarker):
             for row in session.scalars(select(table)):
                 session.delete(row)
             session.flush()
@@ -50,7 +50,7 @@ def test_the_built_in_models_have_the_slots_that_they_can_fill(site: Site) -> No
     }
     with site.database.read() as session:
         assert all(registry.is_built_in(model) for model in session.scalars(select(Model)))
-        extractive = registry.default(session, "chat")
+        extractive = registry.get_default_model(session, "chat")
         assert extractive is not None
         assert extractive.name == "extractive"
 
@@ -78,11 +78,11 @@ def test_without_packages_for_it_nothing_speaks_or_hears(
 
 def test_what_was_changed_since_stays(site: Site) -> None:
     with site.database.write() as session:
-        session.delete(session.get_one(Default, "embedding"))
+        session.delete(session.get_one(DefaultModel, "embedding"))
         session.flush()
         session.delete(session.get_one(Model, registry.WORDLLAMA))
-        session.delete(session.get_one(Default, "chat"))
-        session.merge(Default(slot="summary", model_id=registry.EXTRACTIVE))
+        session.delete(session.get_one(DefaultModel, "chat"))
+        session.merge(DefaultModel(slot="summary", model_id=registry.EXTRACTIVE))
     seed_again(site)
     assert "chat" not in slots(site)
     with site.database.read() as session:
@@ -104,8 +104,8 @@ def test_without_wordllama_the_embedding_slot_is_empty_until_it_is_installed(
 def test_a_model_is_the_one_that_is_asked_for_or_the_slots(site: Site, add_model: Any) -> None:
     other = add_model()
     with site.database.read() as session:
-        assert registry.chosen(session, "chat").id == registry.EXTRACTIVE
-        assert registry.chosen(session, "chat", other.id).id == other.id
+        assert registry.select_model(session, "chat").id == registry.EXTRACTIVE
+        assert registry.select_model(session, "chat", other.id).id == other.id
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_a_model_that_can_not_be_asked_is_refused(
     site: Site, wanted: str, status: int, told: str
 ) -> None:
     with site.database.read() as session, pytest.raises(HTTPException) as caught:
-        registry.chosen(session, "chat", wanted)
+        registry.select_model(session, "chat", wanted)
     assert caught.value.status_code == status
     assert told in caught.value.detail
 
 
 def test_a_slot_without_a_model_says_what_to_set(site: Site) -> None:
     with site.database.write() as session:
-        session.delete(session.get_one(Default, "speech_to_text"))
+        session.delete(session.get_one(DefaultModel, "speech_to_text"))
     with site.database.read() as session, pytest.raises(HTTPException) as caught:
-        registry.chosen(session, "speech_to_text")
+        registry.select_model(session, "speech_to_text")
     assert caught.value.status_code == 422
     assert "`%nb models defaults --set speech_to_text=NAME`" in caught.value.detail
 
@@ -136,13 +136,13 @@ def test_a_key_is_encrypted_at_rest_and_masked_once_it_is_read(
     model = add_model(key=KEY)
     with site.database.read() as session:
         credential = session.get_one(Credential, model.credential_id)
-    assert key_of(site, credential) == KEY
+    assert decrypt_key(site, credential) == KEY
     assert KEY not in mask(f"It is {KEY}.")
     dump = "\n".join(sqlite3.connect(tmp_path / "db.sqlite").iterdump())
     assert credential.id in dump
     assert KEY not in dump
     assert KEY.encode().hex().upper() not in dump.upper()
-    assert encrypted(site, KEY) != encrypted(site, KEY)
+    assert encrypt_key(site, KEY) != encrypt_key(site, KEY)
 
 
 def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any) -> None:
@@ -151,7 +151,7 @@ def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any)
     with site.database.read() as session:
         credential = session.get_one(Credential, model.credential_id)
     with pytest.raises(HTTPException) as caught:
-        key_of(site, credential)
+        decrypt_key(site, credential)
     assert caught.value.status_code == 422
     assert '`%nb credentials edit "the provider" --new-key`' in caught.value.detail
 
@@ -159,4 +159,4 @@ def test_a_key_that_another_secret_encrypted_says_so(site: Site, add_model: Any)
 def test_no_key_is_none(site: Site, add_model: Any) -> None:
     model = add_model()
     with site.database.read() as session:
-        assert key_of(site, session.get_one(Credential, model.credential_id)) is None
+        assert decrypt_key(site, session.get_one(Credential, model.credential_id)) is None

@@ -11,9 +11,9 @@ import openai_server
 import pytest
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import openai
-from labext.sandbox.nb.models.sending import Form
-from labext.sandbox.service import Site
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.providers import openai
+from labext.sandbox.nb.providers.openai import FormPayload
 
 KEY = "correct-horse-battery-staple"
 
@@ -29,7 +29,7 @@ def test_a_text_is_spoken_by_the_model_the_voice_and_the_stored_key(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     provider.key = KEY
-    sound = openai.speech(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
+    sound = openai.synthesize(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
     with wave.open(io.BytesIO(sound)) as file:
         assert file.getnframes() > 0
     (asked,) = provider.speeches()
@@ -48,10 +48,10 @@ def test_a_file_is_heard_whole_by_the_model_and_the_stored_key(
     provider.key = KEY
     path = tmp_path / 'a "strange"\r\nname ö.mp3'
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
-    said = openai.transcription(site, add_model("whisper-1", "stt", KEY), path)
+    said = openai.transcribe(site, add_model("whisper-1", "stt", KEY), path)
     assert said == "1280000 bytes of sound."
     provider.hears = lambda _content: f"You said {KEY}."
-    heard = openai.transcription(site, add_model("whisper-2", "stt", KEY), path)
+    heard = openai.transcribe(site, add_model("whisper-2", "stt", KEY), path)
     assert heard == "You said •••."
     provider.asked.pop()
     (asked,) = provider.hearings()
@@ -64,7 +64,7 @@ def test_silence_is_no_failure(site: Site, provider: Any, add_model: Any, tmp_pa
     provider.hears = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
-    assert openai.transcription(site, add_model("whisper-1", "stt"), path) == ""
+    assert openai.transcribe(site, add_model("whisper-1", "stt"), path) == ""
     assert provider.hearings()[0].files == {"file": b""}
 
 
@@ -80,7 +80,7 @@ def test_what_is_no_sound_is_502(
     site: Site, provider: Any, add_model: Any, answer: bytes, told: str
 ) -> None:
     provider.troubles = [openai_server.says(200, answer, "audio/wav")]
-    assert told in refused(openai.speech, site, add_model("tts-1", "tts"), "Hello.", "alloy")
+    assert told in refused(openai.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy")
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"text": None}, {"text": ["a"]}, 7, None])
@@ -90,15 +90,15 @@ def test_what_is_no_transcript_is_502(
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in refused(openai.transcription, site, add_model("w", "stt"), path)
+    assert "answered" in refused(openai.transcribe, site, add_model("w", "stt"), path)
 
 
 def test_the_names_of_models_are_those_that_can_be_kept(
     site: Site, provider: Any, add_model: Any
 ) -> None:
-    at = openai.provider_of(site, add_model(key=KEY))
+    at = openai.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
-    assert openai.listed(at) == ["b", "a", "ä"]
+    assert openai.list_models(at) == ["b", "a", "ä"]
     assert provider.asked[0].path == "/models"
     assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -108,14 +108,14 @@ def test_what_is_no_list_of_models_is_502(
     site: Site, provider: Any, add_model: Any, answer: Any
 ) -> None:
     provider.troubles = [openai_server.says(200, answer)]
-    assert "answered" in refused(openai.listed, openai.provider_of(site, add_model()))
+    assert "answered" in refused(openai.list_models, openai.server_of_model(site, add_model()))
 
 
 def test_a_form_is_written_as_servers_read_it(tmp_path: Path) -> None:
     """Lines end by CRLF (RFC 2046, 5.1.1), and no more of a file is sent than was announced."""
     path = tmp_path / "sound.wav"
     path.write_bytes(b"RIFF")
-    form = Form({"model": "whisper-1"}, "file", path)
+    form = FormPayload({"model": "whisper-1"}, "file", path)
     path.write_bytes(b"RIFF and more")
     boundary = form.media_type.partition("boundary=")[2].encode()
     assert b"".join(form) == (

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.models import chatting, extractive, registry, titles
-from labext.sandbox.nb.store import Default, Model
-from labext.sandbox.nb.text import tokens
-from labext.sandbox.service import Site
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.tables import DefaultModel, Model
+from labext.sandbox.nb.text import extractive, segmentation
 
 PAPER = """# Tight control of pBAD30
 
@@ -25,7 +25,7 @@ measured it. Spin for 10 min. Discard.
 
 
 def test_sentences_end_where_they_end() -> None:
-    assert [" ".join(each.split()) for each in tokens.sentences(PAPER)] == [
+    assert [" ".join(each.split()) for each in segmentation.split_sentences(PAPER)] == [
         "# Tight control of pBAD30",
         "E. coli cells were induced with 0.2 % arabinose (Fig. 2) at an OD of 0.5.",
         "Expression from the araBAD promoter is repressed by glucose, see Guzman et al. 1995.",
@@ -42,7 +42,7 @@ def test_sentences_end_where_they_end() -> None:
 @given(st.text(alphabet=st.sampled_from("aB.?!# -\n1é•\t\"'(_細。"), max_size=80) | st.text())
 def test_sentences_stand_in_the_text_in_its_order(text: str) -> None:
     start = 0
-    for sentence in tokens.sentences(text):
+    for sentence in segmentation.split_sentences(text):
         start = text.index(sentence, start) + len(sentence)
         assert sentence == sentence.strip()
 
@@ -52,18 +52,18 @@ def test_sentences_leave_no_letter_out(text: str) -> None:
     def letters(parts: list[str]) -> str:
         return "".join(letter for part in parts for letter in part if letter.isalnum())
 
-    assert letters(tokens.sentences(text)) == letters([text])
+    assert letters(segmentation.split_sentences(text)) == letters([text])
 
 
 @pytest.mark.parametrize(
     "text", ["." * 100_000, "a. " * 40_000, "\n" * 100_000, "#" * 100_000, "x" * 100_000]
 )
 def test_a_text_that_is_made_to_take_long_does_not(text: str) -> None:
-    assert all(sentence in text for sentence in set(tokens.sentences(text)))
+    assert all(sentence in text for sentence in set(segmentation.split_sentences(text)))
 
 
 def test_sentences_of_other_scripts_need_no_blank() -> None:
-    assert tokens.sentences("細胞は増える。なぜ？砂糖だ。") == [
+    assert segmentation.split_sentences("細胞は増える。なぜ？砂糖だ。") == [
         "細胞は増える。",
         "なぜ？",
         "砂糖だ。",
@@ -83,11 +83,14 @@ def test_sentences_of_other_scripts_need_no_blank() -> None:
     ],
 )
 def test_forms_of_a_word_have_one_stem(forms: str) -> None:
-    assert len(set(tokens.stems(forms))) == 1
+    assert len(set(segmentation.stem_words(forms))) == 1
 
 
 def test_words_that_say_nothing_are_no_terms() -> None:
-    assert tokens.stems("Why is it that the glucose was added to them?") == ["glucos", "add"]
+    assert segmentation.stem_words("Why is it that the glucose was added to them?") == [
+        "glucos",
+        "add",
+    ]
 
 
 def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
@@ -96,20 +99,20 @@ def test_a_summary_says_what_the_text_is_about_and_nothing_twice() -> None:
         "Monday afternoon. Glucose represses the araBAD promoter in these cells. Arabinose induces "
         "the araBAD promoter in the absence of glucose."
     )
-    assert extractive.summary(text, 2) == (
+    assert extractive.summarize(text, 2) == (
         "Glucose represses the araBAD promoter in these cells. Arabinose induces the araBAD "
         "promoter in the absence of glucose."
     )
 
 
 def test_a_title_is_the_texts_own_heading(site: Site) -> None:
-    assert titles.title_of(site, PAPER) == "Tight control of pBAD30"
+    assert chat.generate_title(site, PAPER) == "Tight control of pBAD30"
 
 
 @given(st.text(max_size=400))
 def test_a_title_is_one_line_of_a_bounded_length(text: str) -> None:
-    title = titles.shortened(text)
-    assert 0 < len(title) <= titles.LONGEST
+    title = chat.shorten_title(text)
+    assert 0 < len(title) <= chat.MAX_TITLE_LENGTH
     assert title.splitlines() == [title]
 
 
@@ -119,8 +122,8 @@ def test_a_title_is_asked_of_the_model_for_summaries(
     provider.replies = lambda _body: '"Sugar control"\n'
     model = add_model()
     with site.database.write() as session:
-        session.merge(Default(slot="summary", model_id=model.id))
-    assert titles.title_of(site, PAPER) == "Sugar control"
+        session.merge(DefaultModel(slot="summary", model_id=model.id))
+    assert chat.generate_title(site, PAPER) == "Sugar control"
     assert PAPER in provider.asked[0].text
 
 
@@ -133,14 +136,14 @@ def test_a_model_that_fails_keeps_no_note_from_its_title(
     provider.troubles = [broken]
     model = add_model()
     with site.database.write() as session:
-        session.merge(Default(slot="summary", model_id=model.id))
-    assert titles.title_of(site, PAPER) == "Tight control of pBAD30"
+        session.merge(DefaultModel(slot="summary", model_id=model.id))
+    assert chat.generate_title(site, PAPER) == "Tight control of pBAD30"
 
 
 def test_the_built_in_model_replies_by_the_last_messages_own_sentences(site: Site) -> None:
     with site.database.read() as session:
         model = session.get_one(Model, registry.EXTRACTIVE)
     messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": PAPER}]
-    reply = chatting.reply(site, model, messages)
-    assert reply == extractive.summary(PAPER)
+    reply = chat.generate_reply(site, model, messages)
+    assert reply == extractive.summarize(PAPER)
     assert model.name == "extractive"

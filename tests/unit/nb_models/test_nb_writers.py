@@ -9,19 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.answers.citations import (
-    LONGEST_QUOTE,
-    NOTHING,
+from labext.sandbox.nb.ask.answers import (
+    MAX_QUOTE_LENGTH,
+    NO_MATCH,
     Answer,
-    cited,
-    mark,
-    parsed,
+    ChatTurn,
+    Search,
+    citation_mark,
+    cite,
+    parse_citations,
     passage_mark,
-    quotable,
+    quotable_sentences,
 )
-from labext.sandbox.nb.answers.prompted import LONGEST_HISTORY, MOST_HISTORY, Prompted
-from labext.sandbox.nb.answers.quoted import INTRODUCTION, MAX_PASSAGES, PassageQuoter
-from labext.sandbox.nb.answers.writing import Said, Search
+from labext.sandbox.nb.ask.llm_writer import (
+    MAX_HISTORY_LENGTH,
+    MAX_HISTORY_MESSAGES,
+    LlmAnswerWriter,
+)
+from labext.sandbox.nb.ask.quotes import INTRODUCTION, MAX_PASSAGES, PassageQuoter
 from labext.sandbox.nb.search.index import Hit
 
 
@@ -72,7 +77,7 @@ def test_a_long_passage_is_cut_after_a_sentence() -> None:
     long = hit("source:long", 7, f"{filler}Arabinose opens the promoter. {filler}".strip())
     (citation,) = asked("What opens the promoter?", [long]).citations
     assert "Arabinose opens the promoter." in citation.quote
-    assert len(citation.quote) <= LONGEST_QUOTE
+    assert len(citation.quote) <= MAX_QUOTE_LENGTH
     assert citation.quote.endswith(".")
 
 
@@ -87,8 +92,8 @@ def test_a_long_passage_is_cut_after_a_sentence() -> None:
     ],
 )
 def test_a_question_without_support_is_answered_by_saying_so(question: str) -> None:
-    assert asked(question) == NOTHING
-    assert NOTHING.citations == ()
+    assert asked(question) == NO_MATCH
+    assert NO_MATCH.citations == ()
 
 
 def test_a_passage_near_in_meaning_matches_without_a_shared_word() -> None:
@@ -98,7 +103,7 @@ def test_a_passage_near_in_meaning_matches_without_a_shared_word() -> None:
     question = "Whom do I contact prior to thawing?"
     answer = PassageQuoter(nearness).answer(question, Search(question, ""), GIVEN)
     assert [each.quote for each in answer.citations] == [NOTE.text]
-    assert asked(question) == NOTHING
+    assert asked(question) == NO_MATCH
 
 
 def test_passages_are_quoted_once_and_at_most_three() -> None:
@@ -128,18 +133,18 @@ def test_a_quote_always_stands_in_its_passage(texts: list[str], question: str) -
     for citation in answer.citations:
         assert citation.quote in citation.passage
         assert citation.passage == hits[citation.passage_id].text
-        assert mark(citation.id) in answer.text
-    assert bool(answer.citations) or answer == NOTHING
+        assert citation_mark(citation.id) in answer.text
+    assert bool(answer.citations) or answer == NO_MATCH
 
 
 @given(_TEXTS)
 def test_what_is_quotable_is_not_long(text: str) -> None:
     long = f"{text}{'word ' * 400}."
-    assert all(len(each) <= LONGEST_QUOTE and each in long for each in quotable(long))
+    assert all(len(each) <= MAX_QUOTE_LENGTH and each in long for each in quotable_sentences(long))
 
 
 def test_marks_name_the_passages_that_were_given() -> None:
-    answer = parsed(
+    answer = parse_citations(
         "Cells are induced by arabinose for hours [source:paper]. CAP does not bind "
         "[source:paper#1]. Dana knows [note:plan; source:paper#2].",
         GIVEN,
@@ -163,16 +168,16 @@ def test_marks_name_the_passages_that_were_given() -> None:
     ],
 )
 def test_marks_of_what_was_not_given_are_taken_out(reply: str, text: str) -> None:
-    answer = parsed(reply, GIVEN)
+    answer = parse_citations(reply, GIVEN)
     assert answer.text == text
     assert {each.id for each in answer.citations} <= {"source:paper", "note:plan"}
 
 
 @given(st.text(alphabet=st.sampled_from("[]source:pan#12, .x"), max_size=80) | st.text())
 def test_any_reply_is_parsed_into_quotes_that_stand_there(reply: str) -> None:
-    for citation in parsed(reply, GIVEN).citations:
+    for citation in parse_citations(reply, GIVEN).citations:
         assert citation.quote in citation.passage
-        assert citation in {cited(each, citation.quote) for each in GIVEN}
+        assert citation in {cite(each, citation.quote) for each in GIVEN}
 
 
 class Model:
@@ -190,7 +195,7 @@ class Model:
 def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
     plan = {"reasoning": "Two things.", "searches": [{"term": "a", "instructions": "b"}] * 9}
     reply = f"Sure:\n```json\n{json.dumps(plan)}\n```\nDone."
-    strategy = Prompted("m", Model(reply)).strategy("Why?")
+    strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why?")
     assert strategy.reasoning == "Two things."
     assert strategy.searches == (Search("a", "b"),) * 5
 
@@ -207,13 +212,15 @@ def test_a_strategy_is_read_out_of_the_words_around_it() -> None:
     ],
 )
 def test_a_strategy_without_searches_looks_for_the_question(reply: str) -> None:
-    strategy = Prompted("m", Model(reply)).strategy("Why glucose?")
+    strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why glucose?")
     assert [each.term for each in strategy.searches] == ["Why glucose?"]
 
 
 def test_passages_reach_the_model_with_their_numbers_and_marks() -> None:
     model = Model("By arabinose [source:paper#2].")
-    answer = Prompted("m", model).answer("How induced?", Search("induction", "Be short."), GIVEN)
+    answer = LlmAnswerWriter("m", model).answer(
+        "How induced?", Search("induction", "Be short."), GIVEN
+    )
     (prompt,) = (message["content"] for message in model.sent[0])
     for place, each in enumerate(GIVEN, 1):
         assert f"Passage {place} {passage_mark(each)} {each.title}" in prompt
@@ -226,15 +233,15 @@ def test_passages_reach_the_model_with_their_numbers_and_marks() -> None:
 
 
 def test_a_model_is_not_asked_about_nothing() -> None:
-    writer = Prompted("m", Model())
-    assert writer.answer("Why?", Search("a", "b"), []) == NOTHING
-    assert writer.final("Why?", [NOTHING], []) == NOTHING
+    writer = LlmAnswerWriter("m", Model())
+    assert writer.answer("Why?", Search("a", "b"), []) == NO_MATCH
+    assert writer.final("Why?", [NO_MATCH], []) == NO_MATCH
 
 
 def test_a_conversation_reaches_the_model_in_its_order() -> None:
     model = Model("Well.")
-    history = [Said(True, "One?"), Said(False, "One.")]
-    Prompted("m", model).talk(history, "Two?", [NOTE])
+    history = [ChatTurn(True, "One?"), ChatTurn(False, "One.")]
+    LlmAnswerWriter("m", model).talk(history, "Two?", [NOTE])
     system, *said = model.sent[0]
     assert system["role"] == "system"
     assert NOTE.text in system["content"]
@@ -245,11 +252,13 @@ def test_a_conversation_reaches_the_model_in_its_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(("length", "most"), [(10, MOST_HISTORY), (LONGEST_HISTORY // 3, 3)])
+@pytest.mark.parametrize(
+    ("length", "most"), [(10, MAX_HISTORY_MESSAGES), (MAX_HISTORY_LENGTH // 3, 3)]
+)
 def test_a_long_conversation_is_cut_at_a_humans_message(length: int, most: int) -> None:
     model = Model("Well.")
-    history = [Said(number % 2 == 0, "x" * length) for number in range(30)]
-    Prompted("m", model).talk(history, "And now?", [])
+    history = [ChatTurn(number % 2 == 0, "x" * length) for number in range(30)]
+    LlmAnswerWriter("m", model).talk(history, "And now?", [])
     _, *said = model.sent[0]
     assert 1 < len(said) <= most + 1
     assert said[0]["role"] == "user"
@@ -258,7 +267,7 @@ def test_a_long_conversation_is_cut_at_a_humans_message(length: int, most: int) 
 def test_a_final_answer_merges_the_quotations_of_all_searches() -> None:
     one = asked("How long were cells induced?")
     two = asked("Whom to ask before the freezer is defrosted?")
-    final = PassageQuoter(None).final("?", [one, two, one, NOTHING], GIVEN)
+    final = PassageQuoter(None).final("?", [one, two, one, NO_MATCH], GIVEN)
     assert final.citations == (*one.citations, *two.citations)
     assert final.text.count(INTRODUCTION) == 1
-    assert PassageQuoter(None).final("?", [NOTHING], GIVEN) == NOTHING
+    assert PassageQuoter(None).final("?", [NO_MATCH], GIVEN) == NO_MATCH

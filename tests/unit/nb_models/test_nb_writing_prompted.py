@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.podcasts import parsing, writing
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.podcasts import llm_writer, writer
 from labext.sandbox.nb.podcasts.script import Material, Segment, Speaker, Text, Turn
-from labext.sandbox.nb.store import Default, Model
-from labext.sandbox.service import Site
+from labext.sandbox.nb.settings import LIMITS
+from labext.sandbox.nb.tables import DefaultModel, Model
 
 ALEX = Speaker("Alex", "Led a programme for years.", "Asks one thing at a time.")
 ROBIN = Speaker("Robin Hood", "A scientist of the field.", "Names numbers.")
@@ -30,7 +30,7 @@ def talker(add_model: Callable[..., Model]) -> Model:
 
 
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
-    return writing.outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)  # type: ignore[arg-type]
+    return writer.write_outline(site, model, MATERIAL, "For beginners.", count, CAST, **more)  # type: ignore[arg-type]
 
 
 def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None) -> list[Turn]:
@@ -38,7 +38,7 @@ def written(site: Site, model: Model, told: list[tuple[int, int]] | None = None)
         if told is not None:
             told.append((done, total))
 
-    return writing.dialogue(site, model, MATERIAL, "For beginners.", PLAN, CAST, tell)
+    return writer.write_dialogue(site, model, MATERIAL, "For beginners.", PLAN, CAST, tell)
 
 
 def says(*turns: tuple[str, str]) -> str:
@@ -145,14 +145,14 @@ def test_too_much_material_is_summarised_by_the_slots_model(
 ):
     summariser = add_model("summariser")
     with site.database.write() as session:
-        session.merge(Default(slot="summary", model_id=summariser.id))
+        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
         LIMITS.change(session, "model_characters", 1000)
     long = Text("Long", "\n\n".join(f"Paragraph {n} is about the enzyme." * 5 for n in range(20)))
     material = Material("Induction", [long, MATERIAL.texts[0]])
     provider.replies = lambda body: (
         "In short." if body["model"] == "summariser" else '{"segments": [{"name": "A"}]}'
     )
-    writing.outline(site, talker, material, "", 1, CAST)
+    writer.write_outline(site, talker, material, "", 1, CAST)
     *parts, last = provider.asked
     assert {each.body["model"] for each in parts} == {"summariser"}
     assert last.body["model"] == "talker"
@@ -165,11 +165,11 @@ def test_of_very_many_notes_none_is_summarised_by_a_model(
 ):
     summariser = add_model("summariser")
     with site.database.write() as session:
-        session.merge(Default(slot="summary", model_id=summariser.id))
+        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
         LIMITS.change(session, "model_characters", 1000)
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
-    writing.outline(site, talker, Material("Many", notes), "", 1, CAST)
+    writer.write_outline(site, talker, Material("Many", notes), "", 1, CAST)
     (asked,) = provider.asked
     assert asked.body["model"] == "talker"
     assert all(f"Plate {n} grew" in asked.text for n in range(10))
@@ -183,7 +183,7 @@ def test_a_segment_of_much_material_is_given_what_belongs_to_it(
     texts = [Text(f"T{n}", f"Filler {n} of little use. " * 40) for n in range(6)]
     texts[4] = Text("T4", "The switch is how it works in detail. " * 20)
     provider.replies = lambda _body: says(("Alex", "Hello."), ("Robin", "Hello."))
-    writing.dialogue(
+    writer.write_dialogue(
         site, talker, Material("Much", texts), "", PLAN[:1], CAST, lambda _done, _total: None
     )
     (asked,) = provider.asked
@@ -209,12 +209,12 @@ def test_the_server_that_is_gone_is_told_of(site: Site, add_model: Callable[...,
     ],
 )
 def test_turns_are_found_however_they_are_wrapped(reply: str):
-    assert parsing.turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
+    assert llm_writer.parse_turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
 
 
 def test_lines_are_an_outline_too():
     reply = "Here it is:\n1. **The switch**: how it works\n2) The dose\n"
-    assert parsing.segments(reply, 5) == [
+    assert llm_writer.parse_segments(reply, 5) == [
         Segment("The switch", "how it works."), Segment("The dose", ""),
     ]  # fmt: skip
 
@@ -230,6 +230,9 @@ _JSON = st.recursive(
 @given(st.text(max_size=200), _JSON)
 def test_whatever_is_answered_only_the_speakers_speak(text: str, value: object):
     for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
-        assert {each.speaker for each in parsing.turns(reply, CAST)} <= {"Alex", "Robin Hood"}
-        assert all(each.dialogue for each in parsing.turns(reply, CAST))
-        assert all(each.name for each in parsing.segments(reply, 3))
+        assert {each.speaker for each in llm_writer.parse_turns(reply, CAST)} <= {
+            "Alex",
+            "Robin Hood",
+        }
+        assert all(each.dialogue for each in llm_writer.parse_turns(reply, CAST))
+        assert all(each.name for each in llm_writer.parse_segments(reply, 3))

@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, func, select
 
-from labext.sandbox.database import Database
-from labext.sandbox.folder import Folder
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.search import index, renewal
-from labext.sandbox.nb.search.index import Hit, Index
-from labext.sandbox.nb.search.passages import pieces
-from labext.sandbox.nb.sources import folders
-from labext.sandbox.nb.store import Base, Default, Note, Source, Vector
-from labext.sandbox.queue import Base as QueueBase
-from labext.sandbox.queue import Ending, Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase, TaskOutcome
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb import files
+from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.tables import Base, DefaultModel, Note, Source, Vector
+from labext.sandbox.nb.text.segmentation import split_passages
 
 
 class World:
     """What can be searched, and the search."""
 
     def __init__(self, path: Path) -> None:
-        folder = Folder(path)
+        folder = DataFolder(path)
         folder.secrets.mkdir()
         self.database = Database.at(folder.database)
         self.database.create(QueueBase.metadata, Base.metadata)
@@ -39,27 +39,27 @@ class World:
             origins={"nb": "http://127.0.0.1:1"},
             options=Options(rate="off"),
         )
-        self.site.queue.add(renewal.kind(self.site))
-        self.index = Index(self.site)
+        self.site.queue.add(passage_vectors.embed_task_kind(self.site))
+        self.index = SearchIndex(self.site)
         with self.database.write() as session:
-            registry.seed(session)
+            registry.seed_models(session)
 
     def embed_by(self, model: str | None) -> None:
         """Set the embedding model: `wordllama`, one that is added, or none."""
         with self.database.write() as session:
-            session.execute(delete(Default).where(Default.slot == "embedding"))
+            session.execute(delete(DefaultModel).where(DefaultModel.slot == "embedding"))
             if model is not None:
-                session.add(Default(slot="embedding", model_id=f"model:{model}"))
+                session.add(DefaultModel(slot="embedding", model_id=f"model:{model}"))
 
     def renew(self) -> bool:
         """Do the task in the background, if it waits; whether it did."""
         with self.database.read() as session:
-            task = self.site.queue.find(session, renewal.EMBED)
+            task = self.site.queue.find(session, passage_vectors.EMBED_TASK)
         if task is None:
             return False
-        result = renewal.run(folders.work(self.site, "vectors"), task.payload)
+        result = passage_vectors.run(files.work_folder(self.site, "vectors"), task.payload)
         with self.database.write() as session:
-            self.site.queue.finish(session, session.merge(task), Ending("done", result=result))
+            self.site.queue.finish(session, session.merge(task), TaskOutcome("done", result=result))
         return True
 
     def spaces(self) -> dict[str, int]:
@@ -73,14 +73,16 @@ class World:
         """Make a source that can be searched; its identifier."""
         with self.database.write() as session:
             session.add(Source(id=f"source:{name}", kind="text", title=title))
-            index.put(session, f"source:{name}", title, pieces([(None, text)]))
+            index.index_passages(session, f"source:{name}", title, split_passages([(None, text)]))
         return f"source:{name}"
 
     def note(self, name: str, text: str, title: str | None = None) -> str:
         """Make a note that can be searched; its identifier."""
         with self.database.write() as session:
             session.add(Note(id=f"note:{name}", kind="human", title=title, content=text))
-            index.put(session, f"note:{name}", title or "", pieces([(None, text)]))
+            index.index_passages(
+                session, f"note:{name}", title or "", split_passages([(None, text)])
+            )
         return f"note:{name}"
 
     def text(self, query: str, **given: object) -> list[Hit]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.nb.search.fusion import fused
+from labext.sandbox.nb.search.index import fuse_rankings
 
 World = Any
 
 
 def test_what_both_have_high_up_comes_first() -> None:
-    assert [thing for thing, _ in fused([[1, 2, 3], [2, 1, 4]])] == [1, 2, 3, 4]
-    assert [thing for thing, _ in fused([[1, 2, 3], [3, 4]])] == [3, 1, 2, 4]
-    assert fused([[7], []]) == [(7, 1 / 61)]
-    assert fused([[], []]) == []
+    assert [thing for thing, _ in fuse_rankings([[1, 2, 3], [2, 1, 4]])] == [1, 2, 3, 4]
+    assert [thing for thing, _ in fuse_rankings([[1, 2, 3], [3, 4]])] == [3, 1, 2, 4]
+    assert fuse_rankings([[7], []]) == [(7, 1 / 61)]
+    assert fuse_rankings([[], []]) == []
 
 
 SENTENCES = """

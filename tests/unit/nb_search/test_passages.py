@@ -7,7 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from labext.sandbox.nb.search.passages import LEAST, MOST, pieces
+from labext.sandbox.nb.text.segmentation import MAX_WORDS, MIN_WORDS, split_passages
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -33,7 +33,7 @@ TEXTS = st.lists(
 @example([(None, "C" * 20_000)])
 @example([(1, "終。" * 5_000)])
 def test_nothing_is_lost_and_nothing_is_changed(pages: list[tuple[int | None, str]]) -> None:
-    found = pieces(pages)
+    found = split_passages(pages)
     assert "".join("".join(piece.text.split()) for piece in found) == "".join(
         "".join(text.split()) for _, text in pages
     )
@@ -45,12 +45,14 @@ def test_nothing_is_lost_and_nothing_is_changed(pages: list[tuple[int | None, st
         assert piece.page == number
         rest[0] = number, text[text.index(piece.text) + len(piece.text) :]
         assert piece.text == piece.text.strip() != ""
-        assert len(piece.text) < 40 * MOST or re.search(r"\s{2}", piece.text)
+        assert len(piece.text) < 40 * MAX_WORDS or re.search(r"\s{2}", piece.text)
 
 
 def test_a_short_text_is_one_passage_and_a_page_never_goes_on_in_the_next() -> None:
-    assert [piece.text for piece in pieces([(None, "One.\n\nTwo.")])] == ["One.\n\nTwo."]
-    assert [(piece.page, piece.text) for piece in pieces([(1, "One"), (2, " "), (3, "two.")])] == [
+    assert [piece.text for piece in split_passages([(None, "One.\n\nTwo.")])] == ["One.\n\nTwo."]
+    assert [
+        (piece.page, piece.text) for piece in split_passages([(1, "One"), (2, " "), (3, "two.")])
+    ] == [
         (1, "One"),
         (3, "two."),
     ]
@@ -59,10 +61,10 @@ def test_a_short_text_is_one_passage_and_a_page_never_goes_on_in_the_next() -> N
 def test_cuts_are_between_paragraphs_then_sentences_then_words() -> None:
     sentence = "This is a sentence of exactly ten words, no more."
     paragraph = " ".join([sentence] * 10)
-    found = [piece.text for piece in pieces([(None, "\n\n".join([paragraph] * 3))])]
+    found = [piece.text for piece in split_passages([(None, "\n\n".join([paragraph] * 3))])]
     assert found == [paragraph, paragraph, paragraph]
-    found = [piece.text for piece in pieces([(None, " ".join([sentence] * 50))])]
+    found = [piece.text for piece in split_passages([(None, " ".join([sentence] * 50))])]
     assert all(text.endswith("more.") for text in found)
-    found = [piece.text for piece in pieces([(None, "word " * 500)])]
-    assert [len(text.split()) for text in found] == [MOST, MOST, 500 - 2 * MOST]
-    assert all(text.count("word") >= LEAST for text in found)
+    found = [piece.text for piece in split_passages([(None, "word " * 500)])]
+    assert [len(text.split()) for text in found] == [MAX_WORDS, MAX_WORDS, 500 - 2 * MAX_WORDS]
+    assert all(text.count("word") >= MIN_WORDS for text in found)

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from labext.sandbox.nb.app import NotebookService
-from labext.sandbox.nb.search.index import LEAST_SIMILARITY
+from labext.sandbox.nb.search.index import MIN_SIMILARITY
 
 World = Any
 
@@ -53,7 +53,7 @@ def test_by_meaning(client: TestClient) -> None:
     answer = search(client, query="sugar switches a gene", search_type="vector").json()
     assert answer["search_type"] == "vector"
     assert {each["id"] for each in answer["results"]} == {"source:a", "note:b"}
-    assert all(LEAST_SIMILARITY <= each["similarity"] <= 1 for each in answer["results"])
+    assert all(MIN_SIMILARITY <= each["similarity"] <= 1 for each in answer["results"])
     assert not any("relevance" in each for each in answer["results"])
 
 

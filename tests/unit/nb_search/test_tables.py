@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import select
 
+from labext.sandbox.core.queue import QueueBase
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.store import Base, Passage
-from labext.sandbox.queue import Base as QueueBase
+from labext.sandbox.nb.tables import Base, Passage
 
 World = Any
 
@@ -25,5 +25,5 @@ def test_a_passage_has_a_number_of_its_own_for_ever(world: World) -> None:
         world.source(name, "Some text.")
         with world.database.write() as session:
             numbers = session.scalars(select(Passage.id)).all()
-            index.remove(session, [f"source:{name}"])
+            index.remove_passages(session, [f"source:{name}"])
         assert numbers == [1 if name == "a" else 2]

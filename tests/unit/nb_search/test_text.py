@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.search.passages import Piece
+from labext.sandbox.nb.text.segmentation import PassageText
 
 World = Any
 
@@ -29,14 +29,19 @@ def test_what_was_put_is_found_and_what_was_removed_is_not(world: World) -> None
     assert hit.text == "Arabinose induces the promoter."
     assert parents(world.text("glucose")) == [note]
     with world.database.write() as session:
-        index.remove(session, [source, note])
+        index.remove_passages(session, [source, note])
     assert world.text("arabinose") == world.text("glucose") == world.text("bench") == []
 
 
 def test_putting_again_replaces(world: World) -> None:
     world.source("a", "The old text.", "Old name")
     with world.database.write() as session:
-        index.put(session, "source:a", "New name", [Piece("First page.", 1), Piece("Second.", 2)])
+        index.index_passages(
+            session,
+            "source:a",
+            "New name",
+            [PassageText("First page.", 1), PassageText("Second.", 2)],
+        )
     assert world.text("old") == []
     assert [(hit.text, hit.page) for hit in world.text("second")] == [("Second.", 2)]
     assert len(world.text("new name")) == 1  # with the first passage alone
@@ -45,7 +50,7 @@ def test_putting_again_replaces(world: World) -> None:
 def test_another_title_is_found_and_the_one_before_it_is_not(world: World) -> None:
     source = world.source("a", "Some text.", "Alpha")
     with world.database.write() as session:
-        index.retitle(session, source, "Beta")
+        index.retitle_passages(session, source, "Beta")
     assert world.text("alpha") == []
     assert parents(world.text("beta")) == [source]
 

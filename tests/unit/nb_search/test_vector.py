@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.database import Database
-from labext.sandbox.nb.models import openai
-from labext.sandbox.nb.search import index, spaces
-from labext.sandbox.nb.search.embedding import WordLlama
-from labext.sandbox.nb.search.passages import Piece
-from labext.sandbox.nb.store import Model
+from labext.sandbox.core.database import Database
+from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.embedding.embedder import WordLlamaEmbedder
+from labext.sandbox.nb.providers import openai
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.text.segmentation import PassageText
 
 World = Any
 
@@ -38,7 +39,7 @@ def test_a_paraphrase_that_shares_no_word_is_found(world: World) -> None:
     assert world.text(PARAPHRASE) == []
     (hit, *_) = world.vector(PARAPHRASE)
     assert (hit.parent_id, hit.text) == (sugar, SUGAR)
-    assert index.LEAST_SIMILARITY <= hit.similarity == hit.relevance <= 1
+    assert index.MIN_SIMILARITY <= hit.similarity == hit.relevance <= 1
     assert parents(world.both(PARAPHRASE))[0] == sugar
 
 
@@ -46,7 +47,7 @@ def test_the_best_comes_first_and_its_likeness_is_the_cosine(world: World) -> No
     for name, text in {"sugar": SUGAR, "bread": BREAD, "heat": HEAT}.items():
         world.source(name, text)
     hits = world.vector(PARAPHRASE, min_similarity=-1)
-    query, *vectors = WordLlama().embed([PARAPHRASE, *(hit.text for hit in hits)])
+    query, *vectors = WordLlamaEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
     assert [hit.similarity for hit in hits] == pytest.approx([query @ each for each in vectors])
     assert [hit.similarity for hit in hits] == sorted((h.similarity for h in hits), reverse=True)
 
@@ -57,19 +58,21 @@ def test_what_changes_is_found_as_it_is_now(world: World) -> None:
     note = world.note("sugar", SUGAR)
     assert parents(world.vector(PARAPHRASE)) == [sugar, note]
     with world.database.write() as session:
-        index.put(session, sugar, "", [Piece(BREAD)])
+        index.index_passages(session, sugar, "", [PassageText(BREAD)])
     assert parents(world.vector(PARAPHRASE)) == [note]
     with world.database.write() as session:
-        index.remove(session, [note])
+        index.remove_passages(session, [note])
     assert world.vector(PARAPHRASE) == []
     assert world.spaces() == {"model:wordllama": 1}
 
 
 def test_vectors_that_were_made_elsewhere_are_taken_as_they_are(world: World) -> None:
-    embedder = WordLlama()
+    embedder = WordLlamaEmbedder()
     with world.database.write() as session:
         # Not of this text, so that it shows which vector is compared.
-        index.put(session, "source:a", "A", [Piece(BREAD)], embedder.embed([SUGAR]), embedder.id)
+        index.index_passages(
+            session, "source:a", "A", [PassageText(BREAD)], embedder.embed([SUGAR]), embedder.id
+        )
     assert parents(world.vector(PARAPHRASE)) == ["source:a"]
 
 
@@ -78,8 +81,8 @@ def test_another_writes_as_another_process_would(world: World) -> None:
     assert world.vector(PARAPHRASE) == []
     other = Database(world.database.url)
     with other.write() as session:
-        index.put(session, "source:other", "", [Piece(SUGAR)])
-        index.remove(session, ["source:bread"])
+        index.index_passages(session, "source:other", "", [PassageText(SUGAR)])
+        index.remove_passages(session, ["source:bread"])
     other.close()
     assert parents(world.vector(PARAPHRASE, min_similarity=-1)) == ["source:other"]
 
@@ -126,7 +129,7 @@ def test_a_model_of_a_server(world: World, server: list[list[str]]) -> None:
 def test_another_model_takes_over_in_the_background(
     world: World, server: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spaces, "AT_ONCE", 2)
+    monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
     sugar = world.source("sugar", SUGAR)
     for number in range(4):
         world.source(f"heat{number}", HEAT)
@@ -159,7 +162,7 @@ def test_a_model_whose_vectors_have_another_length_than_before(
 
 
 def test_a_text_without_a_word_has_a_vector_too() -> None:
-    vectors = WordLlama().embed(["", " ", "word"])
+    vectors = WordLlamaEmbedder().embed(["", " ", "word"])
     assert vectors.shape == (3, 256)
     assert vectors.dtype == np.float32
     assert np.isfinite(vectors).all()

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from labext.sandbox.database import Database
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.podcasts.script import Spoken, Turn
-from labext.sandbox.nb.speech import recording
-from labext.sandbox.nb.store import Base, Credential, Default, Model
-from labext.sandbox.queue import Queue
-from labext.sandbox.service import Options, Site
-from labext.sandbox.signing import Signer
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb.podcasts import recording
+from labext.sandbox.nb.podcasts.script import SpokenTurn, Turn
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.tables import Base, Credential, DefaultModel, Model
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "sandbox_parts"))
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -37,13 +37,13 @@ TURNS = (
 class Episode:
     """What was recorded, and how it is heard."""
 
-    spoken: Sequence[Spoken]
+    spoken: Sequence[SpokenTurn]
     told: Sequence[tuple[str, int, int]]
     path: Path
     samples: Any
     rate: int
 
-    def of(self, turn: Spoken) -> Any:
+    def of(self, turn: SpokenTurn) -> Any:
         """The samples of a turn, by its times."""
         return self.samples[int(turn.start * self.rate) : int(turn.end * self.rate)]
 
@@ -90,11 +90,11 @@ def slot(site: Site) -> Iterator[Callable[[Model], None]]:
         with site.database.write() as session:
             session.merge(model)
             session.flush()
-            session.add(Default(slot="speech_to_text", model_id=model.id))
+            session.add(DefaultModel(slot="speech_to_text", model_id=model.id))
 
     yield give
     with site.database.write() as session:
-        for default in session.query(Default):
+        for default in session.query(DefaultModel):
             session.delete(default)
 
 
@@ -139,6 +139,6 @@ def episode(tmp_path_factory: pytest.TempPathFactory, espeak: Model, site: Site)
     path = tmp_path_factory.mktemp("episode") / "episode.mp3"
     told: list[tuple[str, int, int]] = []
     cast = dict.fromkeys(("Ada", "Ben", "Cleo", "Dan"), (espeak, None))
-    spoken = recording.record(site, TURNS, cast, path, lambda *stage: told.append(stage))
+    spoken = recording.record_dialogue(site, TURNS, cast, path, lambda *stage: told.append(stage))
     samples, rate = soundfile.read(path, dtype="float32")
     return Episode(spoken, told, path, samples, rate)

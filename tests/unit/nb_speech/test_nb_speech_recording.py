@@ -12,9 +12,11 @@ import pytest
 from labext_test_sounds import loudness, pitch, silences
 from starlette.exceptions import HTTPException
 
+from labext.sandbox.nb.podcasts import recording
+from labext.sandbox.nb.podcasts import recording as podcasts_recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import encoding, engine, hearing, recording
-from labext.sandbox.nb.speech.samples import RATE, Sound
+from labext.sandbox.nb.speech import engine, transcription
+from labext.sandbox.nb.speech.audio import RATE, Sound
 
 SAID = [0, 1, 2, 4, 5]
 """The turns of the episode that can be said."""
@@ -39,12 +41,12 @@ def test_the_times_are_those_of_the_sound(episode):
     assert episode.spoken[0].start == pytest.approx(heard[0][1], abs=0.05)
     assert episode.spoken[-1].end == pytest.approx(heard[-1][0], abs=0.12)
     seconds = len(episode.samples) / episode.rate
-    assert seconds == pytest.approx(episode.spoken[-1].end + recording.AFTER, abs=0.01)
+    assert seconds == pytest.approx(episode.spoken[-1].end + recording.SILENCE_AFTER, abs=0.01)
 
 
 def test_there_is_more_silence_between_segments_than_between_turns(episode):
     pauses = [after.start - before.end for before, after in itertools.pairwise(episode.spoken)]
-    turn, segment = recording.BETWEEN_TURNS, recording.BETWEEN_SEGMENTS
+    turn, segment = recording.SILENCE_BETWEEN_TURNS, recording.SILENCE_BETWEEN_SEGMENTS
     assert pauses == pytest.approx([turn, turn, segment, turn], abs=0.002)
 
 
@@ -69,8 +71,8 @@ def test_nothing_is_clipped(episode):
 def test_what_was_said_is_recognised(tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     turns = [Turn("Ada", "Two three four five six.")]
-    recording.record(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
-    heard = hearing.here(target, ignore).split()
+    recording.record_dialogue(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
+    heard = transcription.transcribe_built_in(target, ignore).split()
     assert len({"two", "three", "four", "five", "six"} & set(heard)) >= 3
 
 
@@ -103,10 +105,10 @@ def test_a_voice_that_fails_in_the_middle_leaves_nothing(monkeypatch, tmp_path, 
             raise HTTPException(502, "The server is down.")
         return Sound(np.full(RATE, 0.1, np.float32), RATE)
 
-    monkeypatch.setattr(engine, "say", say)
+    monkeypatch.setattr(engine, "synthesize", say)
     turns = [Turn("Ada", f"This is the {each} turn.") for each in ("first", "second", "third")]
     with pytest.raises(HTTPException, match="down"):
-        recording.record(site, turns, {"Ada": (espeak, None)}, target, ignore)
+        recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     assert target.read_bytes() == b"what was there"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -121,8 +123,8 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, espeak, site):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        with pytest.raises(encoding.Broken, match="room on the disk"):
-            recording.record(site, turns, {"Ada": (espeak, None)}, target, ignore)
+        with pytest.raises(podcasts_recording.AudioWriteError, match="room on the disk"):
+            recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
@@ -132,7 +134,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, espeak, site):
 @pytest.mark.parametrize("dialogue", ["", "   ", "🧬🎉", "\x00\x07\u200b", "***", "…", "`` ``"])
 def test_a_dialogue_that_cannot_be_said_at_all_is_refused(dialogue, tmp_path, espeak, site):
     with pytest.raises(HTTPException, match="Nothing of the dialogue can be spoken") as caught:
-        recording.record(
+        recording.record_dialogue(
             site, [Turn("Ada", dialogue)], {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore
         )
     assert caught.value.status_code == 400
@@ -152,12 +154,12 @@ def test_a_long_episode_takes_no_more_memory(monkeypatch, tmp_path, espeak, site
         yield write
 
     speech = np.tile(np.sin(np.arange(RATE) * 0.05).astype(np.float32) * 0.1, 10)
-    monkeypatch.setattr(encoding, "mp3", slowly)
-    monkeypatch.setattr(engine, "say", lambda *_said: Sound(speech.copy(), RATE))
+    monkeypatch.setattr(podcasts_recording, "write_mp3", slowly)
+    monkeypatch.setattr(engine, "synthesize", lambda *_said: Sound(speech.copy(), RATE))
     turns = [Turn("Ada", "Ten seconds.")] * 120
     tracemalloc.start()
     try:
-        recording.record(site, turns, {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore)
+        recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore)
         _now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -12,11 +12,12 @@ from labext_test_sounds import pitch
 from openai_server import says
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.ingestion import sound as reader
-from labext.sandbox.nb.ingestion.reading import File
-from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import readers as reader
+from labext.sandbox.nb.ingestion.reading import SourceFile
+from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import engine, hearing, recording
+from labext.sandbox.nb.speech import engine, transcription
 
 
 def ignore(*_stage):
@@ -43,7 +44,7 @@ def test_what_a_server_says_keeps_its_pitch_and_its_length(
 
     provider.sound = lambda _body: tone(220, rate, 1.0, channels, kind)
     target = tmp_path / "episode.mp3"
-    (turn,) = recording.record(
+    (turn,) = recording.record_dialogue(
         site, [Turn("Ada", "2 mM of it.")], {"Ada": (remote(), "zoe")}, target, ignore
     )
     assert turn.end - turn.start == pytest.approx(1.0, abs=0.06)
@@ -59,7 +60,9 @@ def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, pro
     provider.troubles = [None, says(500, {"error": {"message": "out of memory"}})]
     turns = [Turn("Ada", f"Turn {number}.") for number in range(6)]
     with pytest.raises(HTTPException, match="out of memory") as caught:
-        recording.record(site, turns, {"Ada": (remote(), None)}, tmp_path / "e.mp3", ignore)
+        recording.record_dialogue(
+            site, turns, {"Ada": (remote(), None)}, tmp_path / "e.mp3", ignore
+        )
     assert caught.value.status_code == 502
     assert list(tmp_path.iterdir()) == []
 
@@ -67,7 +70,7 @@ def test_a_server_that_fails_in_the_middle_fails_the_recording(site, remote, pro
 def test_what_is_no_sound_is_told(site, remote, provider):
     provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
     with pytest.raises(HTTPException, match="can't be read") as caught:
-        engine.say(site, remote(), "nova", "Hello.")
+        engine.synthesize(site, remote(), "nova", "Hello.")
     assert caught.value.status_code == 502
 
 
@@ -79,7 +82,9 @@ def test_a_server_hears_a_small_mp3_of_the_sound(site, remote, provider, tmp_pat
     path = tmp_path / "original"  # as a source's file, without a suffix
     path.write_bytes(tone(440, 44_100, 3.0, 2))
     told = []
-    assert hearing.transcript(site, remote("ear", "stt"), path, told.append) == "What was said."
+    assert (
+        transcription.transcribe(site, remote("ear", "stt"), path, told.append) == "What was said."
+    )
     samples, rate = soundfile.read(io.BytesIO(heard[0]))
     assert (rate, samples.ndim) == (16_000, 1)
     assert len(samples) / rate == pytest.approx(3, abs=0.01)
@@ -92,32 +97,34 @@ def test_a_source_is_heard_by_the_model_of_the_slot(site, remote, provider, slot
     slot(remote("ear", "stt"))
     path = tmp_path / "original"
     path.write_bytes(tone(440, 8_000))
-    file = File(path, "talk.wav", hear=lambda *heard: hearing.by_slot(site, *heard))
-    assert reader.read(file, ignore).text == "What was said."
+    file = SourceFile(
+        path, "talk.wav", hear=lambda *heard: transcription.transcribe_by_default(site, *heard)
+    )
+    assert reader.read_audio(file, ignore).text == "What was said."
     provider.troubles = [says(500, {"error": {"message": "no ears"}})]
-    with pytest.raises(Unreadable, match="no ears"):
-        reader.read(file, ignore)
+    with pytest.raises(UnreadableError, match="no ears"):
+        reader.read_audio(file, ignore)
 
 
 def test_a_slot_without_a_model_says_what_to_do(site, tmp_path, monkeypatch):
-    with pytest.raises(Unreadable, match="models default speech_to_text NAME"):
-        hearing.by_slot(site, tmp_path / "original", ignore)
+    with pytest.raises(UnreadableError, match="models default speech_to_text NAME"):
+        transcription.transcribe_by_default(site, tmp_path / "original", ignore)
     monkeypatch.setitem(sys.modules, "pocketsphinx", None)
-    with pytest.raises(Unreadable, match="labext-jupyter"):
-        hearing.by_slot(site, tmp_path / "original", ignore)
+    with pytest.raises(UnreadableError, match="labext-jupyter"):
+        transcription.transcribe_by_default(site, tmp_path / "original", ignore)
 
 
 def test_the_slot_s_built_in_model_hears_here(site, slot, built_in, tmp_path):
     slot(built_in("pocketsphinx", "stt"))
     path = tmp_path / "original"
     path.write_bytes(spoken("Two three four five six."))
-    assert "three four five" in hearing.by_slot(site, path, ignore)
+    assert "three four five" in transcription.transcribe_by_default(site, path, ignore)
 
 
 def test_what_is_no_sound_is_not_sent(site, remote, provider, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "original"
     path.write_bytes(b"no sound")
-    with pytest.raises(Unreadable, match="ffmpeg"):
-        hearing.transcript(site, remote("ear", "stt"), path, ignore)
+    with pytest.raises(UnreadableError, match="ffmpeg"):
+        transcription.transcribe(site, remote("ear", "stt"), path, ignore)
     assert provider.asked == []

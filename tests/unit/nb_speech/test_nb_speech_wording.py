@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import recording, wording
+from labext.sandbox.nb.speech import normalization
 
 PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
 
@@ -60,27 +61,32 @@ PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
     ],
 )
 def test_it_is_read_out_as_people_say_it(written, said):
-    assert wording.spoken(written) == said
+    assert normalization.normalize_text(written) == said
 
 
 def test_in_another_language_no_english_is_put_in():
-    assert wording.spoken("Bei 37 °C wächst E. coli.", "de") == "Bei 37 °C wächst E. coli."
-    assert wording.spoken("**5 %** & mehr", "German") == "5 % & mehr"
-    assert wording.spoken("5 %", "English (US)") == "5 percent"
+    assert (
+        normalization.normalize_text("Bei 37 °C wächst E. coli.", "de")
+        == "Bei 37 °C wächst E. coli."
+    )
+    assert normalization.normalize_text("**5 %** & mehr", "German") == "5 % & mehr"
+    assert normalization.normalize_text("5 %", "English (US)") == "5 percent"
 
 
 def test_what_is_too_long_to_be_a_word_is_not_spelled():
-    said = wording.spoken(f"the key {'ab1c' * 100} is long")
+    said = normalization.normalize_text(f"the key {'ab1c' * 100} is long")
     assert len(said) < 60
     genome = "ACGT" * 25_000
-    assert wording.spoken(f"It is {genome}.") == "It is a sequence of 100000 bases."
+    assert normalization.normalize_text(f"It is {genome}.") == "It is a sequence of 100000 bases."
 
 
 def test_sentences_stay_whole_where_they_can():
     text = " ".join(f"This is sentence number {number} of a long turn." for number in range(100))
-    pieces = list(wording.pieces(text))
+    pieces = list(normalization.split_for_speech(text))
     assert " ".join(pieces) == text
-    assert all(piece.endswith(".") and len(piece) <= wording.LONGEST for piece in pieces)
+    assert all(
+        piece.endswith(".") and len(piece) <= normalization.MAX_PIECE_LENGTH for piece in pieces
+    )
 
 
 ODD = st.one_of(
@@ -96,8 +102,8 @@ ODD = st.one_of(
 @example("𝟙𝟚 ①②")
 @example("<speak>&amp;<break time='9s'/></speak>")
 def test_whatever_it_is_the_pieces_are_short_and_can_be_said(text):
-    for piece in wording.pieces(text):
-        assert 0 < len(piece) <= wording.LONGEST
+    for piece in normalization.split_for_speech(text):
+        assert 0 < len(piece) <= normalization.MAX_PIECE_LENGTH
         assert piece == " ".join(piece.split())
         assert any(letter.isalnum() for letter in piece)
         assert not any(unicodedata.category(letter) in ("Cc", "Cs", "Co") for letter in piece)
@@ -126,8 +132,8 @@ def test_whatever_it_is_the_pieces_are_short_and_can_be_said(text):
 )
 def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
     began = time.process_time()
-    for piece in wording.pieces(text):
-        assert len(piece) <= wording.LONGEST
+    for piece in normalization.split_for_speech(text):
+        assert len(piece) <= normalization.MAX_PIECE_LENGTH
     assert time.process_time() - began < 20  # minutes, were it not linear
 
 
@@ -136,7 +142,7 @@ def test_a_hundred_thousand_characters_take_no_time_to_speak_of(text):
 )
 def test_odd_texts_are_spoken(text, tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
-    (turn,) = recording.record(
+    (turn,) = recording.record_dialogue(
         site, [Turn("Ada", text)], {"Ada": (espeak, None)}, target, lambda *_stage: None
     )
     assert turn.dialogue == text

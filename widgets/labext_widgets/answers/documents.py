@@ -1,4 +1,4 @@
-"""Texts of models and sources, drawn as documents: the rows of a frame, or one source's text."""
+"""Display texts of models and sources as documents."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from labext.rowviews import RowView
-from labext.views import words
-from labext_widgets.answers import drawing, markdown
-from labext_widgets.displays import show
-from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
+from labext.frames.views import RowView, cell_text
+from labext.messages import quote_value
+from labext_widgets.answers import markdown, static_view
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
 
 _OPEN = 20_000
 """Characters of all documents together up to which they are displayed unfolded."""
@@ -67,10 +67,10 @@ class DocumentView(RowView):
         documents = [
             f'<details{opened} style="margin:0 0 8px"><summary>'
             f"{span(escape(heading), 'font-weight:600')} {span(escape(details), MUTED)}</summary>"
-            f"{_drawn(content, is_markdown=heading not in self.plain)}</details>"
+            f"{_document_html(content, is_markdown=heading not in self.plain)}</details>"
             for heading, content, details in self._rows(frame)
         ]
-        body = div("".join(documents), drawing.STYLE)
+        body = div("".join(documents), static_view.STYLE)
         return f'<div class="labext {UNTYPESET}">{body}</div>'
 
     def _are_short(self, frame: pd.DataFrame) -> bool:
@@ -81,9 +81,9 @@ class DocumentView(RowView):
         others = [label for label in frame.columns if label not in (self.heading, self.content)]
         return [
             (
-                words(row[self.heading]),
+                cell_text(row[self.heading]),
                 "" if pd.isna(row[self.content]) else str(row[self.content]),
-                " · ".join(filter(None, (words(row[label]) for label in others))),
+                " · ".join(filter(None, (cell_text(row[label]) for label in others))),
             )
             for row in frame.to_dict("records")
         ]
@@ -142,13 +142,13 @@ class SourceText:
             print(text)
             return
         shown = text[:_DISPLAYED]
-        rows = [div(_drawn(shown, is_markdown=self.is_markdown), _SCROLLED)]
+        rows = [div(_document_html(shown, is_markdown=self.is_markdown), _SCROLLED)]
         if len(shown) < len(text):
             cut = f"{len(shown):,} of {len(text):,} characters; `.text` of the value has them all."
             rows.append(div(escape(cut), MUTED))
             shown = f"{shown}\n\n{cut}"
-        body = div("".join(rows), drawing.STYLE)
-        show(f'<div class="labext {UNTYPESET}">{body}</div>', shown)
+        body = div("".join(rows), static_view.STYLE)
+        display_html(f'<div class="labext {UNTYPESET}">{body}</div>', shown)
 
 
 def is_markdown(text: str, file_name: str | None) -> bool:
@@ -159,7 +159,64 @@ def is_markdown(text: str, file_name: str | None) -> bool:
     return suffix not in _OTHER_TEXT_FILES and _MARKDOWN.search(text) is not None
 
 
-def _drawn(text: str, *, is_markdown: bool) -> str:
+def _document_html(text: str, *, is_markdown: bool) -> str:
     """Return a text as HTML in which nothing of it becomes markup."""
     tidied = tidy(text, _DISPLAYED)
     return markdown.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)
+
+
+class GeneratedText:
+    """A text that a model has made. A cell that ends with it shows it, its Markdown drawn.
+
+    Attributes:
+        text: what the model has made, as it came.
+        title: what was made, and of what.
+        model: which model has made it; None where that isn't told.
+    """
+
+    def __init__(self, text: str, title: str = "", model: str | None = None) -> None:
+        self.text = text
+        self.title = title
+        self.model = model
+
+    def __repr__(self) -> str:
+        """One line: what it is."""
+        return f"<Written {quote_value(plain(self.title or self.text))}>"
+
+    def __str__(self) -> str:
+        """The text, with nothing in it that steers a terminal."""
+        return tidy(self.text) or "The text is empty."
+
+    def _ipython_display_(self, **_: Any) -> None:
+        title = plain(self.title)
+        told = f"{title}\n\n{self}" if title else str(self)
+        if front_end() is FrontEnd.TERMINAL:
+            print(told)
+            return
+        display_html(f'<div class="labext {UNTYPESET}">{self._html()}</div>', told)
+
+    def _html(self) -> str:
+        rows = [div(escape(self.title), "font-weight:600")] if self.title else []
+        rows.append(div(markdown.to_html(str(self))))
+        if self.model:
+            rows.append(div(f"Made by {escape(self.model)}.", MUTED))
+        return div("".join(rows), static_view.STYLE)
+
+
+class GeneratedTexts(list[GeneratedText]):
+    """Several of them, in their order. A cell that ends with it shows each.
+
+    Attributes:
+        text: all of them, each below its title.
+    """
+
+    @property
+    def text(self) -> str:
+        """All of them as one Markdown text, each below its title."""
+        return "\n\n".join(f"## {each.title}\n\n{each.text}" for each in self)
+
+    def _ipython_display_(self, **_: Any) -> None:
+        for n, each in enumerate(self):
+            if n and front_end() is FrontEnd.TERMINAL:
+                print()
+            each._ipython_display_()

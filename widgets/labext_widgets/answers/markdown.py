@@ -1,7 +1,4 @@
-"""Render the Markdown of models and sources as HTML: CommonMark and tables, by markdown-it-py.
-
-The text may be hostile: raw HTML, links and images are shown as text, and nothing is loaded.
-"""
+"""Render Markdown as safe HTML: CommonMark and tables, without raw HTML."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The sequence viewer: `viewer` is what a user holds.
-
-- `molecule`: a record of the platform as it is drawn and searched.
-- `search`: a pattern on both strands. `enzymes`: restriction sites.
-- `picture`: what stays in a saved notebook; of a `circle` or a `line`, out of the pieces of `svg`.
-
-The live view is `js/sequence`.
-"""
+"""The sequence viewer."""
 
 from labext_widgets.sequence.enzymes import Site
 from labext_widgets.sequence.molecule import Annotation, Molecule

@@ -1,4 +1,4 @@
-"""Restriction enzymes and where they cut."""
+"""Restriction enzymes and their cut sites."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from labext.bases import reverse_complement
+from labext.dna import reverse_complement
 from labext.errors import InputError
-from labext.wording import near, shown
+from labext.messages import closest_match, quote_value
 from labext_widgets.sequence.molecule import Molecule
-from labext_widgets.sequence.search import places
+from labext_widgets.sequence.search import find_matches
 
 COMMON = (
     "EcoRI", "BamHI", "HindIII", "XhoI", "NdeI", "XbaI", "SalI", "PstI",
@@ -100,48 +100,50 @@ class Site:
 
 
 @cache
-def enzymes() -> dict[str, Enzyme]:
+def all_enzymes() -> dict[str, Enzyme]:
     """Every enzyme that is known, by its name."""
     rows = (row.split() for row in _TABLE.replace("\n", " ").split(";"))
     read = ((name, site, cuts.split("/")) for name, site, cuts in rows)
     return {name: Enzyme(name, site, int(at[0]), int(at[1])) for name, site, at in read}
 
 
-def named(names: str | Iterable[str]) -> tuple[str, ...]:
+def find_enzymes(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return names of enzymes as the table spells them, each once; case doesn't count.
 
     Raises:
         InputError: an enzyme that isn't known, with a name that is near.
     """
     given = names.replace(",", " ").split() if isinstance(names, str) else list(names)
-    folded = {each.casefold(): each for each in enzymes()}
-    found = (folded.get(str(each).strip().casefold()) or _unknown(str(each)) for each in given)
+    folded = {each.casefold(): each for each in all_enzymes()}
+    found = (
+        folded.get(str(each).strip().casefold()) or _unknown_enzyme(str(each)) for each in given
+    )
     return tuple(dict.fromkeys(found))
 
 
-def sites(on: Molecule, name: str) -> list[Site]:
+def cut_sites(on: Molecule, name: str) -> list[Site]:
     """Where an enzyme cuts, in the order of the sites.
 
     A cut outside a linear molecule is none. A site that reads the same on both strands is one.
     """
-    enzyme = enzymes()[name]
+    enzyme = all_enzymes()[name]
     other = reverse_complement(enzyme.site)
     size = len(enzyme.site)
     found = [
         _site(on, enzyme, start, end, 1, enzyme.cut, enzyme.lower_cut)
-        for start, end in places(on, enzyme.site)
+        for start, end in find_matches(on, enzyme.site)
     ]
     if other != enzyme.site:
         found += [
             _site(on, enzyme, start, end, -1, size - enzyme.lower_cut, size - enzyme.cut)
-            for start, end in places(on, other)
+            for start, end in find_matches(on, other)
         ]
     return sorted((each for each in found if each is not None), key=lambda each: each.start)
 
 
 def unique_cutters(on: Molecule, among: Iterable[str] | None = None) -> tuple[str, ...]:
     """The enzymes, of all that are known or `among` some, that cut the molecule once."""
-    return tuple(each for each in (among or enzymes()) if len(sites(on, each)) == 1)
+    return tuple(each for each in (among or all_enzymes()) if len(cut_sites(on, each)) == 1)
 
 
 def _site(
@@ -155,8 +157,8 @@ def _site(
     return Site(enzyme.name, start, end, strand, cut, lower)
 
 
-def _unknown(name: str) -> str:
+def _unknown_enzyme(name: str) -> str:
     roman = name.strip().replace("1", "I").replace("2", "II").replace("3", "III")
-    meant = near(roman, enzymes()) or near(name, enzymes())
+    meant = closest_match(roman, all_enzymes()) or closest_match(name, all_enzymes())
     hint = f"Did you mean {meant}?" if meant else f"Some that are known: {', '.join(COMMON[:6])}."
-    raise InputError(f"{shown(name)} is no restriction enzyme that is known here.", hint)
+    raise InputError(f"{quote_value(name)} is no restriction enzyme that is known here.", hint)

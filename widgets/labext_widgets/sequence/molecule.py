@@ -1,8 +1,4 @@
-"""A record of the laboratory platform as a molecule that can be drawn and searched.
-
-A record comes from a service, so only what can't be done without is an error: the bases. A mark
-that lies outside the sequence is left out and counted.
-"""
+"""A sequence record as a molecule that can be drawn and searched."""
 
 from __future__ import annotations
 
@@ -12,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from labext.bases import reverse_complement
+from labext.dna import reverse_complement
 from labext.errors import InputError
-from labext.wording import shown
-from labext_widgets.markup import plain
+from labext.messages import quote_value
+from labext_widgets.core.markup import plain
 
 _COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _PALETTE = ("#4e9fd1", "#5cad56", "#e08a3c", "#b07cc6", "#d9667b", "#3fada8", "#a8983a", "#8290d8")
@@ -80,7 +76,7 @@ class Molecule:
         return inside and (end > start or self.circular)
 
 
-def molecule(record: Mapping[str, Any]) -> Molecule:
+def parse_molecule(record: Mapping[str, Any]) -> Molecule:
     """Read a record: `name`, `bases`, `isCircular`, `annotations`, `translations`.
 
     Raises:
@@ -95,8 +91,8 @@ def molecule(record: Mapping[str, Any]) -> Molecule:
     name = plain(_text(found.get("name")) or _text(found.get("id")) or "sequence", 200)
     bases = _bases(found.get("bases"), name)
     shell = Molecule(name, bases, _is_true(found.get("isCircular")))
-    annotations, wrong = _marks(found.get("annotations"), shell)
-    translations, worse = _marks(found.get("translations"), shell)
+    annotations, wrong = _parse_annotations(found.get("annotations"), shell)
+    translations, worse = _parse_annotations(found.get("translations"), shell)
     return Molecule(name, bases, shell.circular, annotations, translations, wrong + worse)
 
 
@@ -110,23 +106,23 @@ def _bases(value: Any, name: str) -> str:
     if not _LETTERS.fullmatch(bases):
         odd = next(each for each in bases if not _LETTERS.fullmatch(each))
         raise InputError(
-            f"{name}: {shown(odd)} is no letter of a sequence.",
+            f"{name}: {quote_value(odd)} is no letter of a sequence.",
             "Give the bases as plain text, without numbers or a heading.",
         )
     return bases
 
 
-def _marks(value: Any, on: Molecule) -> tuple[tuple[Annotation, ...], int]:
+def _parse_annotations(value: Any, on: Molecule) -> tuple[tuple[Annotation, ...], int]:
     """The marks that lie on the molecule, and how many don't."""
     given = list(value) if isinstance(value, (list, tuple)) else []
-    read = [each for each in _read(given, on) if each is not None]
+    read = [each for each in _parse_annotation(given, on) if each is not None]
     return tuple(sorted(read, key=lambda each: (each.start, each.end))), len(given) - len(read)
 
 
-def _read(given: list[Any], on: Molecule) -> Iterator[Annotation | None]:
+def _parse_annotation(given: list[Any], on: Molecule) -> Iterator[Annotation | None]:
     for number, each in enumerate(given):
         mark = each if isinstance(each, Mapping) else {}
-        start, end = _whole(mark.get("start")), _whole(mark.get("end"))
+        start, end = _integer(mark.get("start")), _integer(mark.get("end"))
         if start is None or end is None:
             yield None
             continue
@@ -154,7 +150,7 @@ def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _whole(value: Any) -> int | None:
+def _integer(value: Any) -> int | None:
     """A whole number, also numpy's; nothing else is a position."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
@@ -162,7 +158,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _sign(value: Any) -> int:
-    number = _whole(value) or 0
+    number = _integer(value) or 0
     return (number > 0) - (number < 0)
 
 

@@ -1,13 +1,13 @@
-"""Search on both strands: IUPAC letters, hits that overlap, and hits over the origin."""
+"""Search both strands for IUPAC patterns, also across the origin."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from labext.bases import reverse_complement
+from labext.dna import reverse_complement
 from labext.errors import InputError
-from labext.wording import shown
+from labext.messages import quote_value
 from labext_widgets.sequence.molecule import Molecule
 
 IUPAC = {
@@ -38,34 +38,35 @@ def search(on: Molecule, pattern: str) -> list[Hit]:
     Raises:
         InputError: the pattern is empty, or has a letter that IUPAC doesn't have.
     """
-    wanted = letters(pattern)
+    wanted = normalize_pattern(pattern)
     other = reverse_complement(wanted)
-    found = [Hit(*each, 1) for each in places(on, wanted)]
+    found = [Hit(*each, 1) for each in find_matches(on, wanted)]
     if other != wanted:
-        found += [Hit(*each, -1) for each in places(on, other)]
+        found += [Hit(*each, -1) for each in find_matches(on, other)]
     return sorted(found, key=lambda each: (each.start, -each.strand))
 
 
-def letters(pattern: str) -> str:
+def normalize_pattern(pattern: str) -> str:
     """Return a pattern as capitals of DNA; blanks go."""
     wanted = "".join(pattern.split()).upper().replace("U", "T")
     odd = next((each for each in wanted if each not in IUPAC), None)
     if odd is not None:
         raise InputError(
-            f"{shown(odd)} is no base of a pattern.", f"The letters are {' '.join(IUPAC)} and U."
+            f"{quote_value(odd)} is no base of a pattern.",
+            f"The letters are {' '.join(IUPAC)} and U.",
         )
     if not wanted:
         raise InputError("The pattern is empty.", 'Give some bases: search("GAATTC").')
     return wanted
 
 
-def places(on: Molecule, wanted: str) -> list[tuple[int, int]]:
+def find_matches(on: Molecule, wanted: str) -> list[tuple[int, int]]:
     """Where the upper strand reads `wanted`, as pairs of start and end."""
     length, size = len(on), len(wanted)
     if size > length:
         return []
     read = on.reading + on.reading[: size - 1] if on.circular else on.reading
-    find = re.compile("".join(map(_class, wanted))).search
+    find = re.compile("".join(map(_character_class, wanted))).search
     found, at = [], find(read)
     while at is not None:  # from the next base on, so that hits that overlap are all found
         start, end = at.start(), at.end()
@@ -74,7 +75,7 @@ def places(on: Molecule, wanted: str) -> list[tuple[int, int]]:
     return found
 
 
-def _class(letter: str) -> str:
+def _character_class(letter: str) -> str:
     """Every letter of the sequence that stands for nothing that `letter` excludes."""
     meant = set(IUPAC[letter])
     met = "".join(each for each, bases in IUPAC.items() if set(bases) <= meant)

@@ -1,8 +1,4 @@
-"""Pieces of the picture of a sequence: readable on white and on black, with no style sheet.
-
-The picture is an `<img>`, which takes no colour of its surroundings: the ground is transparent,
-and lines and words have middle tones.
-"""
+"""SVG primitives for sequence maps, readable on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ SIZE = 11
 _LETTER = 0.6 * SIZE
 
 
-def drawing(height: float, pieces: Sequence[str]) -> str:
+def svg_document(height: float, pieces: Sequence[str]) -> str:
     """Return a whole picture of the standard width."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -25,35 +21,35 @@ def drawing(height: float, pieces: Sequence[str]) -> str:
     )
 
 
-def words(text: str, x: float, y: float, anchor: str = "start", more: str = "") -> str:
+def text_element(text: str, x: float, y: float, anchor: str = "start", more: str = "") -> str:
     """Return words with their middle line at `y`."""
     anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y + SIZE * 0.35:.1f}"{anchored}{more}>{escape(text)}</text>'
 
 
-def line(points: Sequence[tuple[float, float]], color: str = FAINT, width: float = 1) -> str:
+def polyline(points: Sequence[tuple[float, float]], color: str = FAINT, width: float = 1) -> str:
     """Return a line through points."""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
 
 
-def shape(path: str, color: str, title: str = "") -> str:
+def path_element(path: str, color: str, title: str = "") -> str:
     """Return a filled path."""
     named = f"<title>{escape(title)}</title>" if title else ""
-    return f'<path d="{path}" fill="{middle(color)}">{named}</path>'
+    return f'<path d="{path}" fill="{readable_colour(color)}">{named}</path>'
 
 
-def cut(text: str, letters: int) -> str:
+def truncate(text: str, letters: int) -> str:
     """Return at most so many letters of a name."""
     return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
 
 
-def wide(text: str) -> float:
+def text_width(text: str) -> float:
     """How wide words are, or a little less."""
     return len(text) * _LETTER
 
 
-def middle(color: str) -> str:
+def readable_colour(color: str) -> str:
     """Return a colour of the same hue, not too light for white nor too dark for black."""
     digits = color[1:] if len(color) == 7 else "".join(each * 2 for each in color[1:])
     red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
@@ -62,7 +58,7 @@ def middle(color: str) -> str:
     return "#" + "".join(f"{round(each * 255):02x}" for each in toned)
 
 
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+def spread_positions(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move places, given in order, as little as keeps them `gap` apart, from `low` to `high`.
 
     Neighbours that would touch are pooled, and a pool stands around the middle of what it wants.
@@ -91,7 +87,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     return placed
 
 
-def step(length: int, ticks: int) -> int:
+def tick_step(length: int, ticks: int) -> int:
     """Return a round distance between about so many ticks."""
     power = 1
     while True:

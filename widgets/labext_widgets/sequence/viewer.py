@@ -1,12 +1,4 @@
-"""The sequence viewer: a map that is clicked and searched, and what was selected in Python.
-
-    viewer = labext_widgets.sequence_viewer(lab.sequence("pBAD30"))
-    viewer                      # the map; select something in it
-    viewer.selection.bases      # and here it is
-
-Positions are those of the platform and of Python: from 0, and the end is exclusive. The map itself
-counts as biologists do, from 1 and with the last base.
-"""
+"""Interactive sequence viewer with selection, search and restriction sites."""
 
 from __future__ import annotations
 
@@ -15,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from labext.errors import InputError
-from labext_widgets.displays import show
-from labext_widgets.front import FrontEnd, front_end
-from labext_widgets.sequence import picture
-from labext_widgets.sequence.enzymes import COMMON, Site, named, sites, unique_cutters
-from labext_widgets.sequence.molecule import molecule
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.sequence import static_view
+from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
+from labext_widgets.sequence.molecule import parse_molecule
 from labext_widgets.sequence.search import Hit, search
 
 LIVE = 100_000
@@ -67,9 +59,11 @@ class SequenceViewer:
         self, record: Mapping[str, Any], enzymes: str | Iterable[str] | None = None
     ) -> None:
         self.record = record
-        self._on = molecule(record)
+        self._on = parse_molecule(record)
         self._selection: Selection | None = None
-        self._enzymes = unique_cutters(self._on, COMMON) if enzymes is None else named(enzymes)
+        self._enzymes = (
+            unique_cutters(self._on, COMMON) if enzymes is None else find_enzymes(enzymes)
+        )
         self._shown: list[Any] = []  # the placeholders of the cells that show it
 
     @property
@@ -84,7 +78,7 @@ class SequenceViewer:
 
     @enzymes.setter
     def enzymes(self, names: str | Iterable[str]) -> None:
-        self._enzymes = named(names)
+        self._enzymes = find_enzymes(names)
         self._tell({"chosen": self._sites(self._enzymes)})
         for each in self._shown:
             each.update(*self._drawn())
@@ -92,7 +86,7 @@ class SequenceViewer:
     @property
     def sites(self) -> list[Site]:
         """Where the enzymes cut, in the order of the molecule."""
-        found = [site for name in self._enzymes for site in sites(self._on, name)]
+        found = [site for name in self._enzymes for site in cut_sites(self._on, name)]
         return sorted(found, key=lambda each: (each.start, each.enzyme))
 
     def unique_cutters(self) -> tuple[str, ...]:
@@ -133,23 +127,23 @@ class SequenceViewer:
 
     def __repr__(self) -> str:
         """One line, without the bases."""
-        return f"<SequenceViewer {picture.text(self._on, ())}>"
+        return f"<SequenceViewer {static_view.render_text(self._on, ())}>"
 
     def __str__(self) -> str:
         """The molecule and its annotations, a line for each."""
-        return picture.table(self._on, self._enzymes)
+        return static_view.render_table(self._on, self._enzymes)
 
     def _ipython_display_(self) -> None:
         front = front_end()
         if front is FrontEnd.TERMINAL:
             print(self)
         elif front is FrontEnd.EXECUTED:
-            show(*self._drawn())
+            display_html(*self._drawn())
         else:
             self._open()
 
     def _open(self) -> None:
-        from labext_widgets.placeholder import Placeholder
+        from labext_widgets.core.placeholder import Placeholder
 
         opened = Placeholder(*self._drawn(), on_close=lambda: self._shown.remove(opened))
         self._shown.append(opened)
@@ -161,8 +155,8 @@ class SequenceViewer:
         if len(self._on) > LIVE:
             note = f"The live map is for {LIVE:,} bases at most; this is its picture."
         return (
-            picture.html(self._on, self._enzymes, note),
-            picture.text(self._on, self._enzymes),
+            static_view.render_html(self._on, self._enzymes, note),
+            static_view.render_text(self._on, self._enzymes),
         )
 
     def _state(self) -> dict[str, Any]:
@@ -178,7 +172,7 @@ class SequenceViewer:
         }
 
     def _sites(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        return [asdict(site) for name in names for site in sites(self._on, name)]
+        return [asdict(site) for name in names for site in cut_sites(self._on, name)]
 
     def _range(self, start: int, end: int, strand: int) -> Selection:
         if not (_is_whole(start) and _is_whole(end) and self._on.has(start, end)):

@@ -1,8 +1,4 @@
-"""What one stage of a pipeline hands to the next, and what `"pipe"` becomes of it in a setting.
-
-Source: real services, jobs: the value `"pipe"` in a setting takes the previous stage's output.
-A stage hands on the files that `Tool.passes` names; the first stage gets the initial inputs.
-"""
+"""Pass the outputs of one stage to the settings of the next."""
 
 from __future__ import annotations
 
@@ -13,31 +9,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.faults import invalid
-from labext.sandbox.jobs.names import shown
-from labext.sandbox.jobs.tool import Parameter, Tool
+from labext.sandbox.jobs.names import quote_value
+from labext.sandbox.jobs.schemas import bad_request
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 PIPE = "pipe"
 
-LONGEST_TEXT = 1 << 20
+MAX_TEXT_BYTES = 1 << 20
 """Bytes of a file that a setting may hold as text."""
 
-_FASTA = (".fasta", ".fa", ".fna", ".faa", ".fas")
-_SCALARS = ("number", "integer", "boolean")
+_FASTA_SUFFIXES = (".fasta", ".fa", ".fna", ".faa", ".fas")
+_SCALAR_TYPES = ("number", "integer", "boolean")
 
 
 @dataclass(frozen=True)
-class Text:
+class TextInput:
     """An initial input."""
 
     text: str
 
     def __str__(self) -> str:
-        return f"the input {shown(self.text)}"
+        return f"the input {quote_value(self.text)}"
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputFile:
     """An output of a job of the stage before.
 
     Attributes:
@@ -54,26 +50,28 @@ class Output:
         return self.reference
 
 
-Piece = Text | Output
+PipeValue = TextInput | OutputFile
 
 
-def piped(settings: Mapping[str, Any]) -> list[str]:
+def piped_settings(settings: Mapping[str, Any]) -> list[str]:
     """The settings that take what the stage before hands on."""
     return [name for name, value in settings.items() if value == PIPE]
 
 
-def filled(tool: Tool, settings: Mapping[str, Any], piece: Piece) -> dict[str, Any]:
+def fill_pipes(tool: Tool, settings: Mapping[str, Any], piece: PipeValue) -> dict[str, Any]:
     """The settings with the piece in place of `"pipe"`; 400 where it does not fit in there."""
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     return {
-        name: _value(parameters[name], piece) if value == PIPE and name in parameters else value
+        name: _pipe_value(parameters[name], piece)
+        if value == PIPE and name in parameters
+        else value
         for name, value in settings.items()
     }
 
 
-def handed_on(
+def files_to_pipe(
     tool: Tool, job_name: str, out: Path, settings: Mapping[str, Any] | None = None
-) -> list[Output]:
+) -> list[OutputFile]:
     """Return the files in a job's output folder that it hands on, in the order of their names.
 
     Numbers in the names count as numbers: `mode2.pdb` is before `mode10.pdb`. The job's settings
@@ -85,23 +83,23 @@ def handed_on(
         for file in out.glob(pattern)
         if file.is_file() and not file.is_symlink()
     }
-    content = content_passed(tool, settings or {})
-    paths = sorted(files, key=_by_number)
-    return [Output(f"{job_name}/{path}", files[path], content) for path in paths]
+    content = output_content(tool, settings or {})
+    paths = sorted(files, key=_numeric_order)
+    return [OutputFile(f"{job_name}/{path}", files[path], content) for path in paths]
 
 
-def content_passed(tool: Tool, settings: Mapping[str, Any]) -> str | None:
+def output_content(tool: Tool, settings: Mapping[str, Any]) -> str | None:
     """Return the kind of content that a job with these settings hands on; None if unknown."""
-    return _resolved(tool, settings, tool.passes_content)
+    return _resolve_content(tool, settings, tool.passes_content)
 
 
-def content_taken(tool: Tool, settings: Mapping[str, Any], parameter: Parameter) -> list[str]:
+def accepted_content(tool: Tool, settings: Mapping[str, Any], parameter: Parameter) -> list[str]:
     """Return the kinds of content that a parameter takes with these settings; empty for any."""
-    kinds = [_resolved(tool, settings, kind) for kind in parameter.content]
+    kinds = [_resolve_content(tool, settings, kind) for kind in parameter.content]
     return [] if None in kinds else [kind for kind in kinds if kind is not None]
 
 
-def _resolved(tool: Tool, settings: Mapping[str, Any], kind: str) -> str | None:
+def _resolve_content(tool: Tool, settings: Mapping[str, Any], kind: str) -> str | None:
     """Fill the values of settings into a kind of content; None if a value is not known yet."""
     values = {
         name: value
@@ -114,7 +112,7 @@ def _resolved(tool: Tool, settings: Mapping[str, Any], kind: str) -> str | None:
         return None
 
 
-def takes(
+def accepts_file(
     parameter: Parameter, file_name: str, content: str | None = None, kinds: Sequence[str] = ()
 ) -> bool:
     """Return whether a file can become the parameter's value.
@@ -129,50 +127,52 @@ def takes(
         return False
     if parameter.type == "pdb":
         return file_name.lower().endswith(".pdb")
-    return parameter.type not in _SCALARS
+    return parameter.type not in _SCALAR_TYPES
 
 
-def fitting(tool: Tool, settings: Mapping[str, Any], pieces: Sequence[Piece]) -> list[Piece]:
+def accepted_values(
+    tool: Tool, settings: Mapping[str, Any], pieces: Sequence[PipeValue]
+) -> list[PipeValue]:
     """Return the pieces that every setting which is `"pipe"` takes.
 
     Where several tools hand on side by side, each tool of the next stage gets what is meant for it.
     """
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     piping = [
-        (parameters[name], content_taken(tool, settings, parameters[name]))
-        for name in piped(settings)
+        (parameters[name], accepted_content(tool, settings, parameters[name]))
+        for name in piped_settings(settings)
         if name in parameters
     ]
     return [
         piece
         for piece in pieces
-        if isinstance(piece, Text)
-        or all(takes(one, piece.file.name, piece.content, kinds) for one, kinds in piping)
+        if isinstance(piece, TextInput)
+        or all(accepts_file(one, piece.file.name, piece.content, kinds) for one, kinds in piping)
     ]
 
 
-def _value(parameter: Parameter, piece: Piece) -> Any:
-    if isinstance(piece, Text):
-        return _of_text(parameter, piece.text)
+def _pipe_value(parameter: Parameter, piece: PipeValue) -> Any:
+    if isinstance(piece, TextInput):
+        return _value_from_text(parameter, piece.text)
     if parameter.file:
         return piece.reference
-    text = _text_of(parameter, piece.file)
-    if piece.file.suffix.lower() not in _FASTA:
-        return _of_text(parameter, text)
-    found = sequences(text)
+    text = _read_text(parameter, piece.file)
+    if piece.file.suffix.lower() not in _FASTA_SUFFIXES:
+        return _value_from_text(parameter, text)
+    found = fasta_sequences(text)
     if parameter.type == "array":
         return found
     if len(found) != 1:
-        raise invalid(
+        raise bad_request(
             f"Setting {parameter.name} takes one sequence, and {piece.file.name} has {len(found)}."
         )
     return found[0]
 
 
-def _of_text(parameter: Parameter, text: str) -> Any:
+def _value_from_text(parameter: Parameter, text: str) -> Any:
     if parameter.type == "array":
-        return sequences(text) if text.lstrip().startswith(">") else text.split()
-    if parameter.type not in _SCALARS:
+        return fasta_sequences(text) if text.lstrip().startswith(">") else text.split()
+    if parameter.type not in _SCALAR_TYPES:
         return text
     word = text.strip()
     if parameter.type == "boolean" and word.lower() in ("true", "false"):
@@ -184,28 +184,32 @@ def _of_text(parameter: Parameter, text: str) -> Any:
             number = math.nan
         if math.isfinite(number):
             return int(number) if parameter.type == "integer" and number.is_integer() else number
-    raise invalid(f"Setting {parameter.name} is a {parameter.type}, which {shown(text)} is not.")
+    raise bad_request(
+        f"Setting {parameter.name} is a {parameter.type}, which {quote_value(text)} is not."
+    )
 
 
-def sequences(fasta: str) -> list[str]:
+def fasta_sequences(fasta: str) -> list[str]:
     """The sequences of a FASTA text in their order, without blanks."""
     records = re.split(r"^>.*$", fasta.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
     return ["".join(record.split()) for record in records]
 
 
-def _text_of(parameter: Parameter, file: Path) -> str:
+def _read_text(parameter: Parameter, file: Path) -> str:
     try:
-        if file.stat().st_size > LONGEST_TEXT:
-            raise invalid(
-                f"Setting {parameter.name} takes text of at most {LONGEST_TEXT:,} bytes, and "
+        if file.stat().st_size > MAX_TEXT_BYTES:
+            raise bad_request(
+                f"Setting {parameter.name} takes text of at most {MAX_TEXT_BYTES:,} bytes, and "
                 f"{file.name} has {file.stat().st_size:,}."
             )
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise invalid(f"Setting {parameter.name} takes text, which {file.name} is not.") from None
+        raise bad_request(
+            f"Setting {parameter.name} takes text, which {file.name} is not."
+        ) from None
     except FileNotFoundError:
-        raise invalid(f"An output is gone: {file.name}.") from None
+        raise bad_request(f"An output is gone: {file.name}.") from None
 
 
-def _by_number(path: str) -> list[tuple[str, int]]:
+def _numeric_order(path: str) -> list[tuple[str, int]]:
     return [(word, int(number or 0)) for word, number in re.findall(r"(\D*)([0-9]{0,18})", path)]

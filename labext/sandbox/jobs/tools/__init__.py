@@ -1,1 +1,1 @@
-"""The tools of the job service, one a module, each a real program that runs on the CPU."""
+"""The computational tools of the job service, one module each."""

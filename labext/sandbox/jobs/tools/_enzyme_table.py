@@ -1,8 +1,4 @@
-"""All restriction enzymes that Biopython has, by name: a thousand, gone through once.
-
-Importing this takes Biopython, so nothing imports it but what needs an enzyme, and the fork server,
-whose children then find the table made.
-"""
+"""Restriction enzymes of Biopython by lower-case name, imported only when needed."""
 
 from __future__ import annotations
 

@@ -1,13 +1,54 @@
-"""What biotite measures in a protein: secondary structure, bare surface; and backbone angles."""
+"""Angles, secondary structure and accessible surface area of proteins."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tool import ToolError
-from labext.sandbox.jobs.tools import _geometry
-from labext.sandbox.jobs.tools._atoms import Atom, Residue
+from labext.sandbox.jobs.tools._pdb import Atom, Residue
+from labext.sandbox.jobs.tools.tool import ToolError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    FloatArray = NDArray[Any]
+
+
+def dihedral_angle(
+    first: ArrayLike, second: ArrayLike, third: ArrayLike, fourth: ArrayLike
+) -> float:
+    """The angle in degrees, -180 to 180, seen along the bond from `second` to `third`."""
+    import numpy as np
+
+    points = [np.asarray(point, dtype=float) for point in (first, second, third, fourth)]
+    before, along, after = (end - start for start, end in pairwise(points))
+    left, right = np.cross(before, along), np.cross(along, after)
+    return math.degrees(
+        math.atan2(np.linalg.norm(along) * np.dot(before, right), np.dot(left, right))
+    )
+
+
+def radius_of_gyration(places: FloatArray, masses: FloatArray) -> float:
+    """The root mean square distance from the centre of mass, in the unit of `places` (n, 3)."""
+    import numpy as np
+
+    middle = np.average(places, axis=0, weights=masses)
+    return float(np.sqrt(np.average(((places - middle) ** 2).sum(axis=1), weights=masses)))
+
+
+def superposed_rmsd(one: FloatArray, other: FloatArray) -> float:
+    """The root mean square distance of two (n, 3) once the one lies best on the other (Kabsch)."""
+    import numpy as np
+
+    first, second = one - one.mean(axis=0), other - other.mean(axis=0)
+    left, sizes, right = np.linalg.svd(first.T @ second)
+    # A mirror image is no turn: then the smallest part counts against it.
+    sizes[-1] *= np.sign(np.linalg.det(left) * np.linalg.det(right))
+    apart = (first**2).sum() + (second**2).sum() - 2 * sizes.sum()
+    return float(np.sqrt(max(apart, 0.0) / len(one)))
+
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,19 +59,19 @@ LARGEST_RADIUS = 1.88
 """Å: that of an sp3 carbon with its hydrogens."""
 
 _ELEMENT_RADII = {"C": LARGEST_RADIUS, "N": 1.64, "O": 1.42, "S": 1.77}
-_FLAT = {
+_PLANAR_CARBONS = {
     "ARG": "CZ", "ASN": "CG", "ASP": "CG", "GLN": "CD", "GLU": "CD", "HIS": "CG", "PHE": "CG",
     "TRP": "CG CD2 CE2", "TYR": "CG CZ",
 }  # fmt: skip
-_FLAT_WITH_HYDROGEN = {
+_PLANAR_CARBONS_WITH_HYDROGEN = {
     "HIS": "CD2 CE1", "PHE": "CD1 CD2 CE1 CE2 CZ", "TRP": "CD1 CE3 CZ2 CZ3 CH2",
     "TYR": "CD1 CD2 CE1 CE2",
 }  # fmt: skip
-_HYDROXYL = {"SER": "OG", "THR": "OG1", "TYR": "OH", "ASP": "OD2", "GLU": "OE2"}
+_HYDROXYL_OXYGENS = {"SER": "OG", "THR": "OG1", "TYR": "OH", "ASP": "OD2", "GLU": "OE2"}
 """The atoms of the 20 amino acids by ProtOr's groups; acids have their hydrogen, as in the chemical
 component dictionary. biotite would read that dictionary for them, half a second for each job."""
 
-MOST_BARE = {
+MAX_ACCESSIBLE_AREA = {
     "ALA": 129, "ARG": 274, "ASN": 195, "ASP": 193, "CYS": 167, "GLN": 225, "GLU": 223,
     "GLY": 104, "HIS": 224, "ILE": 197, "LEU": 201, "LYS": 236, "MET": 224, "MSE": 224,
     "PHE": 240, "PRO": 159, "SER": 155, "THR": 172, "TRP": 285, "TYR": 263, "VAL": 174,
@@ -38,21 +79,21 @@ MOST_BARE = {
 """Å²: the largest area of a residue between two glycines; M. Z. Tien et al., 2013, table 1,
 theoretical values (doi 10.1371/journal.pone.0080635)."""
 
-_LINK = 4.3
+_MAX_LINK_DISTANCE = 4.3
 """Å: alpha carbons further apart than this (3.8 in a chain, 2.9 at a cis bond) are not linked."""
-_NOT_KNOWN = 1.8
+_UNKNOWN_RADIUS = 1.8
 """Å: the radius of a heavy atom that the chemical component dictionary does not have."""
-_KINDS = {"a": "helix", "b": "strand", "c": "coil", "": ""}
-_NUMBERED = {0: "c", 1: "a", 2: "b", -1: ""}
+_STRUCTURE_NAMES = {"a": "helix", "b": "strand", "c": "coil", "": ""}
+_STRUCTURE_CODES = {0: "c", 1: "a", 2: "b", -1: ""}
 """What biotite 2 calls them (`PSeaElement`)."""
 
 
-def linked(residues: Sequence[Residue]) -> list[bool]:
+def follows_previous(residues: Sequence[Residue]) -> list[bool]:
     """For each residue, whether the one before it is its neighbour in the chain."""
     import numpy as np
 
     alphas = np.array([residue.atoms["CA"].xyz for residue in residues])
-    near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _LINK
+    near = np.linalg.norm(np.diff(alphas, axis=0), axis=1) < _MAX_LINK_DISTANCE
     pairs = zip(residues, residues[1:], near, strict=False)
     return [False, *(bool(close) and one.chain == two.chain for one, two, close in pairs)]
 
@@ -70,16 +111,16 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     trace.coord = np.array([residue.atoms["CA"].xyz for residue in residues], dtype=np.float32)
     trace.chain_id[:], trace.res_name[:] = "A", "ALA"
     trace.atom_name[:], trace.element[:] = "CA", "C"
-    trace.res_id = np.cumsum([1 if link else 2 for link in linked(residues)])
+    trace.res_id = np.cumsum([1 if link else 2 for link in follows_previous(residues)])
     # Where alpha carbons lie on one line or place an angle is not defined: that is coil.
     with np.errstate(invalid="ignore", divide="ignore"):
         found = bio.annotate_sse(trace)
     if found.dtype.kind in "iu":
-        return [_KINDS[_NUMBERED[int(code)]] for code in found]
-    return [_KINDS[str(code)] for code in found]
+        return [_STRUCTURE_NAMES[_STRUCTURE_CODES[int(code)]] for code in found]
+    return [_STRUCTURE_NAMES[str(code)] for code in found]
 
 
-def areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | None:
+def accessible_areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | None:
     """(n,): the area of each residue in Å²; None where there are alpha carbons alone.
 
     The radii are those of ProtOr, in which a heavy atom has its hydrogens in it (J. Tsai et al.,
@@ -95,30 +136,30 @@ def areas(residues: Sequence[Residue], places: Array, probe: float) -> Array | N
     body.coord = places.astype(np.float32)
     body.res_id, body.res_name[:], body.element[:] = owners, "ALA", "C"
     radii = np.array(
-        [_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
+        [_protor_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
     )
     each = bio.sasa(body, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii)
     summed: Array = np.bincount(owners, weights=each, minlength=len(residues))
     return summed
 
 
-def _radius(residue: str, atom: str) -> float:
+def _protor_radius(residue: str, atom: str) -> float:
     """ProtOr's radius of a heavy atom, ångström."""
-    if residue in MOST_BARE and residue != "MSE":
-        if atom == "C" or atom in _FLAT.get(residue, "").split():
+    if residue in MAX_ACCESSIBLE_AREA and residue != "MSE":
+        if atom == "C" or atom in _PLANAR_CARBONS.get(residue, "").split():
             return 1.61
-        if atom in _FLAT_WITH_HYDROGEN.get(residue, "").split():
+        if atom in _PLANAR_CARBONS_WITH_HYDROGEN.get(residue, "").split():
             return 1.76
-        if atom == "OXT" or atom == _HYDROXYL.get(residue):
+        if atom == "OXT" or atom == _HYDROXYL_OXYGENS.get(residue):
             return 1.46
-        return _ELEMENT_RADII.get(atom[:1], _NOT_KNOWN)
+        return _ELEMENT_RADII.get(atom[:1], _UNKNOWN_RADIUS)
 
     from biotite.structure.info import vdw_radius_protor
 
     try:
-        return float(vdw_radius_protor(residue, atom) or _NOT_KNOWN)
+        return float(vdw_radius_protor(residue, atom) or _UNKNOWN_RADIUS)
     except (KeyError, ValueError):  # no such atom in this residue, or no such residue
-        return _NOT_KNOWN
+        return _UNKNOWN_RADIUS
 
 
 def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, float | None]]:
@@ -131,9 +172,9 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
         if any(name not in residue.atoms for residue, name in atoms):
             return None
         one, two, three, four = (residue.atoms[name].xyz for residue, name in atoms)
-        return _geometry.dihedral(one, two, three, four)
+        return dihedral_angle(one, two, three, four)
 
-    links = [*linked(residues), False]
+    links = [*follows_previous(residues), False]
     angles = []
     for place, this in enumerate(residues):
         phi = psi = None
@@ -145,7 +186,7 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
     return angles
 
 
-def masses(atoms: Sequence[Atom], parameter: str) -> Array:
+def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
     """(n,): in daltons.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Aligns two sequences with affine gap costs (Biopython's PairwiseAligner)."""
+"""Align two sequences with affine gap costs (Biopython PairwiseAligner)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _letters, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-LONGEST = 5000
+MAX_LENGTH = 5000
 MATRICES = {
     "DNA": ("NUC.4.4",),
     "protein": ("BLOSUM62", "BLOSUM45", "BLOSUM50", "BLOSUM80", "PAM30", "PAM250"),
 }
 """The first is taken where none is named."""
 
-_LETTERS = {"DNA": _letters.DNA + "N", "protein": _letters.PROTEIN + "BZX"}
+_LETTERS = {"DNA": _inputs.DNA_LETTERS + "N", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
 
 @dataclass(frozen=True)
@@ -29,25 +29,27 @@ class _Request:
     gap_extend: float
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    molecule = _values.choice(values, "molecule", tuple(MATRICES))
+    molecule = _inputs.read_choice(values, "molecule", tuple(MATRICES))
     kind = "DNA base" if molecule == "DNA" else "amino acid"
     first, second = (
-        _letters.sequence(values, name, _LETTERS[molecule], kind, shortest=1, longest=LONGEST)
+        _inputs.read_sequence(
+            values, name, _LETTERS[molecule], kind, shortest=1, longest=MAX_LENGTH
+        )
         for name in ("sequence1", "sequence2")
     )
     matrix = str(values.get("matrix", MATRICES[molecule][0]))
     if matrix not in MATRICES[molecule]:
         raise ToolError(
-            f"matrix: {_values.shown(matrix)} is not for {molecule}, which takes "
+            f"matrix: {_inputs.quote_value(matrix)} is not for {molecule}, which takes "
             f"{', '.join(MATRICES[molecule])}."
         )
-    gap_open = _values.number(values, "gapOpen", 0, 100)
-    gap_extend = _values.number(values, "gapExtend", 0, 100)
+    gap_open = _inputs.read_number(values, "gapOpen", 0, 100)
+    gap_extend = _inputs.read_number(values, "gapExtend", 0, 100)
     if gap_extend > gap_open:
         raise ToolError(f"gapExtend: {gap_extend:g} is more than gapOpen, {gap_open:g}.")
-    mode = _values.choice(values, "mode", ("global", "local"))
+    mode = _inputs.read_choice(values, "mode", ("global", "local"))
     return _Request(first, second, matrix, mode, gap_open, gap_extend)
 
 
@@ -68,14 +70,14 @@ TOOL = Tool(
             required=True,
             type="string",
             content=("{molecule}",),
-            description=f"The first sequence, at most {LONGEST:,} letters.",
+            description=f"The first sequence, at most {MAX_LENGTH:,} letters.",
         ),
         Parameter(
             "sequence2",
             required=True,
             type="string",
             content=("{molecule}",),
-            description=f"The second sequence, at most {LONGEST:,} letters.",
+            description=f"The second sequence, at most {MAX_LENGTH:,} letters.",
         ),
         Parameter(
             "molecule",
@@ -106,7 +108,7 @@ TOOL = Tool(
     preload=("Bio.Align", "Bio.Align.substitution_matrices"),
     passes=("alignment.fasta",),
     passes_content="{molecule} alignment",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -118,19 +120,19 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     common has no column and scores 0.
     """
     del inputs
-    request = _read(settings)
+    request = _read_request(settings)
     first, second, score, starts = _align(request)
     columns = list(zip(first, second, strict=True))
-    marks = _marks(columns, request.matrix)
+    marks = _match_line(columns, request.matrix)
     same = marks.count("|")
     alike = same + marks.count(":")
     (out / "alignment.fasta").write_text(
-        f">sequence1\n{_wrapped(first)}>sequence2\n{_wrapped(second)}", encoding="utf-8"
+        f">sequence1\n{_wrap_lines(first)}>sequence2\n{_wrap_lines(second)}", encoding="utf-8"
     )
     (out / "alignment.txt").write_text(
         f"{request.mode} alignment, {request.matrix}, gapOpen {request.gap_open:g}, "
         f"gapExtend {request.gap_extend:g}\nscore {score:g}, identity {same}/{len(columns)}\n\n"
-        + _blocks(first, marks, second, starts),
+        + _format_blocks(first, marks, second, starts),
         encoding="utf-8",
     )
     return {
@@ -157,7 +159,7 @@ def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
     return str(best[0]), str(best[1]), float(best.score), starts
 
 
-def _marks(columns: list[tuple[str, str]], matrix: str) -> str:
+def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
     """`|` for the same letter, `:` for a positive score, `.` for another pair, blank for a gap."""
     from Bio.Align import substitution_matrices
 
@@ -168,11 +170,11 @@ def _marks(columns: list[tuple[str, str]], matrix: str) -> str:
     )
 
 
-def _wrapped(letters: str) -> str:
+def _wrap_lines(letters: str) -> str:
     return "".join(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
 
 
-def _blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:
+def _format_blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:
     """Rows of 60 columns, each sequence with the place of its first and last letter in the row."""
     blocks, places = [], [starts[0] - 1, starts[1] - 1]
     for i in range(0, len(marks), 60):

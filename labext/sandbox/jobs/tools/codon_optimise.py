@@ -1,22 +1,237 @@
-"""Writes a protein in the codons that an organism uses most, without the sites to be avoided."""
+"""Optimise the codons of a protein for a host, avoiding given sites."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from functools import cache
+from itertools import product
+from math import exp, log
 from pathlib import Path
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _codon_path, _codons, _enzymes, _letters, _values
+from labext.dna import reverse_complement
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-LONGEST = 2000
-MOST_ENZYMES = 20
+CODONS = tuple("".join(bases) for bases in product("TCAG", repeat=3))
+GENETIC_CODE = dict(
+    zip(CODONS, "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG", strict=True)
+)
+"""Codon to amino acid in one-letter code; * is a stop."""
+
+_SHARES = {
+    "e_coli": (
+        "Escherichia coli K-12 W3110, taxon 316407",
+        "57 43 13 13 15 15 12 15 57 43 64 7 44 56 29 100 "
+        "10 10 4 50 16 12 19 53 57 43 35 65 38 40 6 10 "
+        "51 42 7 100 16 44 13 27 45 55 76 24 15 28 4 2 "
+        "26 22 15 37 16 27 21 36 63 37 69 31 34 41 11 15",
+    ),
+    "b_subtilis": (
+        "Bacillus subtilis, taxon 1423",
+        "68 32 21 16 20 13 23 10 65 35 61 15 46 54 24 100 "
+        "23 11 5 24 28 9 19 44 68 32 52 48 18 20 10 17 "
+        "49 37 13 100 16 17 40 27 56 44 70 30 11 23 25 10 "
+        "28 26 20 26 24 22 28 26 64 36 68 32 19 34 31 16",
+    ),
+    "s_cerevisiae": (
+        "Saccharomyces cerevisiae, taxon 4932",
+        "59 41 28 29 26 16 21 10 56 44 47 23 63 37 30 100 "
+        "13 6 14 11 31 15 42 12 64 36 69 31 14 6 7 4 "
+        "46 26 27 100 35 22 30 14 59 41 58 42 16 11 48 21 "
+        "39 21 21 19 38 22 29 11 65 35 70 30 47 19 22 12",
+    ),
+    "c_elegans": (
+        "Caenorhabditis elegans, taxon 6239",
+        "49 51 11 23 21 13 26 15 56 44 43 18 55 45 39 100 "
+        "25 17 9 14 18 9 53 20 61 39 66 34 21 10 23 9 "
+        "53 31 16 100 32 18 34 15 62 38 59 41 15 10 29 8 "
+        "39 22 16 23 36 20 31 13 68 32 62 38 20 12 59 8",
+    ),
+    "d_melanogaster": (
+        "Drosophila melanogaster, taxon 7227",
+        "38 62 5 18 8 24 9 20 37 63 41 33 29 71 25 100 "
+        "10 15 9 43 13 33 25 29 40 60 30 70 16 33 15 15 "
+        "34 47 19 100 17 38 20 26 44 56 30 70 14 25 9 11 "
+        "19 24 11 47 19 45 17 19 53 47 33 67 21 43 29 7",
+    ),
+    "g_gallus": (
+        "Gallus gallus, taxon 9031",
+        "45 55 8 13 18 20 15 7 40 60 32 20 40 60 47 100 "
+        "13 18 6 41 27 30 28 14 40 60 27 73 10 19 10 18 "
+        "35 46 18 100 25 31 30 14 43 57 44 56 14 26 22 21 "
+        "21 22 12 45 29 32 26 13 50 50 43 57 18 31 27 25",
+    ),
+    "m_musculus": (
+        "Mus musculus, taxon 10090",
+        "44 56 7 13 20 22 14 5 43 57 28 23 48 52 49 100 "
+        "13 20 8 39 31 30 29 10 41 59 26 74 8 17 12 19 "
+        "34 50 16 100 25 35 29 10 43 57 39 61 15 24 22 22 "
+        "17 25 12 46 29 38 23 9 45 55 41 59 18 33 26 23",
+    ),
+    "h_sapiens": (
+        "Homo sapiens, taxon 9606",
+        "46 54 8 13 19 22 15 5 44 56 30 24 46 54 47 100 "
+        "13 20 7 40 29 32 28 11 42 58 27 73 8 18 11 20 "
+        "36 47 17 100 25 36 28 11 47 53 43 57 15 24 21 21 "
+        "18 24 12 46 27 40 23 11 46 54 42 58 16 34 25 25",
+    ),
+}
+HOSTS = {name: described for name, (described, _shares) in _SHARES.items()}
+"""The organisms by the name that a setting has: what each is in the database."""
+
+
+@dataclass(frozen=True)
+class CodonUsage:
+    """How one organism uses the codons.
+
+    Attributes:
+        share: codon to its share among those of its amino acid, in percent.
+        weight: codon to its share as a part of the largest one of its amino acid: the relative
+            adaptiveness of Sharp and Li (1987, doi 10.1093/nar/15.3.1281), above 0, at most 1.
+        choices: amino acid (or * for a stop) to its codons, the most used first.
+    """
+
+    share: dict[str, int]
+    weight: dict[str, float]
+    choices: dict[str, tuple[str, ...]]
+
+    def adaptation(self, codons: list[str]) -> float:
+        """The codon adaptation index: the geometric mean of the weights, above 0, at most 1.
+
+        Amino acids with a single codon (M, W) and stops are left out; 1 where nothing is left.
+        """
+        logs = [log(self.weight[codon]) for codon in codons if GENETIC_CODE[codon] not in "MW*"]
+        return exp(sum(logs) / len(logs)) if logs else 1.0
+
+
+@cache
+def load_codon_usage(host: str) -> CodonUsage:
+    """The usage of one of `HOSTS`."""
+    share = dict(zip(CODONS, map(int, _SHARES[host][1].split()), strict=True))
+    choices = {
+        letter: tuple(
+            sorted((c for c in CODONS if GENETIC_CODE[c] == letter), key=lambda c: (-share[c], c))
+        )
+        for letter in dict.fromkeys(GENETIC_CODE.values())
+    }
+    weight = {codon: share[codon] / share[choices[GENETIC_CODE[codon]][0]] for codon in CODONS}
+    return CodonUsage(share, weight, choices)
+
+
+def translate_codons(codons: list[str]) -> str:
+    """The amino acids, with * for a stop."""
+    return "".join(GENETIC_CODE[codon] for codon in codons)
+
+
+_IUPAC_BASES = {
+    "A": "A", "C": "C", "G": "G", "T": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
+    "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
+}  # fmt: skip
+
+MAX_STATES = 6000
+"""The most ways kept at one codon; DNA of 20 enzymes at once needs some hundred."""
+
+_TIE_TOLERANCE = 1e-12
+
+
+class NoCodonChoiceError(Exception):
+    """No choice keeps clear of the patterns; `place` is the first codon that has none, from 0."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+class TooManyStatesError(Exception):
+    """The patterns leave open so many ways that following all of them would take too long."""
+
+
+class PatternMatcher:
+    """Patterns that DNA must not have, in the IUPAC letters."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._first = self._last = 0
+        self._fits = dict.fromkeys("ACGT", 0)
+        place = 0
+        for pattern in dict.fromkeys(patterns):
+            self._first |= 1 << place
+            for letter in pattern:
+                for base in _IUPAC_BASES[letter]:
+                    self._fits[base] |= 1 << place
+                place += 1
+            self._last |= 1 << (place - 1)
+        self._known: dict[tuple[int, str], int] = {}
+
+    def after(self, begun: int, codon: str) -> int:
+        """What is begun after one more codon; -1 where a pattern is complete within it."""
+        found = self._known.get((begun, codon))
+        if found is None:
+            found = begun
+            for base in codon:
+                found = ((found << 1) | self._first) & self._fits[base]
+                if found & self._last:
+                    found = -1
+                    break
+            self._known[begun, codon] = found
+        return found
+
+
+def both_strands(site: str) -> tuple[str, ...]:
+    """A site as it reads on the one strand and on the other; once where that is the same."""
+    return tuple(dict.fromkeys((site, reverse_complement(site))))
+
+
+def best_codons(
+    choices: Sequence[Sequence[tuple[str, float]]], patterns: PatternMatcher
+) -> list[str]:
+    """The codons with the largest sum of values that keep clear of the patterns.
+
+    Where two ways are worth the same, the one whose codons come first in `choices` is taken.
+
+    Args:
+        choices: for each place its codons, each with its value.
+        patterns: what their bases must not have.
+
+    Raises:
+        DeadEnd: there is no such choice.
+        TooManyWays: there are too many to follow.
+    """
+    steps: list[dict[int, tuple[int, str]]] = []
+    ways = {0: 0.0}
+    for place, codons in enumerate(choices):
+        step: dict[int, tuple[int, str]] = {}
+        further: dict[int, float] = {}
+        for begun, worth in ways.items():
+            for codon, value in codons:
+                state = patterns.after(begun, codon)
+                if state < 0:
+                    continue
+                total = worth + value
+                if state not in further or total > further[state] + _TIE_TOLERANCE:
+                    further[state] = total
+                    step[state] = (begun, codon)
+        if not further:
+            raise NoCodonChoiceError(place)
+        if len(further) > MAX_STATES:
+            raise TooManyStatesError
+        steps.append(step)
+        ways = further
+    state = max(ways, key=lambda state: round(ways[state], 9))
+    found = []
+    for step in reversed(steps):
+        state, codon = step[state]
+        found.append(codon)
+    return found[::-1]
+
+
+MAX_LENGTH = 2000
+MAX_ENZYMES = 20
 _STOP_WEIGHT = 1e-6
 """How much the choice of the stop codon counts against that of another codon: it is no part of the
 adaptation index, and decides only where that is the same."""
-_STEEPEST, _HALVINGS = 30.0, 14
+_MAX_SLOPE, _HALVINGS = 30.0, 14
 """How far and how finely the worth of a G or C is tried out to meet the bounds of the GC content:
 at the first even the rarest codon is taken for one G or C more."""
 
@@ -33,16 +248,21 @@ class _Request:
     gc: tuple[float, float]
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    molecule = _values.choice(values, "molecule", ("protein", "DNA"))
+    molecule = _inputs.read_choice(values, "molecule", ("protein", "DNA"))
     before: list[str] = []
     if molecule == "DNA":
-        before = _coding(values)
-        protein = _codons.translated(before)
+        before = _coding_sequence(values)
+        protein = translate_codons(before)
     else:
-        protein = _letters.sequence(
-            values, "sequence", _letters.PROTEIN + "*", "amino acid", shortest=1, longest=LONGEST
+        protein = _inputs.read_sequence(
+            values,
+            "sequence",
+            _inputs.PROTEIN_LETTERS + "*",
+            "amino acid",
+            shortest=1,
+            longest=MAX_LENGTH,
         )
     if "*" in protein[:-1]:
         raise ToolError(
@@ -52,25 +272,28 @@ def _read(settings: Settings) -> _Request:
         raise ToolError("sequence: it is a stop alone.")
     avoid: dict[str, str] = {}
     if values.get("avoid") not in (None, "", []):
-        found = _enzymes.enzymes(values, "avoid", MOST_ENZYMES)
+        found = _inputs.read_enzymes(values, "avoid", MAX_ENZYMES)
         avoid = {str(enzyme): str(enzyme.site) for enzyme in found}
     run = values.get("longestRun")
     request = _Request(
         before,
         protein,
-        _values.choice(values, "host", tuple(_codons.HOSTS)),
+        _inputs.read_choice(values, "host", tuple(HOSTS)),
         avoid,
-        None if run is None else _values.integer(values, "longestRun", 3, 20),
-        (_values.number(values, "gcMin", 0, 100), _values.number(values, "gcMax", 0, 100)),
+        None if run is None else _inputs.read_integer(values, "longestRun", 3, 20),
+        (
+            _inputs.read_number(values, "gcMin", 0, 100),
+            _inputs.read_number(values, "gcMax", 0, 100),
+        ),
     )
     if request.gc[0] > request.gc[1]:
         raise ToolError(f"gcMin: {request.gc[0]:g} is more than gcMax, {request.gc[1]:g}.")
     return request
 
 
-def _coding(settings: Settings) -> list[str]:
-    dna = _letters.sequence(
-        settings, "sequence", _letters.DNA, "DNA base", shortest=3, longest=3 * LONGEST
+def _coding_sequence(settings: Settings) -> list[str]:
+    dna = _inputs.read_sequence(
+        settings, "sequence", _inputs.DNA_LETTERS, "DNA base", shortest=3, longest=3 * MAX_LENGTH
     )
     if len(dna) % 3:
         raise ToolError(f"sequence: its {len(dna)} bases are no whole number of codons.")
@@ -96,7 +319,7 @@ TOOL = Tool(
             type="string",
             content=("{molecule}",),
             description=(
-                f"A protein in one-letter code, 1 to {LONGEST:,} amino acids, * at its end for a "
+                f"A protein in one-letter code, 1 to {MAX_LENGTH:,} amino acids, * at its end for a "
                 "stop codon; or the DNA of a coding sequence from its first codon."
             ),
         ),
@@ -112,14 +335,14 @@ TOOL = Tool(
         Parameter(
             "host",
             default="e_coli",
-            options=tuple(_codons.HOSTS),
-            description="; ".join(f"{name}: {what}" for name, what in _codons.HOSTS.items()) + ".",
+            options=tuple(HOSTS),
+            description="; ".join(f"{name}: {what}" for name, what in HOSTS.items()) + ".",
         ),
         Parameter(
             "avoid",
             description=(
                 "Enzymes whose sites must not occur on either strand, as in REBASE, such as EcoRI: "
-                f"a list, or a text parted by commas; {MOST_ENZYMES} at most."
+                f"a list, or a text parted by commas; {MAX_ENZYMES} at most."
             ),
         ),
         Parameter(
@@ -139,7 +362,7 @@ TOOL = Tool(
     preload=("labext.sandbox.jobs.tools._enzyme_table",),
     passes=("optimised.fasta",),
     passes_content="DNA",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -150,9 +373,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     was written; where DNA was sent also `cai_before`, `gc_before` and how many codons `changed`.
     """
     del inputs
-    request = _read(settings)
-    usage = _codons.usage(request.host)
-    codons = _optimised(request, usage)
+    request = _read_request(settings)
+    usage = load_codon_usage(request.host)
+    codons = _optimise(request, usage)
     dna = "".join(codons)
     with (out / "optimised.fasta").open("w", encoding="utf-8") as file:
         file.write(f">optimised for {request.host}, {len(dna)} bp\n")
@@ -163,81 +386,84 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         for place, codon in enumerate(codons):
             old = request.before[place] if request.before else ""
             share = usage.share[old] if old else ""
-            row = [place + 1, _codons.CODE[codon], codon, usage.share[codon], old, share]
+            row = [place + 1, GENETIC_CODE[codon], codon, usage.share[codon], old, share]
             table.writerow(row)
     score: Score = {
         "codons": len(codons),
         "cai": round(usage.adaptation(codons), 4),
-        "gc": round(_gc(codons), 2),
+        "gc": round(_gc_content(codons), 2),
     }
     if request.before:
         score["cai_before"] = round(usage.adaptation(request.before), 4)
-        score["gc_before"] = round(_gc(request.before), 2)
+        score["gc_before"] = round(_gc_content(request.before), 2)
         score["changed"] = sum(a != b for a, b in zip(codons, request.before, strict=True))
     return score
 
 
-def _optimised(request: _Request, usage: _codons.Usage) -> list[str]:
+def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     # A site that may read in two ways has a bar between them.
     sites = [site for text in request.avoid.values() for site in text.split("|")]
-    patterns = [strand for site in sites for strand in _codon_path.both_strands(site)]
+    patterns = [strand for site in sites for strand in both_strands(site)]
     if request.longest_run is not None:
-        patterns += [base * (request.longest_run + 1) for base in _letters.DNA]
-    clear = _codon_path.Patterns(patterns)
+        patterns += [base * (request.longest_run + 1) for base in _inputs.DNA_LETTERS]
+    clear = PatternMatcher(patterns)
 
     def best(worth: float, further: float = 0.0, places: int = len(request.protein)) -> list[str]:
         """The best codons where each G or C of the first `places` is worth `worth`."""
         choices = [
             [
-                (codon, _value(codon, usage) + (worth if place < places else further) * strong)
-                for codon, strong in ((codon, _strong(codon)) for codon in codons)
+                (
+                    codon,
+                    _codon_value(codon, usage) + (worth if place < places else further) * strong,
+                )
+                for codon, strong in ((codon, _gc_count(codon)) for codon in codons)
             ]
-            for place, codons in enumerate(_choices(request, usage))
+            for place, codons in enumerate(_codon_choices(request, usage))
         ]
-        return _codon_path.best(choices, clear)
+        return best_codons(choices, clear)
 
     try:
-        return _within(request.gc, best)
-    except _codon_path.DeadEnd as error:
+        return _best_within_gc(request.gc, best)
+    except NoCodonChoiceError as error:
         raise ToolError(
-            f"{_named(request)}: every choice of codons up to {request.protein[error.place]} at "
+            f"{_constraint_names(request)}: every choice of codons up to {request.protein[error.place]} at "
             f"{error.place + 1} makes a site or run that is to be avoided."
         ) from None
-    except _codon_path.TooManyWays:
+    except TooManyStatesError:
         raise ToolError(
-            f"{_named(request)}: these sites leave too many ways open to follow them all; avoid "
+            f"{_constraint_names(request)}: these sites leave too many ways open to follow them all; avoid "
             "fewer enzymes."
         ) from None
 
 
-def _named(request: _Request) -> str:
+def _constraint_names(request: _Request) -> str:
     """The settings that forbid something."""
     return ", ".join(
         [*(["avoid"] if request.avoid else []), *(["longestRun"] if request.longest_run else [])]
     )
 
 
-def _choices(request: _Request, usage: _codons.Usage) -> list[tuple[str, ...]]:
+def _codon_choices(request: _Request, usage: CodonUsage) -> list[tuple[str, ...]]:
     choices = [usage.choices[letter] for letter in request.protein]
     if request.before:
         choices[0] = (request.before[0],)
     return choices
 
 
-def _value(codon: str, usage: _codons.Usage) -> float:
+def _codon_value(codon: str, usage: CodonUsage) -> float:
     weight = log(usage.weight[codon])
-    return weight * _STOP_WEIGHT if _codons.CODE[codon] == "*" else weight
+    return weight * _STOP_WEIGHT if GENETIC_CODE[codon] == "*" else weight
 
 
-def _strong(codon: str) -> int:
+def _gc_count(codon: str) -> int:
     return codon.count("G") + codon.count("C")
 
 
-def _gc(codons: list[str]) -> float:
-    return 100 * sum(map(_strong, codons)) / (3 * len(codons))
+def _gc_content(codons: list[str]) -> float:
+    return 100 * sum(map(_gc_count, codons)) / (3 * len(codons))
 
 
-def _within(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list[str]:
+def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list[str]:
     """The best codons whose GC content is within `bounds`, percent.
 
     The content grows with what a G or C is worth. The least change of that worth which meets the
@@ -245,18 +471,20 @@ def _within(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list
     codons at once, only so many of the first take part as are needed.
     """
     found = best(0.0)
-    if bounds[0] <= _gc(found) <= bounds[1]:
+    if bounds[0] <= _gc_content(found) <= bounds[1]:
         return found
-    more = _gc(found) < bounds[0]
+    more = _gc_content(found) < bounds[0]
 
     def meets(codons: list[str]) -> bool:
-        return _gc(codons) >= bounds[0] if more else _gc(codons) <= bounds[1]
+        return _gc_content(codons) >= bounds[0] if more else _gc_content(codons) <= bounds[1]
 
-    low, high = 0.0, _STEEPEST if more else -_STEEPEST
+    low, high = 0.0, _MAX_SLOPE if more else -_MAX_SLOPE
     found = best(high)
     if not meets(found):
         name, word = ("gcMin", "largest") if more else ("gcMax", "least")
-        raise ToolError(f"{name}: the {word} GC content of DNA for this is {_gc(found):.2f} %.")
+        raise ToolError(
+            f"{name}: the {word} GC content of DNA for this is {_gc_content(found):.2f} %."
+        )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if meets(best(middle)):
@@ -272,9 +500,9 @@ def _within(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list
             enough, found = places, codons
         else:
             few = places
-    if not bounds[0] <= _gc(found) <= bounds[1]:
+    if not bounds[0] <= _gc_content(found) <= bounds[1]:
         raise ToolError(
             f"gcMin, gcMax: nothing was found between {bounds[0]:g} and {bounds[1]:g} %, where "
-            f"{_gc(found):.2f} % comes nearest; widen the bounds."
+            f"{_gc_content(found):.2f} % comes nearest; widen the bounds."
         )
     return found

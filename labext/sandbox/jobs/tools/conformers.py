@@ -1,21 +1,208 @@
-"""Conformers of a small molecule from its SMILES, ranked by energy (RDKit: ETKDG and MMFF94)."""
+"""Generate and rank conformers of a small molecule (RDKit ETKDG and MMFF94)."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _conformers, _molecule, _values
-from labext.sandbox.jobs.tools._conformers import Conformer
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-MOST_ATOMS, MOST, MOST_TOGETHER = 60, 100, 1200
+MAX_SMILES_LENGTH = 1000
+
+
+def parse_smiles(name: str, smiles: str, most: int) -> Any:
+    """An RDKit molecule without explicit hydrogens.
+
+    Args:
+        name: the parameter, for the errors.
+        smiles: the text.
+        most: heavy atoms.
+
+    Raises:
+        ToolError: it is no SMILES, no sound chemistry, several molecules, or too large.
+    """
+    from rdkit import Chem, rdBase
+
+    text = smiles.strip()
+    if len(text) > MAX_SMILES_LENGTH:
+        raise ToolError(
+            f"{name}: it has {len(text):,} characters, where {MAX_SMILES_LENGTH:,} are the most."
+        )
+    if (blank := re.search(r"\s", text)) is not None:
+        raise ToolError(f"{name}: there is a blank at {blank.start() + 1}, and SMILES has none.")
+    reading = Chem.SmilesParserParams()
+    reading.sanitize = False
+    reading.removeHs = False
+    with rdBase.BlockLogs():
+        found = Chem.MolFromSmiles(text, reading)
+        if found is None or found.GetNumAtoms() == 0:
+            raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as SMILES.")
+        _check_molecule(name, text, found)
+        found = Chem.MolFromSmiles(text)
+    if found is None:
+        raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as a molecule.")
+    heavy = found.GetNumHeavyAtoms()
+    if not 1 <= heavy <= most:
+        raise ToolError(f"{name}: it has {heavy} heavy atoms, where 1 to {most} are taken.")
+    return found
+
+
+def _check_molecule(name: str, text: str, found: Any) -> None:
+    """What can be said of a text that is SMILES, but of no molecule to compute with."""
+    from rdkit import Chem
+
+    problems = Chem.DetectChemistryProblems(found)
+    if problems:
+        words = " ".join(problems[0].Message().split()).rstrip(".")
+        raise ToolError(f"{name}: it is no sound molecule: {words}.")
+    if any(atom.GetAtomicNum() == 0 for atom in found.GetAtoms()):
+        raise ToolError(f"{name}: it has an atom without an element (*).")
+    parts = text.split(".")
+    if len(Chem.GetMolFrags(found)) > 1:
+        largest = max(parts, key=len)
+        raise ToolError(
+            f"{name}: it is a salt or mixture of {len(Chem.GetMolFrags(found))} parts; send one of "
+            f"them, such as {_inputs.quote_value(largest)}."
+        )
+
+
+def count_stereocentres(found: Any) -> int:
+    """How many stereocentres, atoms and double bonds, have a configuration."""
+    from rdkit import Chem
+
+    clean = Chem.MolFromSmiles(Chem.MolToSmiles(found))
+    atoms = sum(a.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for a in clean.GetAtoms())
+    free = (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY)
+    bonds = sum(bond.GetStereo() not in free for bond in clean.GetBonds())
+    return int(atoms + bonds)
+
+
+FORCE_FIELDS = {"mmff94": "MMFF94", "mmff94s": "MMFF94s", "uff": "UFF"}
+_MAX_STEPS = 1000
+_MAX_SYMMETRY_MAPS = 100
+"""How many ways to lay a symmetric molecule on itself are tried."""
+
+
+@dataclass(frozen=True)
+class Conformer:
+    """One conformer: RDKit's number for it, its energy in kcal/mol, whether it is a minimum."""
+
+    id: int
+    energy: float
+    converged: bool
+
+
+def embed_conformers(flat: Any, count: int, seed: int) -> Any:
+    """The molecule with its hydrogens and `count` conformers.
+
+    Stereocentres that are left open get the configuration of the first embedding, in all of them.
+
+    Raises:
+        ToolError: it can't be embedded.
+    """
+    from rdkit import Chem, rdBase
+    from rdkit.Chem import rdDistGeom
+
+    full = Chem.AddHs(flat)
+    options = rdDistGeom.ETKDGv3()
+    options.randomSeed = seed
+    options.numThreads = 1
+    with rdBase.BlockLogs():
+        if rdDistGeom.EmbedMolecule(full, options) < 0:
+            options.useRandomCoords = True
+            if rdDistGeom.EmbedMolecule(full, options) < 0:
+                raise ToolError(
+                    "smiles: no geometry was found; its configuration may be impossible."
+                )
+        Chem.AssignStereochemistryFrom3D(full)
+        rdDistGeom.EmbedMultipleConfs(full, count, options)
+    if full.GetNumConformers() == 0:
+        raise ToolError("smiles: no geometry was found; another seed may find one.")
+    return full
+
+
+def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
+    """Relax all conformers in place; the force field that was taken, and what was found.
+
+    Where MMFF94 has no parameters for the molecule it is UFF.
+
+    Raises:
+        ToolError: neither has parameters.
+    """
+    from rdkit import rdBase
+    from rdkit.Chem import rdForceFieldHelpers as fields
+
+    with rdBase.BlockLogs():
+        if field != "uff" and not fields.MMFFHasAllMoleculeParams(full):
+            field = "uff"
+        if field == "uff" and not fields.UFFHasAllMoleculeParams(full):
+            raise ToolError("smiles: no force field has parameters for all of its atoms.")
+        if field == "uff":
+            found = fields.UFFOptimizeMoleculeConfs(full, numThreads=1, maxIters=_MAX_STEPS)
+        else:
+            found = fields.MMFFOptimizeMoleculeConfs(
+                full, numThreads=1, maxIters=_MAX_STEPS, mmffVariant=FORCE_FIELDS[field]
+            )
+    ids = [conformer.GetId() for conformer in full.GetConformers()]
+    conformers = [
+        Conformer(place, round(float(energy), 4), left == 0)
+        for place, (left, energy) in zip(ids, found, strict=True)
+        if left >= 0
+    ]
+    return FORCE_FIELDS[field], sorted(conformers, key=lambda c: (c.energy, c.id))
+
+
+class ConformerDistances:
+    """How far conformers of a molecule lie apart, hydrogens left out and symmetry taken in."""
+
+    def __init__(self, full: Any) -> None:
+        from rdkit import Chem
+
+        self._full = full
+        self._bare = Chem.RemoveAllHs(full)
+        self._heavy = [atom.GetIdx() for atom in full.GetAtoms() if atom.GetAtomicNum() > 1]
+        ways = self._bare.GetSubstructMatches(
+            self._bare, uniquify=False, maxMatches=_MAX_SYMMETRY_MAPS
+        )
+        self._ways = [list(enumerate(way)) for way in ways]
+
+    def distance(self, one: Conformer, other: Conformer) -> float:
+        """The root mean square distance in ångström, `one` laid on `other` as well as can be."""
+        from rdkit.Chem import rdMolAlign
+
+        return float(
+            rdMolAlign.GetBestRMS(self._bare, self._bare, one.id, other.id, map=self._ways)
+        )
+
+    def unlike(self, ranked: list[Conformer], apart: float) -> list[Conformer]:
+        """Of conformers in their order those that are further than `apart` from each before."""
+        kept: list[Conformer] = []
+        for conformer in ranked:
+            if all(self.distance(conformer, other) > apart for other in kept):
+                kept.append(conformer)
+        return kept
+
+    def lay_on_best(self, kept: list[Conformer]) -> list[float]:
+        """Superpose each on the first, hydrogens along with it; their distances to it."""
+        from rdkit.Chem import rdMolAlign
+
+        ways = [[(self._heavy[a], self._heavy[b]) for a, b in way] for way in self._ways]
+        distances = [
+            float(rdMolAlign.GetBestRMS(self._full, self._full, other.id, kept[0].id, map=ways))
+            for other in kept[1:]
+        ]
+        return [0.0, *distances]
+
+
+MAX_ATOMS, MAX_CONFORMERS, MAX_TOTAL_ATOMS = 60, 100, 1200
 """Heavy atoms, conformers, and the product of the two: what takes a quarter of a minute."""
-_KT = 0.0019872043 * 298.15
+_THERMAL_ENERGY = 0.0019872043 * 298.15
 """kcal/mol at 25 °C."""
 
 
@@ -28,17 +215,17 @@ class _Request:
     field: str
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     request = _Request(
-        _molecule.molecule("smiles", _values.text(values, "smiles"), MOST_ATOMS),
-        _values.integer(values, "conformers", 1, MOST),
-        _values.integer(values, "seed", 0, 2**31 - 1),
-        _values.number(values, "apart", 0, 10),
-        _values.choice(values, "forceField", tuple(_conformers.FORCE_FIELDS)),
+        parse_smiles("smiles", _inputs.read_text(values, "smiles"), MAX_ATOMS),
+        _inputs.read_integer(values, "conformers", 1, MAX_CONFORMERS),
+        _inputs.read_integer(values, "seed", 0, 2**31 - 1),
+        _inputs.read_number(values, "apart", 0, 10),
+        _inputs.read_choice(values, "forceField", tuple(FORCE_FIELDS)),
     )
     heavy = request.molecule.GetNumHeavyAtoms()
-    most = MOST_TOGETHER // heavy
+    most = MAX_TOTAL_ATOMS // heavy
     if request.count > most:
         raise ToolError(
             f"conformers: {request.count} are too many for a molecule with {heavy} heavy atoms; "
@@ -66,7 +253,7 @@ TOOL = Tool(
             type="string",
             content=("SMILES",),
             description=(
-                f"One molecule, at most {MOST_ATOMS} heavy atoms; hydrogens are added as it "
+                f"One molecule, at most {MAX_ATOMS} heavy atoms; hydrogens are added as it "
                 "stands: write charges out."
             ),
         ),
@@ -75,7 +262,7 @@ TOOL = Tool(
             type="integer",
             default=10,
             description=(
-                f"How many are embedded, 1 to {MOST}; times heavy atoms at most {MOST_TOGETHER:,}."
+                f"How many are embedded, 1 to {MAX_CONFORMERS}; times heavy atoms at most {MAX_TOTAL_ATOMS:,}."
             ),
         ),
         Parameter(
@@ -95,7 +282,7 @@ TOOL = Tool(
         Parameter(
             "forceField",
             default="mmff94",
-            options=tuple(_conformers.FORCE_FIELDS),
+            options=tuple(FORCE_FIELDS),
             description=(
                 "mmff94, mmff94s (flat nitrogens) or uff; where MMFF94 does not know an atom, UFF "
                 "is taken, and told."
@@ -113,7 +300,7 @@ TOOL = Tool(
     extra="tools",
     passes=("rank_1.pdb",),
     passes_content="small molecule",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -125,23 +312,23 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     centres the SMILES that was sent left open; `force_field`, the one that was taken.
     """
     del inputs
-    request = _read(settings)
+    request = _read_request(settings)
 
     from rdkit import Chem
     from rdkit.Chem import rdMolDescriptors
 
-    full = _conformers.embed(request.molecule, request.count, request.seed)
-    field, ranked = _conformers.relax(full, request.field)
-    likeness = _conformers.Likeness(full)
+    full = embed_conformers(request.molecule, request.count, request.seed)
+    field, ranked = relax_conformers(full, request.field)
+    likeness = ConformerDistances(full)
     kept = likeness.unlike(ranked, request.apart)
     bare = Chem.RemoveHs(full)
     smiles = Chem.MolToSmiles(bare)
-    opened = _molecule.centres(bare) - _molecule.centres(request.molecule)
+    opened = count_stereocentres(bare) - count_stereocentres(request.molecule)
     distances = likeness.lay_on_best(kept)
-    shares = [exp((kept[0].energy - conformer.energy) / _KT) for conformer in kept]
+    shares = [exp((kept[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in kept]
     _write_structures(full, kept, smiles, out)
     _write_table(kept, distances, shares, out / "conformers.csv")
-    _draw(smiles, out / "molecule.svg")
+    _draw_formula(smiles, out / "molecule.svg")
     return {
         "conformers": len(kept),
         "embedded": len(ranked),
@@ -189,7 +376,7 @@ def _write_table(
             )
 
 
-def _draw(smiles: str, path: Path) -> None:
+def _draw_formula(smiles: str, path: Path) -> None:
     """The structural formula, with its configuration."""
     from rdkit import Chem
 

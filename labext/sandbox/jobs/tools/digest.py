@@ -1,18 +1,119 @@
-"""Cuts DNA with restriction enzymes (Biopython's copy of REBASE): fragments, their ends, a map."""
+"""Digest DNA with restriction enzymes (Biopython's copy of REBASE)."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
+from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _enzymes, _letters, _map, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-LONGEST = 200_000
-MOST_ENZYMES = 20
+_STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
+_ROW_HEIGHT = 12.0
+"""Pixels from one label to the next."""
+
+
+def draw_linear_map(length: int, cuts: list[tuple[int, str]]) -> str:
+    """A line of `length` base pairs; `cuts` are `(place, enzyme)` in order."""
+    left, right, base = 40.0, 960.0, 200.0
+    body = [
+        f'<rect x="{left}" y="{base}" width="{right - left}" height="8" fill="#8fa8c8"/>',
+        _text(left, base + 24, "1"),
+        _text(right, base + 24, str(length), "end"),
+    ]
+    places = [left + (place - 1) * (right - left) / length for place, _ in cuts]
+    body += [_line(x, base - 6, x, base + 14) for x in dict.fromkeys(map(round, places))]
+    spread = _spread_labels(places, _ROW_HEIGHT, left, right)
+    if spread is None:
+        body.append(_text(left, base - 24, f"{len(cuts)} cuts"))
+    else:
+        for x, at, (place, enzyme) in zip(places, spread, cuts, strict=True):
+            body.append(_line(x, base - 6, at, base - 22))
+            body.append(_rotated_text(at, base - 26, -90, f"{enzyme} {place}"))
+    return _svg(1000, 240, body)
+
+
+def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
+    """A circle of `length` base pairs from twelve o'clock on, clockwise."""
+    middle, radius = 300.0, 150.0
+    body = [
+        f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="#8fa8c8" '
+        'stroke-width="8"/>',
+        _text(middle, middle + 4, f"{length} bp", "middle"),
+    ]
+
+    def at(angle: float, distance: float) -> tuple[float, float]:
+        return middle + distance * sin(angle), middle - distance * cos(angle)
+
+    angles = [2 * pi * (place - 1) / length for place, _ in cuts]
+    ticks = dict.fromkeys(round(angle, 2) for angle in angles)
+    body += [_line(*at(angle, radius - 7), *at(angle, radius + 7)) for angle in ticks]
+    step = _ROW_HEIGHT / (radius + 26)
+    spread = _spread_labels(angles, step, 0, 2 * pi - step)
+    if spread is None:
+        body.append(_text(middle, middle + 22, f"{len(cuts)} cuts", "middle"))
+    else:
+        for angle, free, (place, enzyme) in zip(angles, spread, cuts, strict=True):
+            body.append(_line(*at(angle, radius + 7), *at(free, radius + 22)))
+            left = free > pi
+            body.append(
+                _rotated_text(
+                    *at(free, radius + 26),
+                    free * 180 / pi + (90 if left else -90),
+                    f"{enzyme} {place}",
+                    "end" if left else "start",
+                )
+            )
+    return _svg(600, 600, body)
+
+
+def _spread_labels(wanted: list[float], gap: float, low: float, high: float) -> list[float] | None:
+    """Move ordered places apart so that each has `gap` to the next; None where there's no room."""
+    if len(wanted) * gap > high - low + gap:
+        return None
+    places: list[float] = []
+    for place in wanted:
+        places.append(max(place, places[-1] + gap if places else low))
+    for index in range(len(places) - 1, -1, -1):
+        after = places[index + 1] - gap if index + 1 < len(places) else high
+        places[index] = min(places[index], after)
+    return places
+
+
+def _svg(width: int, height: int, body: list[str]) -> str:
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}">',
+            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="#333333" fill="none"/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
+
+
+def _rotated_text(x: float, y: float, degrees: float, text: str, anchor: str = "start") -> str:
+    return (
+        f'<text transform="translate({x:.1f} {y:.1f}) rotate({degrees:.1f}) translate(0 4)" '
+        f'text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
+    )
+
+
+MAX_LENGTH = 200_000
+MAX_ENZYMES = 20
 
 
 @dataclass(frozen=True)
@@ -32,16 +133,16 @@ class _Cut:
     overhang: str
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _letters.sequence(
-        values, "sequence", _letters.IUPAC, "DNA base", shortest=2, longest=LONGEST
+    sequence = _inputs.read_sequence(
+        values, "sequence", _inputs.IUPAC_LETTERS, "DNA base", shortest=2, longest=MAX_LENGTH
     )
-    enzymes = _enzymes.enzymes(values, "enzymes", MOST_ENZYMES)
+    enzymes = _inputs.read_enzymes(values, "enzymes", MAX_ENZYMES)
     for enzyme in enzymes:
         if not (enzyme.cut_once() or enzyme.cut_twice()):
             raise ToolError(f"enzymes: where {enzyme} cuts is not known.")
-    return _Request(sequence, enzymes, _values.flag(values, "circular"))
+    return _Request(sequence, enzymes, _inputs.read_flag(values, "circular"))
 
 
 TOOL = Tool(
@@ -62,7 +163,7 @@ TOOL = Tool(
             type="string",
             content=("DNA",),
             description=(
-                f"DNA, ambiguous bases too (N, R, Y, …), 2 to {LONGEST:,} bases; blanks are "
+                f"DNA, ambiguous bases too (N, R, Y, …), 2 to {MAX_LENGTH:,} bases; blanks are "
                 "left out."
             ),
         ),
@@ -71,7 +172,7 @@ TOOL = Tool(
             required=True,
             description=(
                 "Names as in REBASE, such as EcoRI: a list, or a text parted by commas; "
-                f"{MOST_ENZYMES} at most."
+                f"{MAX_ENZYMES} at most."
             ),
         ),
         Parameter(
@@ -82,17 +183,17 @@ TOOL = Tool(
     preload=("labext.sandbox.jobs.tools._enzyme_table",),
     passes=("fragments.fasta",),
     passes_content="DNA",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `fragments.csv`, `fragments.fasta` and `map.svg`; lengths in base pairs."""
     del inputs
-    request = _read(settings)
+    request = _read_request(settings)
     sequence = request.sequence
-    cuts = _cuts(request)
-    fragments = _fragments(cuts, len(sequence), request.circular)
+    cuts = _find_cuts(request)
+    fragments = _split_fragments(cuts, len(sequence), request.circular)
     _write_table(fragments, out / "fragments.csv")
     with (out / "fragments.fasta").open("w", encoding="utf-8") as file:
         for place, (start, end, length, *_ends) in enumerate(fragments, 1):
@@ -100,7 +201,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
             file.write(f">fragment{place} {start}..{end} {length} bp\n")
             file.writelines(f"{piece[i : i + 60]}\n" for i in range(0, length, 60))
     labels = [(cut.place, cut.enzyme) for cut in cuts]
-    drawing = _map.circular if request.circular else _map.linear
+    drawing = draw_circular_map if request.circular else draw_linear_map
     (out / "map.svg").write_text(drawing(len(sequence), labels), encoding="utf-8")
     lengths = [fragment[2] for fragment in fragments]
     return {
@@ -112,7 +213,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     }
 
 
-def _cuts(request: _Request) -> list[_Cut]:
+def _find_cuts(request: _Request) -> list[_Cut]:
     from Bio.Seq import Seq
 
     size, dna = len(request.sequence), Seq(request.sequence)
@@ -138,7 +239,7 @@ def _cuts(request: _Request) -> list[_Cut]:
 _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]
 
 
-def _fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragment]:
+def _split_fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragment]:
     """Start, end (both from 1, inclusive), length, and the cuts at the left and right end."""
     if circular:
         after = [*cuts[1:], *cuts[:1]]
@@ -162,8 +263,8 @@ def _write_table(fragments: list[_Fragment], path: Path) -> None:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["fragment", "start", "end", "length", *sides])
         for place, (start, end, length, left, right) in enumerate(fragments, 1):
-            table.writerow([place, start, end, length, *_end(left), *_end(right)])
+            table.writerow([place, start, end, length, *_describe_end(left), *_describe_end(right)])
 
 
-def _end(cut: _Cut | None) -> tuple[str, str, str]:
+def _describe_end(cut: _Cut | None) -> tuple[str, str, str]:
     return ("", "", "") if cut is None else (cut.enzyme, cut.kind, cut.overhang)

@@ -1,4 +1,4 @@
-"""Finds the genes of bacteria, archaea and their viruses in DNA (Prodigal, by Pyrodigal)."""
+"""Find genes in prokaryotic and viral DNA (Prodigal, by Pyrodigal)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _fasta, _letters, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-MOST_SEQUENCES = 2000
-MOST_BASES = {"single": 10_000_000, "meta": 2_000_000}
+MAX_SEQUENCES = 2000
+MAX_BASES = {"single": 10_000_000, "meta": 2_000_000}
 """What takes half a minute: to find the model that fits takes longer than to learn one."""
-ENOUGH, GOOD = 20_000, 100_000
+MIN_TRAINING_BASES, GOOD_TRAINING_BASES = 20_000, 100_000
 """Bases from which a model can be learnt, and from which it is a good one, after Prodigal."""
 TABLES = (4, 11, 25)
-_DNA = _letters.DNA + "RYSWKMBDHVN"
+_DNA_ALPHABET = _inputs.DNA_LETTERS + "RYSWKMBDHVN"
 
 
 @dataclass(frozen=True)
@@ -29,41 +29,41 @@ class _Request:
     closed: bool
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    text = _values.text(values, "sequences")
-    mode = _values.choice(values, "mode", ("auto", "single", "meta"))
+    text = _inputs.read_text(values, "sequences")
+    mode = _inputs.read_choice(values, "mode", ("auto", "single", "meta"))
     if mode != "single" and "translationTable" in settings:
         raise ToolError("translationTable: it applies only where mode is single.")
-    table = _values.integer(values, "translationTable", 1, 33) if mode == "single" else 11
+    table = _inputs.read_integer(values, "translationTable", 1, 33) if mode == "single" else 11
     if table not in TABLES:
         listed = ", ".join(map(str, TABLES))
         raise ToolError(f"translationTable: {table} is none of {listed}.")
-    request = _Request(mode, table, _values.flag(values, "closedEnds"))
+    request = _Request(mode, table, _inputs.read_flag(values, "closedEnds"))
     if text.lstrip().startswith(">"):
-        _records(text, request)
+        _read_records(text, request)
     return request
 
 
-def _records(text: str, request: _Request) -> tuple[dict[str, str], str]:
+def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
     """The sequences by name, and the mode in which they are read."""
-    records = _fasta.records(text, "sequences", _DNA, "DNA base")
-    if len(records) > MOST_SEQUENCES:
+    records = _inputs.parse_fasta(text, "sequences", _DNA_ALPHABET, "DNA base")
+    if len(records) > MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records):,}, and {MOST_SEQUENCES:,} are the most."
+            f"sequences: there are {len(records):,}, and {MAX_SEQUENCES:,} are the most."
         )
     bases = sum(map(len, records.values()))
     mode = request.mode
     if mode == "auto":
-        mode = "single" if bases >= GOOD else "meta"
-    if mode == "single" and bases < ENOUGH:
+        mode = "single" if bases >= GOOD_TRAINING_BASES else "meta"
+    if mode == "single" and bases < MIN_TRAINING_BASES:
         raise ToolError(
-            f"mode: single learns from at least {ENOUGH:,} bases, and there are {bases:,}; take "
+            f"mode: single learns from at least {MIN_TRAINING_BASES:,} bases, and there are {bases:,}; take "
             "meta."
         )
-    if bases > MOST_BASES[mode]:
+    if bases > MAX_BASES[mode]:
         raise ToolError(
-            f"sequences: they have {bases:,} bases, and {MOST_BASES[mode]:,} are the most where "
+            f"sequences: they have {bases:,} bases, and {MAX_BASES[mode]:,} are the most where "
             f"mode is {mode}."
         )
     return records, mode
@@ -88,8 +88,8 @@ TOOL = Tool(
             type="file",
             content=("DNA", "DNA alignment"),
             description=(
-                f"FASTA, at most {MOST_SEQUENCES:,} sequences with {MOST_BASES['single']:,} bases "
-                f"({MOST_BASES['meta']:,} where mode is meta)."
+                f"FASTA, at most {MAX_SEQUENCES:,} sequences with {MAX_BASES['single']:,} bases "
+                f"({MAX_BASES['meta']:,} where mode is meta)."
             ),
         ),
         Parameter(
@@ -122,7 +122,7 @@ TOOL = Tool(
     extra="gpl-tools",
     passes=("proteins.fasta",),
     passes_content="protein",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -132,15 +132,15 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     The score: `sequences` and `genes`, the `mode` in which they were found, the share of `coding`
     bases and the `gc` content of the sequences, both in percent.
     """
-    request = _read(settings)
+    request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
-    records, mode = _records(text, request)
-    genes = _found(records, mode, request)
+    records, mode = _read_records(text, request)
+    genes = _find_genes(records, mode, request)
     _write_gff(records, genes, out / "genes.gff3")
     with (out / "genes.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(_COLUMNS)
-        table.writerows(_row(name, gene) for name, gene in genes)
+        table.writerows(_gene_row(name, gene) for name, gene in genes)
     if genes:
         _write_fasta(genes, out)
     bases = sum(map(len, records.values()))
@@ -148,16 +148,16 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "sequences": len(records),
         "genes": len(genes),
         "mode": mode,
-        "coding": round(100 * _covered(genes) / bases, 2),
+        "coding": round(100 * _covered_bases(genes) / bases, 2),
         "gc": round(100 * sum(s.count("G") + s.count("C") for s in records.values()) / bases, 2),
     }
 
 
-_Found = list[tuple[str, Any]]
+_Genes = list[tuple[str, Any]]
 """The name of the sequence and the gene (`pyrodigal.Gene`), in the order of both."""
 
 
-def _found(records: dict[str, str], mode: str, request: _Request) -> _Found:
+def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes:
     from pyrodigal import GeneFinder
 
     finder = GeneFinder(meta=mode == "meta", closed=request.closed, mask=True)
@@ -181,55 +181,55 @@ _COLUMNS = (
 )
 
 
-def _row(name: str, gene: Any) -> tuple[object, ...]:
+def _gene_row(name: str, gene: Any) -> tuple[object, ...]:
     """Places from 1, both ends within, `start` the lower one; length in bases, GC in percent."""
     return (
-        *(_name(name, gene), name, gene.begin, gene.end, "+" if gene.strand > 0 else "-"),
+        *(_gene_name(name, gene), name, gene.begin, gene.end, "+" if gene.strand > 0 else "-"),
         *(gene.end - gene.begin + 1, "" if gene.start_type == "Edge" else gene.start_type),
-        *(_partial(gene), gene.rbs_motif or "", f"{100 * gene.gc_cont:.1f}"),
+        *(_partial_ends(gene), gene.rbs_motif or "", f"{100 * gene.gc_cont:.1f}"),
         *(f"{gene.score:.2f}", f"{gene.confidence():.2f}"),
     )
 
 
-def _name(sequence: str, gene: Any) -> str:
+def _gene_name(sequence: str, gene: Any) -> str:
     """The sequence and the place of the lower end: unique, as no two genes begin at one base."""
     return f"{sequence}_{gene.begin}{'+' if gene.strand > 0 else '-'}"
 
 
-def _partial(gene: Any) -> str:
+def _partial_ends(gene: Any) -> str:
     """Which end of the gene, as it lies on the strand that was sent, runs off the sequence."""
     ends = [end for end, off in (("left", gene.partial_begin), ("right", gene.partial_end)) if off]
     return "+".join(ends) or "no"
 
 
-def _write_gff(records: dict[str, str], genes: _Found, path: Path) -> None:
+def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write("##gff-version 3\n")
         for name, letters in records.items():
-            file.write(f"##sequence-region {_escaped(name)} 1 {len(letters)}\n")
+            file.write(f"##sequence-region {_escape_gff(name)} 1 {len(letters)}\n")
         for name, gene in genes:
-            attributes = [f"ID={_escaped(_name(name, gene))}"]
-            if _partial(gene) != "no":
+            attributes = [f"ID={_escape_gff(_gene_name(name, gene))}"]
+            if _partial_ends(gene) != "no":
                 attributes.append("partial=true")
             columns = (
-                *(_escaped(name), "Prodigal", "CDS", gene.begin, gene.end, f"{gene.score:.2f}"),
+                *(_escape_gff(name), "Prodigal", "CDS", gene.begin, gene.end, f"{gene.score:.2f}"),
                 *("+" if gene.strand > 0 else "-", 0, ";".join(attributes)),
             )
             file.write("\t".join(map(str, columns)) + "\n")
 
 
-def _escaped(name: str) -> str:
+def _escape_gff(name: str) -> str:
     """A name as GFF3 takes it, in its first column and as an attribute."""
     return quote(name, safe=".:^*$@!+?|-_")
 
 
-def _write_fasta(genes: _Found, out: Path) -> None:
+def _write_fasta(genes: _Genes, out: Path) -> None:
     kinds = {"genes.fasta": lambda gene: gene.sequence(), "proteins.fasta": _protein}
     for file_name, letters_of in kinds.items():
         with (out / file_name).open("w", encoding="utf-8") as file:
             for name, gene in genes:
                 strand = "+" if gene.strand > 0 else "-"
-                file.write(f">{_name(name, gene)} {gene.begin}..{gene.end} {strand}\n")
+                file.write(f">{_gene_name(name, gene)} {gene.begin}..{gene.end} {strand}\n")
                 letters = letters_of(gene)
                 file.writelines(f"{letters[i : i + 60]}\n" for i in range(0, len(letters), 60))
 
@@ -239,7 +239,7 @@ def _protein(gene: Any) -> str:
     return str(gene.translate(include_stop=False))
 
 
-def _covered(genes: _Found) -> int:
+def _covered_bases(genes: _Genes) -> int:
     """How many bases lie in a gene, those in two counted once."""
     covered, at = 0, ("", 0)
     for name, gene in sorted(genes, key=lambda found: (found[0], found[1].begin)):

@@ -1,20 +1,173 @@
-"""Searches sequences for the family of an alignment, profile or sequence (HMMER, by PyHMMER)."""
+"""Search sequences with a profile HMM (HMMER 3, by PyHMMER)."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _fasta, _hmmer, _letters, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-MOST_TARGETS = 20_000
-MOST_RESIDUES = 10_000_000
-LONGEST_PROTEIN = 20_000
-MOST_CELLS = {"protein": 800_000_000, "DNA": 300_000_000}
+HMMER_LETTERS = {
+    "protein": _inputs.PROTEIN_LETTERS + "BZXJUO",
+    "DNA": _inputs.DNA_LETTERS + "URYSWKMBDHVN",
+}
+LETTER_KINDS = {"protein": "amino acid", "DNA": "DNA base"}
+MAX_QUERY_LENGTH = 1000
+MAX_QUERY_ROWS = 1000
+SEED = 42
+"""HMMER's own: it draws random sequences to set the statistics of a profile."""
+
+
+def read_query(text: str, molecule: str) -> dict[str, str]:
+    """The one sequence or the rows of an alignment, with - for a gap.
+
+    Raises:
+        ToolError: neither of the two, or it is too large.
+    """
+    rows = _inputs.parse_fasta(
+        text, "query", HMMER_LETTERS[molecule], LETTER_KINDS[molecule], aligned=True
+    )
+    if len(rows) > MAX_QUERY_ROWS:
+        raise ToolError(f"query: it has {len(rows):,} rows, and {MAX_QUERY_ROWS:,} are the most.")
+    for name, letters in rows.items():
+        _inputs.check_length(f"query, {name}", letters, 1, MAX_QUERY_LENGTH)
+    return rows
+
+
+def build_profile(text: str, molecule: str) -> Any:
+    """The profile (`pyhmmer.plan7.HMM`) of an alignment or sequence, or the one in the text.
+
+    Raises:
+        ToolError: it is none of these, of another molecule, or too long.
+    """
+    from pyhmmer.errors import AlphabetMismatch, UnexpectedError
+
+    content = text.lstrip("\ufeff \r\n\t")
+    try:
+        if content.startswith(">"):
+            found = _profile_from_fasta(content, molecule)
+        elif content.startswith("# STOCKHOLM"):
+            found = _profile_from_stockholm(content, molecule)
+        elif content.startswith("HMMER3"):
+            found = _profile_from_file(content)
+        else:
+            raise ToolError(
+                "query: it is no FASTA, no Stockholm alignment and no profile of HMMER 3."
+            )
+    except AlphabetMismatch:
+        found = None
+    except (ValueError, UnexpectedError, EOFError) as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise ToolError(f"query: HMMER makes no profile of it: {said}.") from None
+    if found is None or found.alphabet != _alphabet(molecule):
+        raise ToolError(f"query: the profile is not of the {molecule} that molecule asks for.")
+    if found.M > MAX_QUERY_LENGTH:
+        raise ToolError(
+            f"query: the profile has {found.M:,} places, and {MAX_QUERY_LENGTH:,} are the most."
+        )
+    return found
+
+
+@cache
+def _alphabet(molecule: str) -> Any:
+    """One object for all: a profile points into that of its alignment and does not keep it."""
+    from pyhmmer.easel import Alphabet
+
+    return Alphabet.amino() if molecule == "protein" else Alphabet.dna()
+
+
+def _profile_from_fasta(text: str, molecule: str) -> Any:
+    from pyhmmer.easel import TextMSA, TextSequence
+
+    rows = [
+        TextSequence(name=name, sequence=letters)
+        for name, letters in read_query(text, molecule).items()
+    ]
+    if len(rows) == 1:
+        (row,) = rows
+        letters = row.sequence.replace("-", "")
+        return _build_from_query(TextSequence(name=row.name, sequence=letters), molecule)
+    return _build_from_query(TextMSA(name="query", sequences=rows), molecule)
+
+
+def _profile_from_stockholm(text: str, molecule: str) -> Any:
+    from pyhmmer.easel import MSAFile
+
+    source = BytesIO(text.encode())
+    with MSAFile(source, "stockholm", digital=True, alphabet=_alphabet(molecule)) as file:
+        alignments = list(file)
+    if len(alignments) != 1:
+        raise ToolError(f"query: it has {len(alignments)} alignments, where one is taken.")
+    (alignment,) = alignments
+    if len(alignment) > MAX_QUERY_LENGTH or len(alignment.sequences) > MAX_QUERY_ROWS:
+        raise ToolError(
+            f"query: it has {len(alignment):,} columns and {len(alignment.sequences):,} rows, and "
+            f"{MAX_QUERY_LENGTH:,} and {MAX_QUERY_ROWS:,} are the most."
+        )
+    alignment.name = alignment.name or "query"
+    return _build_from_query(alignment, molecule)
+
+
+def _profile_from_file(text: str) -> Any:
+    from pyhmmer.plan7 import HMMFile
+
+    with HMMFile(BytesIO(text.encode())) as file:
+        profiles = list(file)
+    if len(profiles) != 1:
+        raise ToolError(f"query: it has {len(profiles)} profiles, where one is taken.")
+    return profiles[0]
+
+
+def _build_from_query(query: Any, molecule: str) -> Any:
+    from pyhmmer.plan7 import Background, Builder
+
+    alphabet = _alphabet(molecule)
+    builder, background = Builder(alphabet, seed=SEED), Background(alphabet)
+    digital = query.digitize(alphabet) if hasattr(query, "digitize") else query
+    if hasattr(digital, "sequences"):
+        built, _, _ = builder.build_msa(digital, background)
+    else:
+        built, _, _ = builder.build(digital, background)
+    # Of the file no more than of the job: the same settings give the same bytes.
+    built.creation_time = None
+    built.command_line = None
+    return built
+
+
+def search_profile(
+    hmm: Any, targets: dict[str, str], molecule: str, evalue: float, inclusion: float
+) -> Any:
+    """The hits (`pyhmmer.plan7.TopHits`), the best first.
+
+    DNA is searched in windows and on both strands, as nhmmer does (doi
+    10.1093/bioinformatics/btt403).
+    """
+    from pyhmmer.easel import DigitalSequenceBlock, TextSequence
+    from pyhmmer.plan7 import LongTargetsPipeline, Pipeline
+
+    block = DigitalSequenceBlock(
+        hmm.alphabet,
+        [
+            TextSequence(name=name, sequence=letters).digitize(hmm.alphabet)
+            for name, letters in targets.items()
+        ],
+    )
+    pipeline = Pipeline if molecule == "protein" else LongTargetsPipeline
+    return pipeline(
+        hmm.alphabet, seed=SEED, E=evalue, domE=evalue, incE=inclusion, incdomE=inclusion
+    ).search_hmm(hmm, block)
+
+
+MAX_TARGETS = 20_000
+MAX_RESIDUES = 10_000_000
+MAX_PROTEIN_LENGTH = 20_000
+MAX_CELLS = {"protein": 800_000_000, "DNA": 300_000_000}
 """The most products of the profile's length and the targets' letters: half a minute where every
 target is a member, or DNA is full of copies; an ordinary search of that size takes a second or two.
 DNA that is one short repeat over tens of thousands of bases takes HMMER longer than that: its time
@@ -28,34 +181,32 @@ class _Request:
     inclusion: float
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    query, targets = _values.text(values, "query"), _values.text(values, "targets")
-    evalue = _values.number(values, "evalue", 1e-300, 1000)
+    query, targets = _inputs.read_text(values, "query"), _inputs.read_text(values, "targets")
+    evalue = _inputs.read_number(values, "evalue", 1e-300, 1000)
     request = _Request(
-        _values.choice(values, "molecule", tuple(_hmmer.LETTERS)),
+        _inputs.read_choice(values, "molecule", tuple(HMMER_LETTERS)),
         evalue,
-        min(evalue, _values.number(values, "inclusion", 1e-300, 1000)),
+        min(evalue, _inputs.read_number(values, "inclusion", 1e-300, 1000)),
     )
     if query.lstrip().startswith(">"):
-        _hmmer.fasta(query, request.molecule)
+        read_query(query, request.molecule)
     if targets.lstrip().startswith(">"):
-        _targets(targets, request.molecule)
+        _read_targets(targets, request.molecule)
     return request
 
 
-def _targets(text: str, molecule: str) -> dict[str, str]:
-    records = _fasta.records(text, "targets", _hmmer.LETTERS[molecule], _hmmer.KIND[molecule])
-    if len(records) > MOST_TARGETS:
-        raise ToolError(f"targets: there are {len(records):,}, and {MOST_TARGETS:,} are the most.")
+def _read_targets(text: str, molecule: str) -> dict[str, str]:
+    records = _inputs.parse_fasta(text, "targets", HMMER_LETTERS[molecule], LETTER_KINDS[molecule])
+    if len(records) > MAX_TARGETS:
+        raise ToolError(f"targets: there are {len(records):,}, and {MAX_TARGETS:,} are the most.")
     total = sum(map(len, records.values()))
-    if total > MOST_RESIDUES:
-        raise ToolError(
-            f"targets: they have {total:,} letters, and {MOST_RESIDUES:,} are the most."
-        )
+    if total > MAX_RESIDUES:
+        raise ToolError(f"targets: they have {total:,} letters, and {MAX_RESIDUES:,} are the most.")
     if molecule == "protein":
         for name, letters in records.items():
-            _letters.check_length(f"targets, {name}", letters, 1, LONGEST_PROTEIN)
+            _inputs.check_length(f"targets, {name}", letters, 1, MAX_PROTEIN_LENGTH)
     return records
 
 
@@ -79,7 +230,7 @@ TOOL = Tool(
             content=("{molecule}", "{molecule} alignment"),
             description=(
                 "An alignment (FASTA with gaps, or Stockholm), a profile of HMMER 3, or one "
-                f"sequence (FASTA); at most {_hmmer.LONGEST:,} columns and {_hmmer.MOST_ROWS:,} "
+                f"sequence (FASTA); at most {MAX_QUERY_LENGTH:,} columns and {MAX_QUERY_ROWS:,} "
                 "rows."
             ),
         ),
@@ -89,15 +240,15 @@ TOOL = Tool(
             type="file",
             content=("{molecule}", "{molecule} alignment"),
             description=(
-                f"FASTA, at most {MOST_TARGETS:,} sequences and {MOST_RESIDUES:,} letters; times "
-                f"the profile's length at most {MOST_CELLS['protein']:,} for proteins and "
-                f"{MOST_CELLS['DNA']:,} for DNA."
+                f"FASTA, at most {MAX_TARGETS:,} sequences and {MAX_RESIDUES:,} letters; times "
+                f"the profile's length at most {MAX_CELLS['protein']:,} for proteins and "
+                f"{MAX_CELLS['DNA']:,} for DNA."
             ),
         ),
         Parameter(
             "molecule",
             default="protein",
-            options=tuple(_hmmer.LETTERS),
+            options=tuple(HMMER_LETTERS),
             description="What both are, in the IUPAC letters.",
         ),
         Parameter(
@@ -121,7 +272,7 @@ TOOL = Tool(
     seconds=60.0,
     passes=("domains.fasta",),
     passes_content="{molecule}",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -131,10 +282,10 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     The score: `hits`, the targets listed, and how many of them are `members`; `domains` listed;
     `best_evalue` and `best_score` (bits) of the first hit, absent without one.
     """
-    request = _read(settings)
-    targets = _targets(_text(inputs["targets"]), request.molecule)
-    hmm = _hmmer.profile(_text(inputs["query"]), request.molecule)
-    cells, most = hmm.M * sum(map(len, targets.values())), MOST_CELLS[request.molecule]
+    request = _read_request(settings)
+    targets = _read_targets(_read_file(inputs["targets"]), request.molecule)
+    hmm = build_profile(_read_file(inputs["query"]), request.molecule)
+    cells, most = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
     if cells > most:
         raise ToolError(
             f"targets: their letters times the {hmm.M} of the profile are {cells:,}, and {most:,} "
@@ -142,9 +293,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         )
     with (out / "profile.hmm").open("wb") as file:
         hmm.write(file)
-    hits = _hmmer.search(hmm, targets, request.molecule, request.evalue, request.inclusion)
+    hits = search_profile(hmm, targets, request.molecule, request.evalue, request.inclusion)
     found = [hit for hit in hits.reported if any(domain.reported for domain in hit.domains)]
-    rows = [row for hit in found for row in _rows(hit)]
+    rows = [row for hit in found for row in _domain_rows(hit)]
     with (out / "hits.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         table.writeheader()
@@ -165,7 +316,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return score
 
 
-def _text(path: Path) -> str:
+def _read_file(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
@@ -176,7 +327,7 @@ _COLUMNS = (
 )
 
 
-def _rows(hit: Any) -> list[dict[str, object]]:
+def _domain_rows(hit: Any) -> list[dict[str, object]]:
     """A row a domain; places from 1, both ends within; on the strand - start is above end."""
     domains = list(hit.domains.reported)
     rows = []

@@ -1,8 +1,9 @@
-"""Align several sequences (biotite) and join them to a tree by their distances."""
+"""Align several sequences (biotite) and build a neighbour-joining tree."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,18 +11,103 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _fasta, _letters, _tree, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEWEST, MOST = 3, 60
-LONGEST = 3000
-MOST_CELLS = 400_000_000
+_DECIMALS = 6
+"""Decimals of a branch length in Newick text."""
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A leaf with a name, or an inner node with its branches `(node, length)`."""
+
+    name: str = ""
+    branches: tuple[tuple[TreeNode, float], ...] = ()
+
+
+def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
+    """Return the tree of `names` by their `distances` (n, n), with three branches at its root.
+
+    `n` is 2 or more. At a tie the pair that comes first is joined. A branch length may be negative,
+    as the method gives it; see `without_negative_lengths`.
+    """
+    import numpy as np
+
+    table = np.array(distances, dtype=float)
+    nodes = [TreeNode(name) for name in names]
+    while len(nodes) > 3:
+        size = len(nodes)
+        sums = table.sum(axis=1)
+        criterion = (size - 2) * table - sums[:, None] - sums[None, :]
+        np.fill_diagonal(criterion, np.inf)
+        # Rounded, so that a tie is a tie on every machine.
+        i, j = sorted(int(k) for k in np.unravel_index(criterion.round(9).argmin(), table.shape))
+        lean = (sums[i] - sums[j]) / (size - 2)
+        joined = TreeNode(
+            branches=(
+                (nodes[i], (table[i, j] + lean) / 2),
+                (nodes[j], (table[i, j] - lean) / 2),
+            )
+        )
+        merged = (table[i] + table[j] - table[i, j]) / 2
+        table[i], table[:, i], table[i, i] = merged, merged, 0
+        table = np.delete(np.delete(table, j, axis=0), j, axis=1)
+        nodes[i] = joined
+        del nodes[j]
+    if len(nodes) == 2:
+        return TreeNode(branches=tuple((node, float(table[0, 1]) / 2) for node in nodes))
+    half = table.sum() / 4
+    ends = [float(half - table[(k + 1) % 3, (k + 2) % 3]) for k in range(3)]
+    return TreeNode(branches=tuple(zip(nodes, ends, strict=True)))
+
+
+def without_negative_lengths(tree: TreeNode) -> tuple[TreeNode, list[float]]:
+    """Return the tree with its negative branch lengths set to 0, and what these lengths were.
+
+    Distances that are not additive give negative lengths; no evolutionary distance is below 0. One
+    that rounds to 0 in the Newick text is set to 0 and not counted.
+    """
+    negative: list[float] = []
+
+    def cleaned(node: TreeNode) -> TreeNode:
+        branches = []
+        for child, length in node.branches:
+            if round(length, _DECIMALS) < 0:
+                negative.append(length)
+            branches.append((cleaned(child), max(0.0, length)))
+        return TreeNode(node.name, tuple(branches))
+
+    return cleaned(tree), negative
+
+
+def to_newick(tree: TreeNode) -> str:
+    """Return the tree as Newick text with branch lengths; names are quoted if they need to be."""
+    return f"{_newick_node(tree)};"
+
+
+def _newick_node(node: TreeNode) -> str:
+    if not node.branches:
+        return node.name if re.fullmatch(r"[\w.|/+-]+", node.name) else _quote_name(node.name)
+    inner = ",".join(
+        f"{_newick_node(child)}:{length:.{_DECIMALS}f}" for child, length in node.branches
+    )
+    return f"({inner})"
+
+
+def _quote_name(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+MIN_SEQUENCES, MAX_SEQUENCES = 3, 60
+MAX_LENGTH = 3000
+MAX_CELLS = 400_000_000
 """The most products of two lengths, summed over all pairs: what takes some ten seconds."""
 
-_LETTERS = {"DNA": _letters.DNA + "RYSWKMBDHVN", "protein": _letters.PROTEIN + "BZX"}
+_LETTERS = {"DNA": _inputs.DNA_LETTERS + "RYSWKMBDHVN", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
 
 @dataclass(frozen=True)
@@ -32,36 +118,38 @@ class _Request:
     gap_extend: int
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    text = _values.text(values, "sequences")
+    text = _inputs.read_text(values, "sequences")
     request = _Request(
-        _values.choice(values, "molecule", tuple(_LETTERS)),
-        _values.choice(values, "distance", ("identity", "corrected")) == "corrected",
-        _values.integer(values, "gapOpen", 1, 100),
-        _values.integer(values, "gapExtend", 0, 100),
+        _inputs.read_choice(values, "molecule", tuple(_LETTERS)),
+        _inputs.read_choice(values, "distance", ("identity", "corrected")) == "corrected",
+        _inputs.read_integer(values, "gapOpen", 1, 100),
+        _inputs.read_integer(values, "gapExtend", 0, 100),
     )
     if request.gap_extend > request.gap_open:
         raise ToolError(
             f"gapExtend: {request.gap_extend} is more than gapOpen, {request.gap_open}."
         )
     if text.lstrip().startswith(">"):
-        _records(text, request.molecule)
+        _read_records(text, request.molecule)
     return request
 
 
-def _records(text: str, molecule: str) -> dict[str, str]:
+def _read_records(text: str, molecule: str) -> dict[str, str]:
     kind = "DNA base" if molecule == "DNA" else "amino acid"
-    records = _fasta.records(text, "sequences", _LETTERS[molecule], kind)
-    if not FEWEST <= len(records) <= MOST:
-        raise ToolError(f"sequences: there are {len(records)}, where {FEWEST} to {MOST} are taken.")
+    records = _inputs.parse_fasta(text, "sequences", _LETTERS[molecule], kind)
+    if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
+        raise ToolError(
+            f"sequences: there are {len(records)}, where {MIN_SEQUENCES} to {MAX_SEQUENCES} are taken."
+        )
     for name, letters in records.items():
-        _letters.check_length(f"sequences, {name}", letters, 1, LONGEST)
+        _inputs.check_length(f"sequences, {name}", letters, 1, MAX_LENGTH)
     cells = sum(len(a) * len(b) for a, b in combinations(records.values(), 2))
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         raise ToolError(
             f"sequences: {len(records)} sequences of this length are too many: the products of "
-            f"two lengths sum up to {cells:,}, and {MOST_CELLS:,} are the most."
+            f"two lengths sum up to {cells:,}, and {MAX_CELLS:,} are the most."
         )
     return records
 
@@ -85,7 +173,7 @@ TOOL = Tool(
             type="file",
             content=("{molecule}", "{molecule} alignment"),
             description=(
-                f"FASTA, {FEWEST} to {MOST} sequences of at most {LONGEST:,} letters; gaps in it "
+                f"FASTA, {MIN_SEQUENCES} to {MAX_SEQUENCES} sequences of at most {MAX_LENGTH:,} letters; gaps in it "
                 "are left out."
             ),
         ),
@@ -122,7 +210,7 @@ TOOL = Tool(
     extra="tools",
     passes=("alignment.fasta",),
     passes_content="{molecule} alignment",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -133,15 +221,15 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     percent of the columns where both have a letter; `negative_branches`, how many branch lengths of
     the tree came out negative and were set to 0. The log names the lowest of them.
     """
-    request = _read(settings)
+    request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
-    records = _records(text, request.molecule)
+    records = _read_records(text, request.molecule)
     names = list(records)
     aligned = _align(list(records.values()), request)
-    same = _identities(aligned)
+    same = _identity_matrix(aligned)
     distances = 1 - same
     if request.corrected:
-        distances = _corrected(distances, names, request.molecule)
+        distances = _correct_distances(distances, names, request.molecule)
     with (out / "alignment.fasta").open("w", encoding="utf-8") as file:
         for name, row in zip(names, aligned, strict=True):
             file.write(f">{name}\n")
@@ -151,14 +239,14 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         table.writerow(["name", *names])
         for name, values in zip(names, distances, strict=True):
             table.writerow([name, *(f"{value:.6f}" for value in values)])
-    tree, negative = _tree.without_negative_lengths(_tree.neighbour_joining(distances, names))
+    tree, negative = without_negative_lengths(join_neighbours(distances, names))
     if negative:
         lengths = "1 branch length" if len(negative) == 1 else f"{len(negative)} branch lengths"
         print(
             f"Neighbour joining gave {lengths} below 0 (the lowest: {min(negative):.6f}); in "
             "tree.nwk they are 0."
         )
-    (out / "tree.nwk").write_text(f"{_tree.newick(tree)}\n", encoding="utf-8")
+    (out / "tree.nwk").write_text(f"{to_newick(tree)}\n", encoding="utf-8")
     shares = [100 * float(same[i, j]) for i, j in combinations(range(len(names)), 2)]
     return {
         "sequences": len(names),
@@ -199,7 +287,7 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
     return rows
 
 
-def _identities(rows: list[str]) -> NDArray[Any]:
+def _identity_matrix(rows: list[str]) -> NDArray[Any]:
     """(n, n): the share of equal letters in the columns where both rows have one; 0 if none has."""
     import numpy as np
 
@@ -213,7 +301,7 @@ def _identities(rows: list[str]) -> NDArray[Any]:
     return same
 
 
-def _corrected(distances: NDArray[Any], names: list[str], molecule: str) -> NDArray[Any]:
+def _correct_distances(distances: NDArray[Any], names: list[str], molecule: str) -> NDArray[Any]:
     """Changes a site, from the share of sites that differ.
 
     DNA by Jukes and Cantor, d = -3/4 ln(1 - 4/3 p); protein by Kimura's formula of 1983,

@@ -1,4 +1,4 @@
-"""The slow motions of a protein by the anisotropic network model, in numpy."""
+"""Compute the normal modes of a protein with an anisotropic network model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,112 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _elastic, _values
-from labext.sandbox.jobs.tools._structure import AlphaCarbon, alpha_carbons
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools._pdb import AlphaCarbon, read_alpha_carbons
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
-    from labext.sandbox.jobs.tools._elastic import Array
+    from numpy.typing import NDArray
 
-FEWEST, MOST = 5, 800
+    Array = NDArray[Any]
+
+_RIGID_BODY_MODES = 6
+_ZERO_EIGENVALUE = 1e-8
+"""A mode counts as rigid below this share of the highest eigenvalue."""
+
+
+@dataclass(frozen=True)
+class NormalModes:
+    """The internal modes, the slowest first.
+
+    Attributes:
+        eigenvalues: (m,), all above zero.
+        vectors: (m, n, 3), each of norm 1; its largest component is positive.
+    """
+
+    eigenvalues: Array
+    vectors: Array
+
+    def fluctuations(self) -> Array:
+        """(n,): the mean square displacement of each node, in units of kT / spring constant."""
+        squared: Array = (self.vectors**2).sum(axis=2)
+        return squared.T @ (1 / self.eigenvalues)
+
+    def collectivity(self) -> Array:
+        """(m,): the share of the nodes that take part in a mode, from 1/n to 1 (Brüschweiler)."""
+        import numpy as np
+
+        squared = np.clip((self.vectors**2).sum(axis=2), 1e-300, None)
+        spread: Array = np.exp(-(squared * np.log(squared)).sum(axis=1)) / squared.shape[1]
+        return spread
+
+
+def spring_constants(places: Array, cutoff: float, by_distance: bool) -> Array:
+    """(n, n): the spring constants between nodes at `places` (n, 3), ångström.
+
+    They are 1 up to `cutoff`, or 1 / distance² between all nodes. Equation 1 of the paper.
+    """
+    import numpy as np
+
+    squared = _squared_distances(places)
+    np.fill_diagonal(squared, np.inf)
+    if (squared < 1e-4).any():
+        i, j = np.argwhere(squared < 1e-4)[0]
+        raise ToolError(f"pdbFile: residues {i + 1} and {j + 1} lie at the same place.")
+    return 1 / squared if by_distance else (squared <= cutoff**2).astype(float)
+
+
+def build_hessian(places: Array, constants: Array) -> Array:
+    """(3n, 3n): the second derivatives of the springs' energy, super-element by super-element."""
+    import numpy as np
+
+    nodes = len(places)
+    apart = places[:, None, :] - places[None, :, :]
+    squared = _squared_distances(places)
+    np.fill_diagonal(squared, 1)
+    blocks = -np.einsum("ij,ijk,ijl->ijkl", constants / squared, apart, apart)
+    blocks[np.arange(nodes), np.arange(nodes)] = -blocks.sum(axis=1)
+    matrix: Array = blocks.transpose(0, 2, 1, 3).reshape(3 * nodes, 3 * nodes)
+    return matrix
+
+
+def compute_modes(matrix: Array) -> NormalModes:
+    """The internal modes of a network that hangs together.
+
+    Raises:
+        ToolError: the network has not the six rigid motions alone, so that it isn't one body.
+    """
+    import numpy as np
+
+    values, vectors = np.linalg.eigh(matrix)
+    rigid = int((values < _ZERO_EIGENVALUE * values[-1]).sum())
+    if rigid > _RIGID_BODY_MODES:
+        raise ToolError(
+            f"cutoff: the network is loose: it has {rigid} motions without a spring, where a "
+            f"body has {_RIGID_BODY_MODES}; take a larger cutoff."
+        )
+    if rigid < _RIGID_BODY_MODES:
+        raise ToolError("pdbFile: the residues lie on one line.")
+    shapes = vectors[:, _RIGID_BODY_MODES:].T
+    largest = np.abs(shapes).argmax(axis=1)
+    signs = np.sign(shapes[np.arange(len(shapes)), largest])
+    return NormalModes(
+        values[_RIGID_BODY_MODES:], (shapes * signs[:, None]).reshape(len(shapes), -1, 3)
+    )
+
+
+def _squared_distances(places: Array) -> Array:
+    apart = places[:, None, :] - places[None, :, :]
+    squared: Array = (apart**2).sum(axis=2)
+    return squared
+
+
+if TYPE_CHECKING:
+    pass
+
+MIN_RESIDUES, MAX_RESIDUES = 5, 800
 FRAMES = 11
 
 
@@ -28,15 +124,15 @@ class _Request:
     by_distance: bool
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    _values.text(values, "pdbFile")
+    _inputs.read_text(values, "pdbFile")
     return _Request(
-        _values.number(values, "cutoff", 6, 40),
-        _values.integer(values, "modes", 1, 20),
-        _values.number(values, "amplitude", 0.1, 10),
-        _values.words(values, "chains") if values.get("chains") is not None else [],
-        _values.choice(values, "springs", ("uniform", "distance")) == "distance",
+        _inputs.read_number(values, "cutoff", 6, 40),
+        _inputs.read_integer(values, "modes", 1, 20),
+        _inputs.read_number(values, "amplitude", 0.1, 10),
+        _inputs.read_words(values, "chains") if values.get("chains") is not None else [],
+        _inputs.read_choice(values, "springs", ("uniform", "distance")) == "distance",
     )
 
 
@@ -58,7 +154,7 @@ TOOL = Tool(
             required=True,
             type="pdb",
             content=("protein structure",),
-            description=f"A protein in PDB format, {FEWEST} to {MOST} residues.",
+            description=f"A protein in PDB format, {MIN_RESIDUES} to {MAX_RESIDUES} residues.",
         ),
         Parameter(
             "cutoff",
@@ -90,7 +186,7 @@ TOOL = Tool(
     preload=("numpy",),
     passes=("mode*.pdb",),
     passes_content="protein structure",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -101,26 +197,26 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     sqrt(spring constant / mass); `correlation` (Pearson) of fluctuations and B-factors, where the
     file has them.
     """
-    request = _read(settings)
-    residues = alpha_carbons(inputs["pdbFile"], "pdbFile", request.chains)
-    if not FEWEST <= len(residues) <= MOST:
+    request = _read_request(settings)
+    residues = read_alpha_carbons(inputs["pdbFile"], "pdbFile", request.chains)
+    if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
-            f"pdbFile: it has {len(residues)} residues, where {FEWEST} to {MOST} are taken."
+            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} are taken."
         )
 
     import numpy as np
 
     places = np.array([residue.xyz for residue in residues])
-    constants = _elastic.springs(places, request.cutoff, request.by_distance)
-    found = _elastic.modes(_elastic.hessian(places, constants))
+    constants = spring_constants(places, request.cutoff, request.by_distance)
+    found = compute_modes(build_hessian(places, constants))
     written = min(request.modes, len(found.eigenvalues))
     for place in range(written):
         swing = found.vectors[place] * np.sqrt(len(residues)) * request.amplitude
         path = out / f"mode{place + 1}.pdb"
-        path.write_text(_trajectory(residues, places, swing), encoding="utf-8")
+        path.write_text(_format_trajectory(residues, places, swing), encoding="utf-8")
     _write_eigenvalues(found, out / "eigenvalues.csv")
     correlation = _write_fluctuations(residues, found.fluctuations(), out / "fluctuations.csv")
-    near = _elastic.springs(places, request.cutoff, by_distance=False)
+    near = spring_constants(places, request.cutoff, by_distance=False)
     score: Score = {
         "residues": len(residues),
         "contacts": int(near.sum()) // 2,
@@ -130,7 +226,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return score if correlation is None else {**score, "correlation": round(correlation, 4)}
 
 
-def _trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Array) -> str:
+def _format_trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Array) -> str:
     """Models from -`swing` to +`swing`; the B-factor column has each residue's share, 0 to 100."""
     import numpy as np
 
@@ -151,7 +247,7 @@ def _trajectory(residues: Sequence[AlphaCarbon], places: Array, swing: Array) ->
     return "\n".join([*lines, "END\n"])
 
 
-def _write_eigenvalues(found: _elastic.Modes, path: Path) -> None:
+def _write_eigenvalues(found: NormalModes, path: Path) -> None:
     """One row a mode: its eigenvalue, frequency, share of all motion, and collectivity."""
     inverse = 1 / found.eigenvalues
     rows = zip(

@@ -1,4 +1,4 @@
-"""Builds an all-atom peptide from its sequence and backbone angles (PeptideBuilder)."""
+"""Build an all-atom peptide from its sequence and backbone angles (PeptideBuilder)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _geometry, _letters, _values
+from labext.sandbox.jobs.tools import _inputs, _protein
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-LONGEST = 1000
-ANGLES = {"helix": (-57.0, -47.0), "strand": (-139.0, 135.0)}
+MAX_LENGTH = 1000
+CONFORMATION_ANGLES = {"helix": (-57.0, -47.0), "strand": (-139.0, 135.0)}
 """Backbone angles phi and psi, in degrees, of the alpha helix and of the antiparallel beta strand
 (IUPAC-IUB Commission on Biochemical Nomenclature 1970, doi 10.1021/bi00820a001)."""
 
@@ -25,27 +25,29 @@ class _Request:
     psi: Sequence[float]
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _letters.sequence(
-        values, "sequence", _letters.PROTEIN, "amino acid", shortest=2, longest=LONGEST
+    sequence = _inputs.read_sequence(
+        values, "sequence", _inputs.PROTEIN_LETTERS, "amino acid", shortest=2, longest=MAX_LENGTH
     )
-    conformation = _values.choice(values, "conformation", (*ANGLES, "custom"))
+    conformation = _inputs.read_choice(values, "conformation", (*CONFORMATION_ANGLES, "custom"))
     if conformation != "custom":
         for name in ("phi", "psi"):
             if name in settings:
                 raise ToolError(f"{name}: it applies only where conformation is custom.")
-        phi, psi = ANGLES[conformation]
+        phi, psi = CONFORMATION_ANGLES[conformation]
         return _Request(sequence, [phi] * len(sequence), [psi] * len(sequence))
     return _Request(
-        sequence, _angles(values, "phi", len(sequence)), _angles(values, "psi", len(sequence))
+        sequence,
+        _read_angles(values, "phi", len(sequence)),
+        _read_angles(values, "psi", len(sequence)),
     )
 
 
-def _angles(settings: Settings, name: str, residues: int) -> list[float]:
+def _read_angles(settings: Settings, name: str, residues: int) -> list[float]:
     if settings.get(name) is None:
         raise ToolError(f"{name}: it is required where conformation is custom.")
-    angles = _values.numbers(settings, name, -180, 180)
+    angles = _inputs.read_numbers(settings, name, -180, 180)
     if len(angles) != residues:
         raise ToolError(
             f"{name}: it has {len(angles)} angles, where the sequence has {residues} residues."
@@ -70,12 +72,12 @@ TOOL = Tool(
             required=True,
             type="string",
             content=("protein",),
-            description=f"The 20 amino acids in one-letter code, 2 to {LONGEST:,} residues.",
+            description=f"The 20 amino acids in one-letter code, 2 to {MAX_LENGTH:,} residues.",
         ),
         Parameter(
             "conformation",
             default="helix",
-            options=(*ANGLES, "custom"),
+            options=(*CONFORMATION_ANGLES, "custom"),
             description="helix: phi -57, psi -47 degrees; strand: -139, 135; custom: phi and psi.",
         ),
         Parameter(
@@ -99,7 +101,7 @@ TOOL = Tool(
     preload=("PeptideBuilder.PeptideBuilder", "Bio.PDB", "Bio.SeqUtils"),
     passes=("peptide.pdb",),
     passes_content="protein structure",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -110,7 +112,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     `radius_of_gyration` (heavy atoms, by mass) in ångström.
     """
     del inputs
-    request = _read(settings)
+    request = _read_request(settings)
 
     import numpy as np
     from Bio.PDB import PDBIO
@@ -130,7 +132,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "atoms": len(atoms),
         "weight": round(float(molecular_weight(request.sequence, "protein")), 2),
         "end_to_end": round(float(residues[-1]["CA"] - residues[0]["CA"]), 3),
-        "radius_of_gyration": round(_geometry.radius_of_gyration(places, masses), 3),
+        "radius_of_gyration": round(_protein.radius_of_gyration(places, masses), 3),
     }
 
 
@@ -169,7 +171,7 @@ def _write_angles(residues: list[Any], path: Path) -> None:
 
     def angle(*atoms: Any) -> str:
         # Adding 0 turns -0.00 into 0.00.
-        return f"{round(_geometry.dihedral(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
+        return f"{round(_protein.dihedral_angle(*(atom.coord for atom in atoms)), 2) + 0:.2f}"
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -1,26 +1,288 @@
-"""Relaxes a peptide in Amber's force field with implicit solvent (OpenMM)."""
+"""Minimize a peptide in the Amber force field with implicit solvent (OpenMM)."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import (
-    _amber,
-    _atoms,
-    _geometry,
-    _letters,
-    _values,
-    _whole,
-    peptide_build,
-)
+from labext.sandbox.jobs.tools import _inputs, _pdb, _protein, peptide_build
+from labext.sandbox.jobs.tools._pdb import Coordinates, Residue
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-FEWEST, MOST = 2, 25
-MOST_ITERATIONS = 1000
+_BACKBONE_ATOMS = ("N", "CA", "C", "O")
+_SIDE_CHAIN_ATOMS = {
+    "ALA": "CB",
+    "ARG": "CB CG CD NE CZ NH1 NH2",
+    "ASN": "CB CG OD1 ND2",
+    "ASP": "CB CG OD1 OD2",
+    "CYS": "CB SG",
+    "GLN": "CB CG CD OE1 NE2",
+    "GLU": "CB CG CD OE1 OE2",
+    "GLY": "",
+    "HIS": "CB CG ND1 CD2 CE1 NE2",
+    "ILE": "CB CG1 CG2 CD1",
+    "LEU": "CB CG CD1 CD2",
+    "LYS": "CB CG CD CE NZ",
+    "MET": "CB CG SD CE",
+    "PHE": "CB CG CD1 CD2 CE1 CE2 CZ",
+    "PRO": "CB CG CD",
+    "SER": "CB OG",
+    "THR": "CB OG1 CG2",
+    "TRP": "CB CG CD1 CD2 NE1 CE2 CE3 CZ2 CZ3 CH2",
+    "TYR": "CB CG CD1 CD2 CE1 CE2 CZ OH",
+    "VAL": "CB CG1 CG2",
+}
+"""The heavy atoms beside the backbone, by their names in the PDB."""
+_TERMINAL_BOND_LENGTH = 1.25
+"""Å: from the last carbon to its oxygens."""
+
+
+def write_complete_residues(residues: Sequence[Residue], parameter: str, path: Path) -> None:
+    """Write the heavy atoms as a PDB file, each chain with its last oxygen.
+
+    Raises:
+        ToolError: a gap in a chain, a residue that is none of the 20, or atoms that are missing.
+    """
+    links = [*_protein.follows_previous(residues), False]
+    lines: list[str] = []
+    for place, residue in enumerate(residues):
+        name = f"{residue.name} {residue.number} of chain {residue.chain}"
+        starts = place == 0 or residues[place - 1].chain != residue.chain
+        if not starts and not links[place]:
+            raise ToolError(f"{parameter}: before {name} the chain has a gap.")
+        ends = place + 1 == len(residues) or residues[place + 1].chain != residue.chain
+        for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, ends):
+            number = residue.number if residue.number[-1:].isalpha() else f"{residue.number} "
+            # A chain without a name stands as `_`.
+            lines.append(
+                f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}{number:>5}   "
+                f"{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {element:>2}"
+            )
+        if ends:
+            lines.append("TER")
+    path.write_text("\n".join([*lines, "END\n"]), encoding="utf-8")
+
+
+def _expected_atoms(
+    residue: Residue, name: str, parameter: str, ends: bool
+) -> list[tuple[str, str, Coordinates]]:
+    if residue.name not in _SIDE_CHAIN_ATOMS:
+        raise ToolError(f"{parameter}: {name} is none of the 20 amino acids.")
+    expected = [*_BACKBONE_ATOMS, *_SIDE_CHAIN_ATOMS[residue.name].split()]
+    there = {atom.name: atom for atom in residue.heavy}
+    missing = [atom for atom in expected if atom not in there]
+    if missing:
+        raise ToolError(f"{parameter}: {name} has no {', '.join(missing)}.")
+    surplus = [atom for atom in there if atom not in (*expected, "OXT")]
+    if surplus:
+        raise ToolError(f"{parameter}: {name} has an atom {surplus[0]}, which is not known.")
+    atoms = [(atom, there[atom].element, there[atom].xyz) for atom in expected]
+    if ends:
+        last = there["OXT"].xyz if "OXT" in there else _terminal_oxygen(residue)
+        atoms.append(("OXT", "O", last))
+    return atoms
+
+
+def _terminal_oxygen(residue: Residue) -> Coordinates:
+    """Opposite the bonds from the last carbon to its neighbours, in their plane."""
+    import numpy as np
+
+    carbon = np.array(residue.atoms["C"].xyz)
+    away = np.zeros(3)
+    for name in ("CA", "O"):
+        bond = np.array(residue.atoms[name].xyz) - carbon
+        away -= bond / np.linalg.norm(bond)
+    x, y, z = carbon + _TERMINAL_BOND_LENGTH * away / np.linalg.norm(away)
+    return float(x), float(y), float(z)
+
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+ENERGY_TERMS = ("bonds", "angles", "torsions", "nonbonded", "solvent")
+_FORCE_FIELD = "amber14/protein.ff14SB.xml"
+_WATER_DIELECTRIC = 78.5
+_BORN_RADII = {"C": 1.7, "N": 1.55, "O": 1.5, "S": 1.8}
+_SCREENING = {"H": 0.85, "C": 0.72, "N": 0.79, "O": 0.85, "S": 0.96}
+"""Ångström (mbondi2: hydrogens 1.2, on nitrogen 1.3) and the factors of Hawkins, as Amber has them
+for OBC2 (A. Onufriev, D. Bashford, D. A. Case, 2004, doi 10.1002/prot.20033)."""
+
+
+@dataclass(frozen=True)
+class PreparedPeptide:
+    """A peptide with its hydrogens, and OpenMM's names for it.
+
+    Attributes:
+        topology: OpenMM's.
+        places: (n, 3), ångström.
+        system: the force field; each of its forces has a group, the index of its term in `TERMS`.
+    """
+
+    topology: Any
+    places: Array
+    system: Any
+
+    def heavy(self) -> Array:
+        """(n,): which atoms are no hydrogens."""
+        import numpy as np
+
+        return np.array([atom.element.symbol != "H" for atom in self.topology.atoms()])
+
+    def write(self, places: Array, path: Path) -> None:
+        """Write a PDB file, without the header, which would hold the date."""
+        from openmm import app, unit
+
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            app.PDBFile.writeModel(self.topology, places * unit.angstrom, file, keepIds=True)
+            app.PDBFile.writeFooter(self.topology, file)
+
+
+@dataclass(frozen=True)
+class MinimizationResult:
+    """What a minimisation found.
+
+    Attributes:
+        places: (n, 3), ångström.
+        before, after: the terms of the energy, kJ/mol.
+        energies: of each iteration, kJ/mol.
+        force: the root mean square of the force's components at the end, kJ/mol/nm.
+    """
+
+    places: Array
+    before: dict[str, float]
+    after: dict[str, float]
+    energies: list[float]
+    force: float
+
+
+def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
+    """Read a PDB file of whole residues, and add the hydrogens that it has at this pH.
+
+    OpenMM puts each hydrogen near its place with a random shift, and lets the force field move the
+    hydrogens alone; its random numbers are the same for each peptide.
+    """
+    import numpy as np
+    import openmm
+    from openmm import app, unit
+
+    read = app.PDBFile(str(path))
+    field = app.ForceField(_FORCE_FIELD)
+    modeller = app.Modeller(read.topology, read.positions)
+    with _fixed_random_seed():
+        modeller.addHydrogens(field, pH=ph, platform=_platform())
+    topology = modeller.topology
+    system = field.createSystem(topology, nonbondedMethod=app.NoCutoff, removeCMMotion=False)
+    groups = {
+        openmm.HarmonicBondForce: "bonds",
+        openmm.HarmonicAngleForce: "angles",
+        openmm.PeriodicTorsionForce: "torsions",
+        openmm.NonbondedForce: "nonbonded",
+    }
+    for force in system.getForces():
+        force.setForceGroup(ENERGY_TERMS.index(groups[type(force)]))
+    if solvent:
+        system.addForce(_add_solvent(topology, system))
+    places = np.array(modeller.positions.value_in_unit(unit.angstrom), dtype=float)
+    return PreparedPeptide(topology, places, system)
+
+
+def _add_solvent(topology: Any, system: Any) -> Any:
+    """The implicit solvent OBC2, as OpenMM's own force: its XML file has a tenfold slower one."""
+    import openmm
+
+    nonbonded = next(f for f in system.getForces() if isinstance(f, openmm.NonbondedForce))
+    on_nitrogen = set()
+    for bond in topology.bonds():
+        for one, other in (bond, reversed(bond)):
+            if other.element.symbol == "N":
+                on_nitrogen.add(one.index)
+    force = openmm.GBSAOBCForce()
+    force.setSolventDielectric(_WATER_DIELECTRIC)
+    force.setSoluteDielectric(1.0)
+    force.setNonbondedMethod(openmm.GBSAOBCForce.NoCutoff)
+    force.setForceGroup(ENERGY_TERMS.index("solvent"))
+    for atom in topology.atoms():
+        element = atom.element.symbol
+        radius = _BORN_RADII.get(element, 1.3 if atom.index in on_nitrogen else 1.2)
+        charge = nonbonded.getParticleParameters(atom.index)[0]
+        force.addParticle(charge, radius / 10, _SCREENING[element])
+    return force
+
+
+def minimize_energy(
+    start: PreparedPeptide, iterations: int, tolerance: float
+) -> MinimizationResult:
+    """Go downhill (L-BFGS) until the force is below `tolerance`, kJ/mol/nm, or `iterations` end."""
+    import numpy as np
+    import openmm
+    from openmm import unit
+
+    energies: list[float] = []
+
+    class Reporter(openmm.MinimizationReporter):  # type: ignore[misc]
+        def report(self, iteration: int, x: Any, grad: Any, args: Any) -> bool:
+            del iteration, x, grad
+            energies.append(float(args["system energy"]))
+            return False
+
+    # Nothing moves by it: a context wants an integrator.
+    integrator = openmm.VerletIntegrator(0.001)
+    context = openmm.Context(start.system, integrator, _platform())
+    context.setPositions(start.places * unit.angstrom)
+    before = _energy_terms(context)
+    openmm.LocalEnergyMinimizer.minimize(context, tolerance, iterations, Reporter())
+    state = context.getState(getPositions=True, getForces=True)
+    places = state.getPositions(asNumpy=True).value_in_unit(unit.angstrom)
+    forces = state.getForces(asNumpy=True).value_in_unit(unit.kilojoule_per_mole / unit.nanometer)
+    return MinimizationResult(
+        np.array(places),
+        before,
+        _energy_terms(context),
+        energies,
+        float(np.sqrt(np.mean(np.array(forces) ** 2))),
+    )
+
+
+def _energy_terms(context: Any) -> dict[str, float]:
+    from openmm import unit
+
+    return {
+        term: float(
+            context.getState(getEnergy=True, groups={group})
+            .getPotentialEnergy()
+            .value_in_unit(unit.kilojoule_per_mole)
+        )
+        for group, term in enumerate(ENERGY_TERMS)
+    }
+
+
+def _platform() -> Any:
+    import openmm
+
+    return openmm.Platform.getPlatformByName("Reference")
+
+
+@contextmanager
+def _fixed_random_seed() -> Iterator[None]:
+    """Python's random numbers from the same seed; afterwards they go on as if nothing had been."""
+    state = random.getstate()
+    random.seed(1)
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+MIN_RESIDUES, MAX_RESIDUES = 2, 25
+MAX_ITERATIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -33,30 +295,37 @@ class _Request:
     solvent: bool
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     sequence, conformation = None, "helix"
     if values.get("sequence") is not None:
         if values.get("pdbFile") is not None:
             raise ToolError("pdbFile: it can't be sent together with sequence.")
-        sequence = _letters.sequence(
-            values, "sequence", _letters.PROTEIN, "amino acid", shortest=FEWEST, longest=MOST
+        sequence = _inputs.read_sequence(
+            values,
+            "sequence",
+            _inputs.PROTEIN_LETTERS,
+            "amino acid",
+            shortest=MIN_RESIDUES,
+            longest=MAX_RESIDUES,
         )
         if values.get("conformation") is not None:
-            conformation = _values.choice(values, "conformation", tuple(peptide_build.ANGLES))
+            conformation = _inputs.read_choice(
+                values, "conformation", tuple(peptide_build.CONFORMATION_ANGLES)
+            )
     elif values.get("pdbFile") is None:
         raise ToolError("sequence: it is missing; send it, or a structure as pdbFile.")
     else:
-        _values.text(values, "pdbFile")
+        _inputs.read_text(values, "pdbFile")
         if values.get("conformation") is not None:
             raise ToolError("conformation: it applies only where sequence is sent.")
     return _Request(
         sequence,
         conformation,
-        _values.integer(values, "iterations", 1, MOST_ITERATIONS),
-        _values.number(values, "tolerance", 0.1, 1000),
-        _values.number(values, "ph", 0, 14),
-        _values.choice(values, "solvent", ("obc2", "none")) == "obc2",
+        _inputs.read_integer(values, "iterations", 1, MAX_ITERATIONS),
+        _inputs.read_number(values, "tolerance", 0.1, 1000),
+        _inputs.read_number(values, "ph", 0, 14),
+        _inputs.read_choice(values, "solvent", ("obc2", "none")) == "obc2",
     )
 
 
@@ -79,7 +348,7 @@ TOOL = Tool(
             content=("protein",),
             description=(
                 "The 20 amino acids in one-letter code, "
-                f"{FEWEST} to {MOST} residues. Either this or pdbFile must be sent."
+                f"{MIN_RESIDUES} to {MAX_RESIDUES} residues. Either this or pdbFile must be sent."
             ),
         ),
         Parameter(
@@ -87,20 +356,20 @@ TOOL = Tool(
             type="pdb",
             content=("protein structure",),
             description=(
-                f"A peptide in PDB format instead of sequence, {FEWEST} to {MOST} whole residues "
+                f"A peptide in PDB format instead of sequence, {MIN_RESIDUES} to {MAX_RESIDUES} whole residues "
                 "of the 20 amino acids; its hydrogens are replaced, water and ligands left out."
             ),
         ),
         Parameter(
             "conformation",
-            options=tuple(peptide_build.ANGLES),
+            options=tuple(peptide_build.CONFORMATION_ANGLES),
             description="Only with sequence: what it is built as; helix if it is not sent.",
         ),
         Parameter(
             "iterations",
             type="integer",
             default=500,
-            description=f"When to end at the latest, 1 to {MOST_ITERATIONS:,} iterations.",
+            description=f"When to end at the latest, 1 to {MAX_ITERATIONS:,} iterations.",
         ),
         Parameter(
             "tolerance",
@@ -124,7 +393,7 @@ TOOL = Tool(
     extra="tools",
     passes=("rank_1.pdb",),
     passes_content="protein structure",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -134,48 +403,48 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     The score: `energy_before` (with the hydrogens in place) and `energy_after` in kJ/mol; `rmsd` in
     ångström of the heavy atoms, superposed on their start; `force` at the end in kJ/mol/nm.
     """
-    request = _read(settings)
+    request = _read_request(settings)
     with TemporaryDirectory() as folder:
-        start = _start(request, inputs, Path(folder))
-        peptide = _amber.peptide(start, request.ph, request.solvent)
-    found = _amber.minimise(peptide, request.iterations, request.tolerance)
+        start = _write_start(request, inputs, Path(folder))
+        peptide = prepare_peptide(start, request.ph, request.solvent)
+    found = minimize_energy(peptide, request.iterations, request.tolerance)
     peptide.write(peptide.places, out / "start.pdb")
     peptide.write(found.places, out / "rank_1.pdb")
-    _write(found, out)
+    _write_tables(found, out)
     heavy = peptide.heavy()
     return {
         "residues": peptide.topology.getNumResidues(),
         "atoms": len(heavy),
         "energy_before": round(sum(found.before.values()), 3),
         "energy_after": round(sum(found.after.values()), 3),
-        "rmsd": round(_geometry.superposed_rmsd(peptide.places[heavy], found.places[heavy]), 3),
+        "rmsd": round(_protein.superposed_rmsd(peptide.places[heavy], found.places[heavy]), 3),
         "force": round(found.force, 3),
         "iterations": len(found.energies),
         "converged": "yes" if found.force <= request.tolerance else "no",
     }
 
 
-def _start(request: _Request, inputs: Mapping[str, Path], folder: Path) -> Path:
+def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) -> Path:
     """A PDB file of the heavy atoms: the peptide that is built, or the one that was sent."""
     if request.sequence is not None:
         sent = {"sequence": request.sequence, "conformation": request.conformation}
         peptide_build.run(sent, {}, folder)
         return folder / "peptide.pdb"
-    residues = _atoms.residues(inputs["pdbFile"], "pdbFile")
-    if not FEWEST <= len(residues) <= MOST:
+    residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile")
+    if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
-            f"pdbFile: it has {len(residues)} residues, where {FEWEST} to {MOST} are taken."
+            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} are taken."
         )
-    _whole.write_atomic(residues, "pdbFile", folder / "whole.pdb")
+    write_complete_residues(residues, "pdbFile", folder / "whole.pdb")
     return folder / "whole.pdb"
 
 
-def _write(found: _amber.Minimum, out: Path) -> None:
+def _write_tables(found: MinimizationResult, out: Path) -> None:
     """The energies by their terms, and by the iterations."""
     with (out / "energies.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["term", "before", "after"])
-        for term in _amber.TERMS:
+        for term in ENERGY_TERMS:
             table.writerow([term, f"{found.before[term]:.3f}", f"{found.after[term]:.3f}"])
         totals = (sum(terms.values()) for terms in (found.before, found.after))
         table.writerow(["total", *(f"{total:.3f}" for total in totals)])

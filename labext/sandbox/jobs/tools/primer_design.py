@@ -1,4 +1,4 @@
-"""Designs pairs of primers for a polymerase chain reaction (Primer3, by primer3-py)."""
+"""Design PCR primer pairs (Primer3, by primer3-py)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _letters, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-SHORTEST, LONGEST = 40, 10_000
-LONGEST_PRODUCT = 3000
-WIDEST = 1000
+MIN_LENGTH, MAX_LENGTH = 40, 10_000
+MAX_PRODUCT_LENGTH = 3000
+MAX_SIZE_RANGE = 1000
 """The most bases between the shortest and the longest product: Primer3 weighs the pairs in it."""
-_COPIES = 4
-MOST_PAIRS = 20
-_SIZES = (15, 35)
+_REPEAT_COPIES = 4
+MAX_PAIRS = 20
+_PRIMER_SIZES = (15, 35)
 """Primer3 has no thermodynamics for primers over 36 bases."""
 
 
@@ -34,17 +34,24 @@ class _Request:
     pairs: int
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _letters.sequence(
-        values, "sequence", _letters.DNA + "N", "DNA base", shortest=SHORTEST, longest=LONGEST
+    sequence = _inputs.read_sequence(
+        values,
+        "sequence",
+        _inputs.DNA_LETTERS + "N",
+        "DNA base",
+        shortest=MIN_LENGTH,
+        longest=MAX_LENGTH,
     )
     _check_repeats(sequence)
-    sizes = tuple(_values.integer(values, f"size{end}", *_SIZES) for end in ("Min", "Opt", "Max"))
-    tms = tuple(_values.number(values, f"tm{end}", 30, 90) for end in ("Min", "Opt", "Max"))
-    gc = tuple(_values.number(values, f"gc{end}", 0, 100) for end in ("Min", "Max"))
+    sizes = tuple(
+        _inputs.read_integer(values, f"size{end}", *_PRIMER_SIZES) for end in ("Min", "Opt", "Max")
+    )
+    tms = tuple(_inputs.read_number(values, f"tm{end}", 30, 90) for end in ("Min", "Opt", "Max"))
+    gc = tuple(_inputs.read_number(values, f"gc{end}", 0, 100) for end in ("Min", "Max"))
     product = tuple(
-        _values.integer(values, f"product{end}", SHORTEST, LONGEST_PRODUCT)
+        _inputs.read_integer(values, f"product{end}", MIN_LENGTH, MAX_PRODUCT_LENGTH)
         for end in ("Min", "Max")
     )
     for name, rising in (("size", sizes), ("tm", tms)):
@@ -52,8 +59,10 @@ def _read(settings: Settings) -> _Request:
         _check_order(f"{name}Opt", rising[1], f"{name}Max", rising[2])
     _check_order("gcMin", gc[0], "gcMax", gc[1])
     _check_order("productMin", product[0], "productMax", product[1])
-    if product[1] - product[0] > WIDEST:
-        raise ToolError(f"productMax: it is more than {WIDEST:,} over productMin, {product[0]:,}.")
+    if product[1] - product[0] > MAX_SIZE_RANGE:
+        raise ToolError(
+            f"productMax: it is more than {MAX_SIZE_RANGE:,} over productMin, {product[0]:,}."
+        )
     if product[0] > len(sequence):
         raise ToolError(
             f"productMin: {product[0]} is more than the {len(sequence)} bases of the sequence."
@@ -62,12 +71,12 @@ def _read(settings: Settings) -> _Request:
         raise ToolError(f"productMin: {product[0]} is less than a primer's sizeMax, {sizes[2]}.")
     return _Request(
         sequence,
-        _target(values, len(sequence), product[1]),
+        _read_target(values, len(sequence), product[1]),
         (product[0], product[1]),
         (sizes[0], sizes[1], sizes[2]),
         (tms[0], tms[1], tms[2]),
         (gc[0], gc[1]),
-        _values.integer(values, "pairs", 1, MOST_PAIRS),
+        _inputs.read_integer(values, "pairs", 1, MAX_PAIRS),
     )
 
 
@@ -76,13 +85,13 @@ def _check_repeats(sequence: str) -> None:
 
     Primer3 would weigh all pairs of all copies, for minutes.
     """
-    size = _SIZES[0]
+    size = _PRIMER_SIZES[0]
     words = [sequence[i : i + size] for i in range(len(sequence) - size + 1)]
     clear = [word for word in words if "N" not in word]
-    if len(set(clear)) * _COPIES < len(clear):
+    if len(set(clear)) * _REPEAT_COPIES < len(clear):
         raise ToolError(
             f"sequence: it repeats itself throughout: its stretches of {size} bases occur more "
-            f"than {_COPIES} times each, and a primer needs a place of its own."
+            f"than {_REPEAT_COPIES} times each, and a primer needs a place of its own."
         )
 
 
@@ -91,13 +100,13 @@ def _check_order(low: str, least: float, high: str, most: float) -> None:
         raise ToolError(f"{low}: {least:g} is more than {high}, {most:g}.")
 
 
-def _target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
+def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
     sent = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
     if not sent:
         return None
     if len(sent) == 1:
         raise ToolError(f"{sent[0]}: it needs the other end of the target too.")
-    start, end = (_values.integer(settings, name, 1, bases) for name in sent)
+    start, end = (_inputs.read_integer(settings, name, 1, bases) for name in sent)
     _check_order("targetStart", start, "targetEnd", end)
     if end - start + 1 > longest:
         raise ToolError(
@@ -125,7 +134,7 @@ TOOL = Tool(
             type="string",
             content=("DNA",),
             description=(
-                f"DNA (A, C, G, T, N), {SHORTEST} to {LONGEST:,} bases; no primer has an N."
+                f"DNA (A, C, G, T, N), {MIN_LENGTH} to {MAX_LENGTH:,} bases; no primer has an N."
             ),
         ),
         Parameter(
@@ -139,18 +148,18 @@ TOOL = Tool(
         Parameter(
             "productMin",
             default=100,
-            description=f"The shortest product, bases, {SHORTEST} to {LONGEST_PRODUCT:,}.",
+            description=f"The shortest product, bases, {MIN_LENGTH} to {MAX_PRODUCT_LENGTH:,}.",
         ),
         Parameter(
             "productMax",
             default=500,
-            description=f"The longest product, bases; at most productMin and {WIDEST:,}.",
+            description=f"The longest product, bases; at most productMin and {MAX_SIZE_RANGE:,}.",
         ),
         Parameter(
             "sizeMin",
             type="integer",
             default=18,
-            description=f"The shortest primer, bases, {_SIZES[0]} to {_SIZES[1]}.",
+            description=f"The shortest primer, bases, {_PRIMER_SIZES[0]} to {_PRIMER_SIZES[1]}.",
         ),
         Parameter("sizeOpt", type="integer", default=20, description="The best size, bases."),
         Parameter("sizeMax", type="integer", default=25, description="The longest primer, bases."),
@@ -174,7 +183,7 @@ TOOL = Tool(
             "pairs",
             type="integer",
             default=5,
-            description=f"How many pairs at most, 1 to {MOST_PAIRS}, the best first.",
+            description=f"How many pairs at most, 1 to {MAX_PAIRS}, the best first.",
         ),
     ),
     requires=("primer3",),
@@ -182,7 +191,7 @@ TOOL = Tool(
     extra="gpl-tools",
     passes=("products.fasta",),
     passes_content="DNA",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -193,9 +202,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     the melting temperatures `forward_tm` and `reverse_tm` in °C.
     """
     del inputs
-    request = _read(settings)
-    found = _designed(request)
-    pairs = [_pair(found, place) for place in range(_count(found))]
+    request = _read_request(settings)
+    found = _design(request)
+    pairs = [_pair_row(found, place) for place in range(_count_pairs(found))]
     with (out / "primers.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
         table.writeheader()
@@ -217,7 +226,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return {"pairs": len(pairs), **{name: pairs[0][name] for name in names}}
 
 
-def _designed(request: _Request) -> dict[str, Any]:
+def _design(request: _Request) -> dict[str, Any]:
     from primer3.bindings import design_primers
 
     template: dict[str, Any] = {"SEQUENCE_TEMPLATE": request.sequence}
@@ -247,7 +256,7 @@ def _designed(request: _Request) -> dict[str, Any]:
     return found
 
 
-def _count(found: dict[str, Any]) -> int:
+def _count_pairs(found: dict[str, Any]) -> int:
     return int(found["PRIMER_PAIR_NUM_RETURNED"])
 
 
@@ -270,7 +279,7 @@ _COLUMNS = (
 )
 
 
-def _pair(found: dict[str, Any], place: int) -> dict[str, Any]:
+def _pair_row(found: dict[str, Any], place: int) -> dict[str, Any]:
     """A row of the table: places from 1 on the strand that was sent, temperatures in °C.
 
     The reverse primer is written as it is ordered: the other strand, from 5' to 3'. A hairpin or
@@ -285,21 +294,21 @@ def _pair(found: dict[str, Any], place: int) -> dict[str, Any]:
         "product_start": first + 1,
         "product_end": last + 1,
         "product_size": last - first + 1,
-        "dimer_tm": _celsius(found[f"{pair}_COMPL_ANY_TH"]),
+        "dimer_tm": _round_celsius(found[f"{pair}_COMPL_ANY_TH"]),
     }
     ends = {"forward": (first + 1, first + size), "reverse": (last - back + 2, last + 1)}
     for side, primer in (("forward", f"PRIMER_LEFT_{place}"), ("reverse", f"PRIMER_RIGHT_{place}")):
         row[side] = str(found[f"{primer}_SEQUENCE"]).upper()
         row[f"{side}_start"], row[f"{side}_end"] = ends[side]
-        row[f"{side}_tm"] = _celsius(found[f"{primer}_TM"])
+        row[f"{side}_tm"] = _round_celsius(found[f"{primer}_TM"])
         row[f"{side}_gc"] = round(float(found[f"{primer}_GC_PERCENT"]), 1)
-        row[f"{side}_hairpin_tm"] = _celsius(found[f"{primer}_HAIRPIN_TH"])
-        row[f"{side}_self_dimer_tm"] = _celsius(found[f"{primer}_SELF_ANY_TH"])
+        row[f"{side}_hairpin_tm"] = _round_celsius(found[f"{primer}_HAIRPIN_TH"])
+        row[f"{side}_self_dimer_tm"] = _round_celsius(found[f"{primer}_SELF_ANY_TH"])
         row[f"{side}_penalty"] = round(float(found[f"{primer}_PENALTY"]), 3)
     return row
 
 
-def _celsius(value: float) -> float:
+def _round_celsius(value: float) -> float:
     return round(max(0.0, float(value)), 2)
 
 

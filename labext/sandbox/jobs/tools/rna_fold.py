@@ -1,17 +1,89 @@
-"""Folds RNA by minimum free energy and by its partition function (ViennaRNA)."""
+"""Fold RNA by minimum free energy and partition function (ViennaRNA)."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool
-from labext.sandbox.jobs.tools import _letters, _rna_drawing, _values
+from labext.sandbox.jobs.tools import _inputs
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool
 
-LONGEST = 1000
-LEAST_PROBABILITY = 0.001
+_STEP = 15.0
+"""ViennaRNA's distance of neighbours in a layout."""
+
+
+def base_pairs(structure: str) -> Iterator[tuple[int, int]]:
+    """The base pairs `(i, j)`, from 1, of a structure in dot-bracket form."""
+    opened: list[int] = []
+    for place, mark in enumerate(structure, 1):
+        if mark == "(":
+            opened.append(place)
+        elif mark == ")":
+            yield opened.pop(), place
+
+
+def draw_structure(
+    sequence: str,
+    structure: str,
+    points: Sequence[tuple[float, float]],
+    probabilities: Mapping[tuple[int, int], float],
+) -> str:
+    """Draw `structure`.
+
+    Args:
+        sequence: the bases.
+        structure: dot-bracket.
+        points: a place for each base.
+        probabilities: of the pairs `(i, j)`, i < j, from 1; a pair that is absent has none.
+    """
+    drawn = list(base_pairs(structure))
+    paired = [0.0] * (len(sequence) + 1)
+    for (i, j), probability in probabilities.items():
+        paired[i] += probability
+        paired[j] += probability
+    sure = [1 - p for p in paired]
+    for i, j in drawn:
+        sure[i] = sure[j] = probabilities.get((i, j), 0.0)
+    left = min(x for x, _ in points) - _STEP
+    top = min(y for _, y in points) - _STEP
+    at = [(x - left, y - top) for x, y in points]
+    width, height = (max(axis) + _STEP for axis in zip(*at, strict=True))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    body = [f'<polyline points="{path}" fill="none" stroke="#999999" stroke-width="1.5"/>']
+    for i, j in drawn:
+        (x1, y1), (x2, y2) = at[i - 1], at[j - 1]
+        body.append(
+            f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="#555555" stroke-width="2"/>'
+        )
+    for base, (x, y), probability in zip(sequence, at, sure[1:], strict=True):
+        body.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{_probability_colour(probability)}" '
+            f'stroke="#555555" stroke-width="0.5"/>'
+            f'<text x="{x:.1f}" y="{y + 3:.1f}" font-family="sans-serif" font-size="8" '
+            f'text-anchor="middle" fill="#222222">{base}</text>'
+        )
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * 1.5:.0f}" '
+            f'height="{height * 1.5:.0f}" viewBox="0 0 {width:.1f} {height:.1f}">',
+            f'<rect width="{width:.1f}" height="{height:.1f}" fill="#ffffff"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _probability_colour(probability: float) -> str:
+    """From white, not likely as drawn, to orange, certain."""
+    share = min(max(probability, 0.0), 1.0)
+    channels = (round(255 + (end - 255) * share) for end in (244, 165, 96))
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
+
+
+MAX_LENGTH = 1000
+MIN_PROBABILITY = 0.001
 
 
 @dataclass(frozen=True)
@@ -21,15 +93,15 @@ class _Request:
     lonely_pairs: bool
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _letters.sequence(
-        values, "sequence", "ACGUTN", "RNA base", shortest=1, longest=LONGEST
+    sequence = _inputs.read_sequence(
+        values, "sequence", "ACGUTN", "RNA base", shortest=1, longest=MAX_LENGTH
     ).replace("T", "U")
     return _Request(
         sequence,
-        _values.number(values, "temperature", 0, 100),
-        _values.flag(values, "lonelyPairs"),
+        _inputs.read_number(values, "temperature", 0, 100),
+        _inputs.read_flag(values, "lonelyPairs"),
     )
 
 
@@ -51,7 +123,7 @@ TOOL = Tool(
             required=True,
             type="string",
             content=("RNA", "DNA"),
-            description=f"RNA, at most {LONGEST:,} bases: A, C, G, U (or T), N.",
+            description=f"RNA, at most {MAX_LENGTH:,} bases: A, C, G, U (or T), N.",
         ),
         Parameter(
             "temperature",
@@ -70,7 +142,7 @@ TOOL = Tool(
     extra="rna",
     passes=("structure.dbn",),
     passes_content="RNA fold",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -82,7 +154,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     base-pair distance in the ensemble; `pairs` of the MFE structure.
     """
     del inputs
-    request = _read(settings)
+    request = _read_request(settings)
 
     import RNA
 
@@ -101,7 +173,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         (i, j, probabilities[i][j])
         for i in range(1, length + 1)
         for j in range(i + 1, length + 1)
-        if probabilities[i][j] >= LEAST_PROBABILITY
+        if probabilities[i][j] >= MIN_PROBABILITY
     ]
     (out / "structure.dbn").write_text(
         f">mfe {mfe:.2f} kcal/mol\n{request.sequence}\n{best}\n"
@@ -111,13 +183,13 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     with (out / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["i", "j", "probability", "in_mfe", "in_centroid"])
-        mates = dict(_rna_drawing.pairs(best)), dict(_rna_drawing.pairs(centroid))
+        mates = dict(base_pairs(best)), dict(base_pairs(centroid))
         for i, j, probability in likely:
             shared = [int(pairs.get(i) == j) for pairs in mates]
             table.writerow([i, j, f"{probability:.4f}", *shared])
     points = RNA.get_xy_coordinates(best)
     (out / "structure.svg").write_text(
-        _rna_drawing.drawing(
+        draw_structure(
             request.sequence,
             best,
             [(points.get(i).X, points.get(i).Y) for i in range(length)],

@@ -1,24 +1,96 @@
-"""A protein structure in figures: bare surface, secondary structure, size (biotite)."""
+"""Summarize a protein structure: surface area, secondary structure, size (biotite)."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tool import Parameter, Score, Settings, Tool, ToolError
-from labext.sandbox.jobs.tools import _atoms, _geometry, _profile, _protein, _values
+from labext.sandbox.jobs.tools import _inputs, _pdb, _protein
+from labext.sandbox.jobs.tools._protein import radius_of_gyration
+from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
+
+STRUCTURE_COLOURS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
+_WIDTH, _LEFT, _RIGHT = 1000.0, 60.0, 20.0
+_PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
+_STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
+
+
+def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | None]]]]) -> str:
+    """Draw a panel for each chain.
+
+    Args:
+        chains: its name and its residues as `(number, structure, area)`: `structure` is one of
+            helix, strand, coil, area in Å² or None where it is not known.
+    """
+    most = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
+    body = [_legend()]
+    for place, (chain, rows) in enumerate(chains):
+        body += _panel(
+            chain, rows, 30.0 + place * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), most
+        )
+    height = 30.0 + len(chains) * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}">',
+            f'<rect width="{_WIDTH:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def _legend() -> str:
+    parts = []
+    for place, kind in enumerate(("helix", "strand", "coil")):
+        x = _LEFT + place * 70
+        parts.append(
+            f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLOURS[kind]}"/>'
+        )
+        parts.append(_text(x + 14, 17, kind))
+    return "".join(parts)
+
+
+def _panel(
+    chain: str, rows: Sequence[tuple[str, str, float | None]], top: float, most: float
+) -> list[str]:
+    step = (_WIDTH - _LEFT - _RIGHT) / len(rows)
+    base = top + _PANEL_HEIGHT
+    body = [
+        _text(_LEFT - 6, top + 10, f"{most:.0f} Å²", "end"),
+        _text(_LEFT - 6, base + _BAND_HEIGHT, f"chain {chain}", "end"),
+        f'<path d="M{_LEFT:.1f} {top:.1f}V{base:.1f}" stroke="#999999"/>',
+    ]
+    for place, (_, structure, area) in enumerate(rows):
+        x, colour = _LEFT + place * step, STRUCTURE_COLOURS[structure]
+        tall = _PANEL_HEIGHT * (area or 0.0) / most
+        body.append(
+            f'<path d="M{x:.2f} {base + 2:.1f}h{step:.2f}v{_BAND_HEIGHT:.1f}h-{step:.2f}z'
+            f'M{x:.2f} {base:.1f}v-{tall:.1f}h{0.85 * step:.2f}v{tall:.1f}z" fill="{colour}"/>'
+        )
+    every = max(len(rows) // 10, 1)
+    for place in range(0, len(rows), every):
+        at = _LEFT + (place + 0.5) * step
+        body.append(_text(at, base + _BAND_HEIGHT + 15, rows[place][0], "middle"))
+    return body
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_STYLE}>{escape(text)}</text>'
+
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
 
-MOST_RESIDUES, MOST_ATOMS = 3000, 30_000
-_LARGEST_BOX = 1e9
+MAX_RESIDUES, MAX_ATOMS = 3000, 30_000
+_MAX_BOX_VOLUME = 1e9
 """Å³: the surface is found with a grid over the structure's box, which must fit into memory."""
 
 
@@ -29,13 +101,13 @@ class _Request:
     probe: float
 
 
-def _read(settings: Settings) -> _Request:
+def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    _values.text(values, "pdbFile")
+    _inputs.read_text(values, "pdbFile")
     return _Request(
-        _values.integer(values, "model", 1, 9999),
-        _values.words(values, "chains") if values.get("chains") is not None else [],
-        _values.number(values, "probe", 0.5, 5),
+        _inputs.read_integer(values, "model", 1, 9999),
+        _inputs.read_words(values, "chains") if values.get("chains") is not None else [],
+        _inputs.read_number(values, "probe", 0.5, 5),
     )
 
 
@@ -58,7 +130,7 @@ TOOL = Tool(
             type="pdb",
             content=("protein structure",),
             description=(
-                f"A protein in PDB format, at most {MOST_RESIDUES:,} residues; the surface needs "
+                f"A protein in PDB format, at most {MAX_RESIDUES:,} residues; the surface needs "
                 "more than alpha carbons."
             ),
         ),
@@ -80,7 +152,7 @@ TOOL = Tool(
     extra="tools",
     passes=("residues.csv",),
     passes_content="table",
-    check=_values.fault(_read),
+    check=_inputs.settings_check(_read_request),
 )
 
 
@@ -90,34 +162,34 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     The score: `sasa` in Å², absent where the file has alpha carbons alone; `helix`, `strand` and
     `coil` as shares of the residues; `radius_of_gyration` in ångström, heavy atoms by mass.
     """
-    request = _read(settings)
-    residues = _atoms.residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
+    request = _read_request(settings)
+    residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
     atoms = [atom for residue in residues for atom in residue.heavy]
-    if len(residues) > MOST_RESIDUES or len(atoms) > MOST_ATOMS:
+    if len(residues) > MAX_RESIDUES or len(atoms) > MAX_ATOMS:
         raise ToolError(
             f"pdbFile: it has {len(residues):,} residues and {len(atoms):,} heavy atoms, where "
-            f"{MOST_RESIDUES:,} and {MOST_ATOMS:,} are the most."
+            f"{MAX_RESIDUES:,} and {MAX_ATOMS:,} are the most."
         )
 
     import numpy as np
 
     places = np.array([atom.xyz for atom in atoms])
     sides = places.max(axis=0) - places.min(axis=0) + 2 * (_protein.LARGEST_RADIUS + request.probe)
-    if float(sides.prod()) > _LARGEST_BOX:
+    if float(sides.prod()) > _MAX_BOX_VOLUME:
         raise ToolError(
             "pdbFile: its atoms lie too far apart, in a box of "
             f"{' × '.join(f'{side:,.0f}' for side in sides)} Å."
         )
     structure = _protein.secondary_structure(residues)
-    areas = _protein.areas(residues, places, request.probe)
+    areas = _protein.accessible_areas(residues, places, request.probe)
     angles = _protein.backbone_angles(residues)
-    _write(residues, structure, areas, angles, out)
-    masses = _protein.masses(atoms, "pdbFile")
+    _write_results(residues, structure, areas, angles, out)
+    masses = _protein.atom_masses(atoms, "pdbFile")
     score: Score = {
         "residues": len(residues),
         "atoms": len(atoms),
         "chains": len({residue.chain for residue in residues}),
-        "radius_of_gyration": round(_geometry.radius_of_gyration(places, masses), 3),
+        "radius_of_gyration": round(radius_of_gyration(places, masses), 3),
         **{
             kind: round(structure.count(kind) / len(residues), 4)
             for kind in ("helix", "strand", "coil")
@@ -126,8 +198,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return score if areas is None else {**score, "sasa": round(float(areas.sum()), 1)}
 
 
-def _write(
-    residues: Sequence[_atoms.Residue],
+def _write_results(
+    residues: Sequence[_pdb.Residue],
     structure: Sequence[str],
     areas: Array | None,
     angles: Sequence[tuple[float | None, float | None]],
@@ -147,7 +219,7 @@ def _write(
         )
         rows = zip(residues, structure, sizes, angles, strict=True)
         for residue, kind, area, (phi, psi) in rows:
-            bare = _protein.MOST_BARE.get(residue.name)
+            bare = _protein.MAX_ACCESSIBLE_AREA.get(residue.name)
             share = None if area is None or bare is None else area / bare
             table.writerow(
                 [
@@ -160,4 +232,4 @@ def _write(
         (chain, [(residue.number, kind, area) for residue, kind, area in rows])
         for chain, rows in groupby(drawn, key=lambda row: row[0].chain)
     ]
-    (out / "profile.svg").write_text(_profile.profile(panels), encoding="utf-8")
+    (out / "profile.svg").write_text(draw_profile(panels), encoding="utf-8")

@@ -1,23 +1,21 @@
-"""Administer a tenant of the laboratory platform: its web interface and developer console.
-
-`people` has users, apps and their credentials; `places` what they are granted; `access` IP ranges,
-the identity provider and the log; `tenants` looks up what is named.
-"""
+"""Administer a tenant of the laboratory platform."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from labext.sandbox import administration
-from labext.sandbox.lab.administration.access import Access
-from labext.sandbox.lab.administration.people import People
-from labext.sandbox.lab.administration.places import Places
+from labext.sandbox.core import administration
+from labext.sandbox.lab.administration.accounts import AccountAdministration
+from labext.sandbox.lab.administration.projects import ProjectAdministration
+from labext.sandbox.lab.administration.tenants import SecurityAdministration
 from labext.sandbox.lab.app import service
 
 
-class LabAdministration(People, Places, Access):
+class LabAdministration(AccountAdministration, ProjectAdministration, SecurityAdministration):
     """A tenant of the laboratory platform, with the calls of its operator."""
 
 
-opened = partial(administration.opened, service=service, administration=LabAdministration)
-"""Open the platform of the sandbox in a folder; see `labext.sandbox.administration.opened`."""
+open_administration = partial(
+    administration.open_administration, service=service, administration=LabAdministration
+)
+"""Open the platform of the sandbox in a folder; see `labext.sandbox.core.administration.open_administration`."""

@@ -226,7 +226,7 @@ def _get_json(url: str, context: ssl.SSLContext) -> dict[str, Any]:
         with closing(connection):
             connection.request("GET", target)
             with connection.getresponse() as response:
-                content = _read(response)
+                content = _read_document(response)
     except (OSError, HTTPException, ValueError) as error:
         raise VerificationError(f"The identity provider can't be reached: {error}.") from None
     if response.status != 200:
@@ -240,7 +240,7 @@ def _get_json(url: str, context: ssl.SSLContext) -> dict[str, Any]:
     return document
 
 
-def _read(response: HTTPResponse) -> bytes:
+def _read_document(response: HTTPResponse) -> bytes:
     deadline = time.monotonic() + TIMEOUT_SECONDS
     content = b""
     while part := response.read1(1 << 16):

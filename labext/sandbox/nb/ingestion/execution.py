@@ -1,4 +1,4 @@
-"""Processes one source, in the source's own process."""
+"""Process one source, in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,41 +9,40 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.nb import limits, settings
-from labext.sandbox.nb.ingestion import fetching, plain, reading, results, texts
-from labext.sandbox.nb.ingestion.reading import File, Reading, Tell
-from labext.sandbox.nb.ingestion.reasons import Unreadable
-from labext.sandbox.nb.processes import opened
-from labext.sandbox.nb.search import passages
-from labext.sandbox.nb.search.passages import Piece
-from labext.sandbox.nb.sources import folders
-from labext.sandbox.nb.speech import hearing
-from labext.sandbox.nb.stages import Stages
-from labext.sandbox.nb.store import Source
-from labext.sandbox.nb.transformations import ingesting
-from labext.sandbox.runner import TaskError
-from labext.sandbox.service import Site
+from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import files, settings
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile, clean_text
+from labext.sandbox.nb.settings import get_limit
+from labext.sandbox.nb.speech import transcription
+from labext.sandbox.nb.tables import Source
+from labext.sandbox.nb.task_process import ProgressWriter, open_site
+from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.text.segmentation import PassageText
+from labext.sandbox.nb.transformations import service
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_REST = 0.9
+_READING_SHARE = 0.9
 """How much of its time a source may take until models have made what they make of it."""
 
-_BATCH = 256
+_BATCH_SIZE = 256
 """Passages that are embedded at once."""
 
 
 @dataclass(frozen=True)
-class _Order:
+class _SourceJob:
     """What is to be processed, and within which limits."""
 
     kind: str
-    file: File
+    file: SourceFile
     text: str | None
     url: str | None
-    terms: fetching.Terms
+    terms: fetch.FetchLimits
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,44 +55,46 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: it has no text that can be read.
     """
-    began, tell = time.monotonic(), Stages(work).tell
-    with opened(work) as site:
-        until = began + _seconds(site)
-        found = _read(_order(site, payload["source"]), work, tell)
+    began, tell = time.monotonic(), ProgressWriter(work).tell
+    with open_site(work) as site:
+        until = began + _time_limit(site)
+        found = _read_source(_load_job(site, payload["source"]), work, tell)
         tell("cutting into passages")
-        pieces = passages.pieces(found.pages)
-        space, vectors = _embedded(site, pieces, tell)
-        insights, remark = ingesting.insights(site, found.text, tell, until)
-    result = results.Result(found.text, found.title, pieces, insights, remark, vectors, space)
-    results.write(work, result)
+        pieces = segmentation.split_passages(found.pages)
+        space, vectors = _embed_passages(site, pieces, tell)
+        insights, remark = service.create_insights(site, found.text, tell, until)
+    result = tasks.IngestionResult(
+        found.text, found.title, pieces, insights, remark, vectors, space
+    )
+    tasks.write_result(work, result)
     return {"passages": len(pieces)}
 
 
-def _seconds(site: Site) -> float:
+def _time_limit(site: Site) -> float:
     """How long the process may be at it, with a rest to hand over what it has made."""
     with site.database.read() as session:
-        return _REST * limits.limit(session, "source_seconds")
+        return _READING_SHARE * get_limit(session, "source_seconds")
 
 
-def _order(site: Site, identifier: str) -> _Order:
+def _load_job(site: Site, identifier: str) -> _SourceJob:
     with site.database.read() as session:
         source = session.get(Source, identifier)
         if source is None:
             raise TaskError("The source was deleted.")
-        most = limits.limit(session, "text_bytes")
-        terms = fetching.Terms(
-            limits.limit(session, "page_seconds"),
-            limits.limit(session, "page_bytes"),
-            settings.private_fetches(session),
+        most = get_limit(session, "text_bytes")
+        terms = fetch.FetchLimits(
+            get_limit(session, "page_seconds"),
+            get_limit(session, "page_bytes"),
+            settings.allows_private_fetches(session),
         )
-        hear = partial(hearing.by_slot, site)
-        file = File(
-            folders.original(site, identifier), source.file_name or "", most=most, hear=hear
+        hear = partial(transcription.transcribe_by_default, site)
+        file = SourceFile(
+            files.original_path(site, identifier), source.file_name or "", most=most, hear=hear
         )
-        return _Order(source.kind, file, source.full_text, source.url, terms)
+        return _SourceJob(source.kind, file, source.full_text, source.url, terms)
 
 
-def _read(order: _Order, work: Path, tell: Tell) -> Reading:
+def _read_source(order: _SourceJob, work: Path, tell: OnStage) -> Document:
     """The source's text.
 
     Raises:
@@ -101,32 +102,34 @@ def _read(order: _Order, work: Path, tell: Tell) -> Reading:
     """
     try:
         if order.kind == "text":
-            text = texts.clean(order.text or "")
-            return reading.checked(Reading([(None, text)], plain.heading(text)), order.file.most)
+            text = clean_text(order.text or "")
+            return reading.check_text_length(
+                Document([(None, text)], readers.find_heading(text)), order.file.most
+            )
         if order.kind == "link":
             return _read_page(order, work, tell)
-        return reading.read(order.file, tell)
-    except Unreadable:
+        return reading.read_file(order.file, tell)
+    except UnreadableError:
         raise
     except FileNotFoundError:
-        raise Unreadable("Its file is gone; add it again.") from None
+        raise UnreadableError("Its file is gone; add it again.") from None
     except (MemoryError, RecursionError):
-        raise Unreadable(
+        raise UnreadableError(
             "It is too big or too deeply nested to be read; add it in parts."
         ) from None
 
 
-def _read_page(order: _Order, work: Path, tell: Tell) -> Reading:
+def _read_page(order: _SourceJob, work: Path, tell: OnStage) -> Document:
     tell("fetching the page")
-    page = fetching.fetch(order.url or "", work / "page", order.terms)
+    page = fetch.fetch_page(order.url or "", work / "page", order.terms)
     file = replace(
         order.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
     )
-    return reading.read(file, tell)
+    return reading.read_file(file, tell)
 
 
-def _embedded(
-    site: Site, pieces: Sequence[Piece], tell: Tell
+def _embed_passages(
+    site: Site, pieces: Sequence[PassageText], tell: OnStage
 ) -> tuple[str | None, NDArray[np.float32] | None]:
     """The passages' vectors, and the space that they are in.
 
@@ -135,20 +138,20 @@ def _embedded(
     """
     from starlette.exceptions import HTTPException
 
-    from labext.sandbox.nb.search.embedding import embedder_of
+    from labext.sandbox.nb.embedding.embedder import default_embedder
 
     tell("embedding")
     with site.database.read() as session:
-        embedder = embedder_of(session, site)
+        embedder = default_embedder(session, site)
     if embedder is None or not pieces:
         return None, None
     import numpy as np
 
     made = []
     try:
-        for start in range(0, len(pieces), _BATCH):
+        for start in range(0, len(pieces), _BATCH_SIZE):
             tell(f"embedding, passage {start + 1} of {len(pieces)}")
-            made.append(embedder.embed([each.text for each in pieces[start : start + _BATCH]]))
+            made.append(embedder.embed([each.text for each in pieces[start : start + _BATCH_SIZE]]))
     except HTTPException as error:
         print(f"The passages have no vectors yet: {error.detail}")
         return None, None

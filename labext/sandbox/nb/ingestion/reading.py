@@ -1,37 +1,265 @@
-"""The text of a file, whatever its kind."""
+"""Detect the type of a file, and read it as clean text."""
 
 from __future__ import annotations
 
+import codecs
+import re
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Literal
 
-from labext.sandbox.nb.ingestion import kinds, texts
-from labext.sandbox.nb.ingestion.reasons import Unreadable
+from labext import zip_archives
+from labext.sandbox.nb.errors import UnreadableError
 
-Tell = Callable[[str], None]
+SAMPLE_BYTES = 256 * 1024
+"""Bytes by which an encoding is guessed."""
+
+MAX_TITLE_LENGTH = 200
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_TEXT_CODECS = (
+    "ascii",
+    "utf",
+    "iso",
+    "cp",
+    "koi",
+    "mac",
+    "big5",
+    "gb",
+    "hz",
+    "euc",
+    "shift",
+    "johab",
+)
+_CONTROL_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
+)
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Where a word may be broken, and other marks that keep it from being found."""
+
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+)
+
+
+def decode_text(content: bytes, charset: str | None = None) -> str:
+    """The text in bytes: by its mark, by the charset that was told, as UTF-8, or as is likely.
+
+    Raises:
+        Unreadable: it is no text.
+    """
+    text = _decode(content, charset)
+    strange = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
+    if strange > 2 + len(text) // 50:
+        raise UnreadableError("It is no text, and of no other kind that can be read.")
+    return text
+
+
+def _decode(content: bytes, charset: str | None) -> str:
+    for mark, name in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return content.decode(name, errors="replace")
+    for name in filter(None, (_known_charset(charset), _guess_utf16(content), "utf-8")):
+        try:
+            return content.decode(name)
+        except UnicodeError:
+            continue
+    return _decode_by_guess(content)
+
+
+def _known_charset(charset: str | None) -> str | None:
+    """A charset that is one of texts; Python's own escapes and names of hosts are none."""
+    try:
+        name = codecs.lookup(charset or "").name
+    except (LookupError, ValueError):
+        return None
+    return name if name.startswith(_TEXT_CODECS) else None
+
+
+def _guess_utf16(content: bytes) -> str | None:
+    """UTF-16 without its mark: every other byte of English is zero."""
+    sample = content[:SAMPLE_BYTES]
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        half = sample[start::2]
+        if half and half.count(0) > 0.6 * len(half) and sample[1 - start :: 2].count(0) == 0:
+            return name
+    return None
+
+
+def _decode_by_guess(content: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(content[:SAMPLE_BYTES]).best()
+    if best is not None:
+        try:
+            return content.decode(best.encoding)
+        except (UnicodeError, LookupError):
+            pass
+    return content.decode("cp1252", errors="replace")
+
+
+def clean_text(text: str) -> str:
+    """A text with plain ends of lines and without what nobody sees; blanks at its ends go."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+    return _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES).strip()
+
+
+def clean_title(text: str | None) -> str | None:
+    """A title as one line of a length that can be shown; None where there is nothing to show."""
+    line = " ".join(clean_text(text or "").split())
+    if not any(letter.isalnum() for letter in line):
+        return None
+    return line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
+
+
+FileType = Literal["pdf", "word", "html", "markdown", "text", "sound", "video"]
+
+HEAD_BYTES = 4096
+
+MAX_ARCHIVE_ENTRIES = 10_000
+"""Files and folders that a document may be packed of."""
+
+READABLE_TYPES = "PDF, DOCX, HTML, Markdown, plain text, sound or video"
+
+_TYPE_BY_SUFFIX: dict[str, FileType] = {
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".md", ".markdown", ".mkd", ".mdown"), "markdown"),
+}
+_TYPE_BY_MEDIA_TYPE: dict[str, FileType] = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+}
+_UNSUPPORTED_MAGIC = (
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an encrypted document or one of an older Office"),
+    (b"{\\rtf", "a document in rich text format"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"II*\0", "a picture"),
+    (b"MM\0*", "a picture"),
+    (b"\x1f\x8b", "a packed file"),
+    (b"BZh", "a packed file"),
+    (b"\xfd7zXZ\0", "a packed file"),
+    (b"7z\xbc\xaf", "a packed file"),
+    (b"Rar!", "a packed file"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\0", "a program"),
+)
+
+
+def detect_file_type(path: Path, name: str, media_type: str | None = None) -> FileType:
+    """The kind of a file.
+
+    Args:
+        path: its bytes.
+        name: what it was called.
+        media_type: what a web server says of it; it is believed only where the bytes say nothing.
+
+    Raises:
+        Unreadable: the file is empty, or of a kind that can't be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head.strip(b"\0"):
+        raise UnreadableError("The file is empty.")
+    return (
+        _type_by_magic(path, head)
+        or _TYPE_BY_SUFFIX.get(PurePosixPath(name.lower()).suffix)
+        or _TYPE_BY_MEDIA_TYPE.get(media_type or "")
+        or _type_of_text(head)
+    )
+
+
+def _type_by_magic(path: Path, head: bytes) -> FileType | None:
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(b"PK\x03\x04"):
+        return _type_of_archive(path)
+    for beginning, what in _UNSUPPORTED_MAGIC:
+        if head.startswith(beginning):
+            raise _unsupported(what)
+    return _type_of_media(head)
+
+
+def _type_of_archive(path: Path) -> FileType:
+    try:
+        with zip_archives.open_zip(path, MAX_ARCHIVE_ENTRIES) as archive:
+            names = set(archive.namelist())
+    except zip_archives.TooManyEntriesError as error:
+        raise UnreadableError(f"{error} Unpack it and add its files.") from None
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise UnreadableError(
+            "The file is broken: an archive or a document without its end."
+        ) from None
+    if "word/document.xml" in names:
+        return "word"
+    if any(name.startswith("ppt/") for name in names):
+        raise _unsupported("a presentation", "save it as PDF")
+    if any(name.startswith("xl/") for name in names):
+        raise _unsupported("a spreadsheet", "save it as CSV")
+    raise _unsupported("an archive", "unpack it and add its files")
+
+
+def _type_of_media(head: bytes) -> FileType | None:
+    """Sound and video, by what their containers begin with."""
+    if head[4:8] == b"ftyp":
+        return "sound" if head[8:12] in (b"M4A ", b"M4B ", b"F4A ") else "video"
+    if head.startswith((b"\x1aE\xdf\xa3", b"FLV\x01", b"\0\0\x01\xba")) or head[8:12] == b"AVI ":
+        return "video"
+    if head[:4] in (b"fLaC", b"OggS", b".snd", b"caff") or head.startswith(b"ID3"):
+        return "sound"
+    if head[8:12] in (b"WAVE", b"AIFF", b"AIFC"):
+        return "sound"
+    # An MPEG audio frame: eleven bits of one, then a layer and a bit rate that there are.
+    if head[0] == 0xFF and len(head) > 2 and head[1] & 0xE6 in (0xE2, 0xE4, 0xE6):
+        return "sound" if head[2] & 0xF0 != 0xF0 and head[:2] != b"\xff\xfe" else None
+    return None
+
+
+def _type_of_text(head: bytes) -> FileType:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
+    return "html" if start.startswith((b"<!doctype html", b"<html")) else "text"
+
+
+def _unsupported(what: str, do: str | None = None) -> UnreadableError:
+    return UnreadableError(
+        f"It is {what}, which can't be read; {do or 'save it as another kind'}: {READABLE_TYPES}."
+    )
+
+
+OnStage = Callable[[str], None]
 """Takes a stage in a few words, such as `page 12 of 300`."""
 
-Pages = Sequence[tuple[int | None, str]]
+PageTexts = Sequence[tuple[int | None, str]]
 """Texts with the numbers of their pages, from 1; a text without pages is one, numbered None."""
 
-_BETWEEN_PAGES = "\n\n"
+_PAGE_SEPARATOR = "\n\n"
 
-_READERS: Mapping[kinds.Kind, str] = {
-    "pdf": "pdf",
-    "word": "word",
-    "html": "html",
-    "markdown": "plain",
-    "text": "plain",
-    "sound": "sound",
-    "video": "sound",
+_READERS: Mapping[FileType, str] = {
+    "pdf": "read_pdf",
+    "word": "read_word",
+    "html": "read_html",
+    "markdown": "read_plain_text",
+    "text": "read_plain_text",
+    "sound": "read_audio",
+    "video": "read_audio",
 }
-"""The module of each kind, which has `read(file, tell)`: loaded when there is such a file."""
+"""The function of `readers` that reads each type of file."""
 
 
 @dataclass(frozen=True)
-class File:
+class SourceFile:
     """A file to be read.
 
     Attributes:
@@ -47,7 +275,7 @@ class File:
     media_type: str | None = None
     charset: str | None = None
     most: int = 64 << 20
-    hear: Callable[[Path, Tell], str] | None = None
+    hear: Callable[[Path, OnStage], str] | None = None
 
     def content(self) -> bytes:
         """Its bytes, where they are text.
@@ -56,50 +284,50 @@ class File:
             Unreadable: there are far more than its text may have.
         """
         if self.path.stat().st_size > 2 * self.most:
-            raise too_long(self.most)
+            raise text_too_long(self.most)
         return self.path.read_bytes()
 
 
 @dataclass(frozen=True)
-class Reading:
+class Document:
     """What was read: pages in their order, and the title that the document gives itself."""
 
-    pages: Pages
+    pages: PageTexts
     title: str | None = None
 
     @property
     def text(self) -> str:
         """All of it."""
-        return _BETWEEN_PAGES.join(text for _page, text in self.pages)
+        return _PAGE_SEPARATOR.join(text for _page, text in self.pages)
 
 
-def read(file: File, tell: Tell) -> Reading:
+def read_file(file: SourceFile, tell: OnStage) -> Document:
     """Read a file.
 
     Raises:
         Unreadable: it can't be read, or has no text.
     """
     tell("reading")
-    kind = kinds.kind_of(file.path, file.name, file.media_type)
-    reader = import_module(f"labext.sandbox.nb.ingestion.{_READERS[kind]}")
-    found: Reading = reader.read(file, tell)
-    pages = [(number, texts.clean(text)) for number, text in found.pages]
-    return checked(Reading(pages, texts.title(found.title)), file.most)
+    kind = detect_file_type(file.path, file.name, file.media_type)
+    readers = import_module("labext.sandbox.nb.ingestion.readers")
+    found: Document = getattr(readers, _READERS[kind])(file, tell)
+    pages = [(number, clean_text(text)) for number, text in found.pages]
+    return check_text_length(Document(pages, clean_title(found.title)), file.most)
 
 
-def checked(reading: Reading, most: int) -> Reading:
+def check_text_length(reading: Document, most: int) -> Document:
     """See that there is text, and not too much.
 
     Raises:
         Unreadable: there is none, or more than `most` bytes.
     """
     if not any(text for _page, text in reading.pages):
-        raise Unreadable("There is no text in it.")
+        raise UnreadableError("There is no text in it.")
     if sum(len(text.encode()) for _page, text in reading.pages) > most:
-        raise too_long(most)
+        raise text_too_long(most)
     return reading
 
 
-def too_long(most: int) -> Unreadable:
+def text_too_long(most: int) -> UnreadableError:
     """The reason of a text that is too long."""
-    return Unreadable(f"Its text is bigger than {most:,} bytes; add it in parts.")
+    return UnreadableError(f"Its text is bigger than {most:,} bytes; add it in parts.")

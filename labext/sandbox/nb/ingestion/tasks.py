@@ -1,32 +1,129 @@
-"""What the service puts into the queue, and what the tasks' starts and ends do to their sources.
-
-Each hook runs in the transaction that changes the task. A source is completed with its text, its
-passages and its insights at once, or it is failed and has a reason.
-"""
+"""The background task that processes a source, and its results."""
 
 from __future__ import annotations
 
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
+import orjson
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from labext.sandbox.database import after_commit
-from labext.sandbox.nb import identifiers, limits, stages
-from labext.sandbox.nb.ingestion import results
-from labext.sandbox.nb.ingestion.results import Result
-from labext.sandbox.nb.search import index, renewal
-from labext.sandbox.nb.sources import folders, titles
-from labext.sandbox.nb.store import COMPLETED, FAILED, NEW, RUNNING, Insight, Source
-from labext.sandbox.queue import Ending, Kind, Task
-from labext.sandbox.service import Site
+from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import files, settings, tables, task_process
+from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.ingestion import readers, reading
+from labext.sandbox.nb.providers import chat
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.tables import COMPLETED, FAILED, NEW, RUNNING, Insight, Source
+from labext.sandbox.nb.text.segmentation import PassageText
 
-PROCESS = "nb.process"
-_SOURCE, _SHORT_SOURCE, _AWAITED_SOURCE = 1, 2, 3
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_TITLE_SEARCH_LENGTH = 10_000
+"""Characters of a text among which a title is looked for."""
+
+
+def title_of_text(site: Site, text: str) -> str:
+    """The title of a text: its heading, or one made from what it says."""
+    beginning = text[:_TITLE_SEARCH_LENGTH]
+    return reading.clean_title(readers.find_heading(beginning)) or chat.generate_title(
+        site, beginning
+    )
+
+
+def provisional_title(source: Source) -> str:
+    """The title of an upload or a link until its own is known, or for good."""
+    if source.kind == "upload":
+        return source.file_name or "file"
+    parts = urlsplit(source.url or "")
+    path = unquote(parts.path, errors="replace").rstrip("/")
+    return reading.clean_title(f"{parts.hostname}{path}") or "page"
+
+
+def has_provisional_title(source: Source) -> bool:
+    """Whether a source may still be given the title that it calls itself."""
+    return source.kind != "text" and source.title == provisional_title(source)
+
+
+_RESULT_FILE = "result.json"
+_VECTORS_FILE = "vectors.npy"
+
+
+@dataclass(frozen=True)
+class IngestionResult:
+    """What was made of a source.
+
+    Attributes:
+        text: what was read.
+        title: what the source calls itself.
+        pieces: its passages.
+        insights: what models have made of it, by the name of what made it.
+        remark: what could not be made of it, in words for whoever added it.
+        vectors, space: of the passages, and what they can be compared with; None for none.
+    """
+
+    text: str
+    title: str | None
+    pieces: Sequence[PassageText]
+    insights: Sequence[tuple[str, str]] = ()
+    remark: str | None = None
+    vectors: NDArray[np.float32] | None = None
+    space: str | None = None
+
+
+def write_result(work: Path, result: IngestionResult) -> None:
+    """Leave a result in the folder `work`."""
+    if result.vectors is not None:
+        import numpy as np
+
+        np.save(work / _VECTORS_FILE, result.vectors, allow_pickle=False)
+    content = {
+        "text": result.text,
+        "title": result.title,
+        "pieces": [[piece.text, piece.page] for piece in result.pieces],
+        "insights": result.insights,
+        "remark": result.remark,
+        "space": result.space,
+    }
+    (work / _RESULT_FILE).write_bytes(orjson.dumps(content))
+
+
+def read_result(work: Path) -> IngestionResult:
+    """Take over the result that was left in the folder `work`.
+
+    Raises:
+        OSError, ValueError: there is none, or not all of it.
+    """
+    content = orjson.loads((work / _RESULT_FILE).read_bytes())
+    vectors = None
+    if content["space"] is not None:
+        import numpy as np
+
+        vectors = np.load(work / _VECTORS_FILE, allow_pickle=False)
+    return IngestionResult(
+        content["text"],
+        content["title"],
+        [PassageText(text, page) for text, page in content["pieces"]],
+        [(kind, told) for kind, told in content["insights"]],
+        content["remark"],
+        vectors,
+        content["space"],
+    )
+
+
+PROCESS_TASK = "nb.process"
+_LONG_PRIORITY, _SHORT_PRIORITY, _AWAITED_PRIORITY = 1, 2, 3
 """Priorities. A batch of jobs can wait for a source, a long source for short ones, and all for one
 whose upload is answered only once it is processed."""
 
@@ -34,27 +131,27 @@ SHORT_BYTES = 100_000
 """A text of at most so many bytes is processed at once and by a process that has done others."""
 
 
-def kind(site: Site) -> Kind:
+def process_task_kind(site: Site) -> TaskKind:
     """Processing a source."""
-    return Kind(
-        name=PROCESS,
+    return TaskKind(
+        name=PROCESS_TASK,
         entry="labext.sandbox.nb.ingestion.execution:run",
-        on_start=_started,
-        on_end=partial(_ended, site),
-        on_requeue=_requeued,
-        on_tick=partial(_looked, site),
-        work=partial(_work, site),
+        on_start=_on_start,
+        on_end=partial(_on_end, site),
+        on_requeue=_on_requeue,
+        on_tick=partial(_on_tick, site),
+        work=partial(_task_work_folder, site),
         warm=lambda task: bool(task.payload.get("short")),
-        memory=partial(limits.limit, name="source_memory"),
+        memory=partial(settings.get_limit, name="source_memory"),
     )
 
 
-def key(identifier: str) -> str:
+def task_key(identifier: str) -> str:
     """The name of a source's task in the queue."""
-    return f"{PROCESS} {identifier}"
+    return f"{PROCESS_TASK} {identifier}"
 
 
-def put(
+def queue_source(
     session: Session, site: Site, source: Source, *, titled: bool, awaited: bool = False
 ) -> None:
     """Have a source processed, in the transaction that makes it new.
@@ -69,70 +166,70 @@ def put(
     short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
     site.queue.put(
         session,
-        PROCESS,
-        key(source.id),
+        PROCESS_TASK,
+        task_key(source.id),
         {"source": source.id, "titled": titled, "short": short},
-        max_seconds=limits.limit(session, "source_seconds"),
-        priority=_AWAITED_SOURCE if awaited else _SHORT_SOURCE if short else _SOURCE,
+        max_seconds=settings.get_limit(session, "source_seconds"),
+        priority=_AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY,
     )
 
 
-def _work(site: Site, task: Task) -> Path:
-    return folders.work(site, task.payload["source"])
+def _task_work_folder(site: Site, task: Task) -> Path:
+    return files.work_folder(site, task.payload["source"])
 
 
-def _of(session: Session, task: Task) -> Source | None:
+def _load_task_source(session: Session, task: Task) -> Source | None:
     return session.get(Source, task.payload["source"])
 
 
-def _started(session: Session, task: Task) -> None:
-    source = _of(session, task)
+def _on_start(session: Session, task: Task) -> None:
+    source = _load_task_source(session, task)
     if source is not None:
         source.status, source.stage = RUNNING, "starting"
         source.reason = source.remark = None
         source.started = source.changed = time.time()
 
 
-def _requeued(session: Session, task: Task) -> None:
-    source = _of(session, task)
+def _on_requeue(session: Session, task: Task) -> None:
+    source = _load_task_source(session, task)
     if source is not None:
         source.status, source.stage, source.started = NEW, "", None
         source.changed = time.time()
 
 
-def _looked(site: Site, session: Session, tasks: Sequence[Task]) -> None:
+def _on_tick(site: Site, session: Session, tasks: Sequence[Task]) -> None:
     """Store how far each source is."""
     for task in tasks:
-        stage = stages.told(_work(site, task))
-        source = _of(session, task) if stage is not None else None
+        stage = task_process.read_stage(_task_work_folder(site, task))
+        source = _load_task_source(session, task) if stage is not None else None
         if source is not None and stage and source.status == RUNNING and source.stage != stage:
             source.stage, source.changed = stage, time.time()
 
 
-def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
-    work = _work(site, task)
+def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+    work = _task_work_folder(site, task)
     after_commit(session, partial(shutil.rmtree, work, ignore_errors=True))
-    source = _of(session, task)
+    source = _load_task_source(session, task)
     if source is None:  # deleted while it was processed
         return
     source.stage = ""
     source.ended = source.changed = source.updated = time.time()
-    result = _result(work) if ending.outcome == "done" else None
+    result = _load_result(work) if ending.outcome == "done" else None
     if result is None:
-        source.status, source.reason = FAILED, _reason(ending)
+        source.status, source.reason = FAILED, _failure_reason(ending)
         return
     source.status, source.reason = COMPLETED, None
-    _take_over(session, site, source, result, titled=bool(task.payload.get("titled")))
+    _apply_result(session, site, source, result, titled=bool(task.payload.get("titled")))
 
 
-def _result(work: Path) -> Result | None:
+def _load_result(work: Path) -> IngestionResult | None:
     try:
-        return results.read(work)
+        return read_result(work)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _reason(ending: Ending) -> str:
+def _failure_reason(ending: TaskOutcome) -> str:
     """Why a source failed, in words for whoever added it."""
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."
@@ -148,18 +245,23 @@ def _reason(ending: Ending) -> str:
     return ending.reason
 
 
-def _take_over(
-    session: Session, site: Site, source: Source, result: Result, *, titled: bool
+def _apply_result(
+    session: Session, site: Site, source: Source, result: IngestionResult, *, titled: bool
 ) -> None:
     source.full_text, source.remark = result.text, result.remark
-    if result.title and not titled and titles.is_provisional(source):
+    if result.title and not titled and has_provisional_title(source):
         source.title = result.title
-    index.put(session, source.id, source.title, result.pieces, result.vectors, result.space)
-    renewal.renew(session, site)
+    index.index_passages(
+        session, source.id, source.title, result.pieces, result.vectors, result.space
+    )
+    passage_vectors.queue_if_due(session, site)
     session.execute(delete(Insight).where(Insight.source_id == source.id))
     session.add_all(
         Insight(
-            id=identifiers.new("source_insight"), source_id=source.id, kind=kind, content=content
+            id=tables.new_identifier("source_insight"),
+            source_id=source.id,
+            kind=kind,
+            content=content,
         )
         for kind, content in result.insights
     )

@@ -1,4 +1,4 @@
-"""A model tried by a real call of its type, as short as it can be."""
+"""Test a model with a real call; built-in speech models in a process of their own."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.launcher import clean_environment
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.models import chatting, registry
-from labext.sandbox.nb.models.line import Line
-from labext.sandbox.nb.models.titles import shortened
-from labext.sandbox.nb.store import Model
-from labext.sandbox.service import Site
+from labext.sandbox.core.executors.launcher import clean_environment
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.providers.chat import shorten_title
+from labext.sandbox.nb.speech import engine, transcription
+from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.task_process import open_site
 
-SAID = "Hello. Are you there?"
-VOICE = "alloy"
+TRIAL_TEXT = "Hello. Are you there?"
+TRIAL_VOICE = "alloy"
 """What OpenAI, and most that follow it, call a voice."""
 
-_SECONDS = 60
-_RATE = 16_000
+_PROCESS_TIMEOUT = 60
+_SAMPLE_RATE = 16_000
 
 Outcome = tuple[str, dict[str, Any]]
 """A sentence, and what was measured."""
 
 
-def tried(site: Site, model: Model, line: Line | None = None) -> dict[str, Any]:
+def try_model(site: Site, model: Model, line: CancelToken | None = None) -> dict[str, Any]:
     """What came of asking a model: `success`, `message` and `details`; a failure is told so too.
 
     Raises:
@@ -51,59 +54,63 @@ def tried(site: Site, model: Model, line: Line | None = None) -> dict[str, Any]:
     return {"success": True, "message": message, "details": {"seconds": seconds, **details}}
 
 
-def _chat(site: Site, model: Model, line: Line | None) -> Outcome:
-    reply = chatting.reply(site, model, [{"role": "user", "content": SAID}], line)
-    return f"It answered: {shortened(reply)}", {"characters": len(reply)}
+def _try_chat(site: Site, model: Model, line: CancelToken | None) -> Outcome:
+    reply = chat.generate_reply(site, model, [{"role": "user", "content": TRIAL_TEXT}], line)
+    return f"It answered: {shorten_title(reply)}", {"characters": len(reply)}
 
 
-def _embed(site: Site, model: Model, line: Line | None) -> Outcome:
+def _try_embedding(site: Site, model: Model, line: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
-        from labext.sandbox.nb.search.embedding import embedder_for
+        from labext.sandbox.nb.embedding.embedder import create_embedder
 
-        embedder = embedder_for(site, model)
+        embedder = create_embedder(site, model)
         if embedder is None:
-            raise faults.unconfigured(f"What {model.name} needs is not installed.")
-        dimensions = embedder.embed([SAID]).shape[1]
+            raise errors.not_configured(f"What {model.name} needs is not installed.")
+        dimensions = embedder.embed([TRIAL_TEXT]).shape[1]
     else:
-        from labext.sandbox.nb.models import openai
+        from labext.sandbox.nb.providers import openai
 
-        dimensions = len(openai.embed(site, model, [SAID], line)[0])
+        dimensions = len(openai.embed(site, model, [TRIAL_TEXT], line)[0])
     return f"It made a vector of {dimensions:,} dimensions.", {"dimensions": dimensions}
 
 
-def _speak(site: Site, model: Model, line: Line | None) -> Outcome:
+def _try_speech(site: Site, model: Model, line: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
-        found = _in_a_process(site, model)
+        found = _run_in_process(site, model)
         return f"It spoke for {found['spoken']:.1f} seconds.", found
-    from labext.sandbox.nb.models import openai
+    from labext.sandbox.nb.providers import openai
 
-    size = len(openai.speech(site, model, SAID, VOICE, line))
+    size = len(openai.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, line))
     return f"It spoke, in {size:,} bytes.", {"bytes": size}
 
 
-def _hear(site: Site, model: Model, line: Line | None) -> Outcome:
+def _try_transcription(site: Site, model: Model, line: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
-        text = str(_in_a_process(site, model)["heard"])
+        text = str(_run_in_process(site, model)["heard"])
     else:
-        from labext.sandbox.nb.models import openai
+        from labext.sandbox.nb.providers import openai
 
         with tempfile.TemporaryDirectory() as folder:
-            text = openai.transcription(site, model, tone(Path(folder)), line)
-    heard = f"It heard: {shortened(text)}" if text else "It heard a tone, in which nobody speaks."
+            text = openai.transcribe(site, model, write_tone(Path(folder)), line)
+    heard = (
+        f"It heard: {shorten_title(text)}" if text else "It heard a tone, in which nobody speaks."
+    )
     return heard, {"characters": len(text)}
 
 
-_TRIALS: Mapping[str, Callable[[Site, Model, Line | None], Outcome]] = {
-    registry.LLM: _chat,
-    registry.EMBEDDING: _embed,
-    registry.TTS: _speak,
-    registry.STT: _hear,
+_TRIALS: Mapping[str, Callable[[Site, Model, CancelToken | None], Outcome]] = {
+    registry.LLM: _try_chat,
+    registry.EMBEDDING: _try_embedding,
+    registry.TTS: _try_speech,
+    registry.STT: _try_transcription,
 }
 
 
-def tone(folder: Path) -> Path:
+def write_tone(folder: Path) -> Path:
     """A WAV file with a second of a tone."""
-    steps = (int(8000 * math.sin(2 * math.pi * 440 * n / _RATE)) for n in range(_RATE))
+    steps = (
+        int(8000 * math.sin(2 * math.pi * 440 * n / _SAMPLE_RATE)) for n in range(_SAMPLE_RATE)
+    )
     samples = array("h", steps)
     if sys.byteorder == "big":
         samples.byteswap()
@@ -111,30 +118,65 @@ def tone(folder: Path) -> Path:
     with wave.open(content, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(_RATE)
+        file.setframerate(_SAMPLE_RATE)
         file.writeframes(samples.tobytes())
     path = folder / "tone.wav"
     path.write_bytes(content.getvalue())
     return path
 
 
-def _in_a_process(site: Site, model: Model) -> dict[str, Any]:
+def _run_in_process(site: Site, model: Model) -> dict[str, Any]:
     """Let a built-in model of sound work in a process of its own: its library is not the host's."""
-    command = [sys.executable, "-P", "-m", "labext.sandbox.nb.models.trial_process"]
+    command = [sys.executable, "-P", "-m", "labext.sandbox.nb.models.trial"]
     try:
         done = subprocess.run(
             [*command, str(site.folder), model.id],
             env=clean_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_SECONDS,
+            timeout=_PROCESS_TIMEOUT,
             check=False,
         )
         found: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        raise faults.external(f"{model.name} was not done within {_SECONDS} seconds.") from None
+        raise errors.bad_gateway(
+            f"{model.name} was not done within {_PROCESS_TIMEOUT} seconds."
+        ) from None
     except ValueError:
-        raise faults.external(f"{model.name} failed.") from None
+        raise errors.bad_gateway(f"{model.name} failed.") from None
     if "error" in found:
-        raise faults.external(found["error"])
+        raise errors.bad_gateway(found["error"])
     return found
+
+
+def main(folder: Path, identifier: str) -> dict[str, Any]:
+    """Try a model of the service in a folder."""
+    with open_site(folder / "work" / "trial") as site:
+        with site.database.read() as session:
+            model = registry.get_model(session, identifier)
+        try:
+            return (
+                _synthesize(site, model) if model.kind == registry.TTS else _transcribe(site, model)
+            )
+        except HTTPException as error:
+            return {"error": str(error.detail)}
+        except UnreadableError as error:
+            return {"error": str(error)}
+
+
+def _synthesize(site: Site, model: Model) -> dict[str, Any]:
+    sound = engine.synthesize(site, model, engine.list_voices(site, model)[0], TRIAL_TEXT)
+    return {"spoken": round(len(sound.samples) / sound.rate, 2)}
+
+
+def _transcribe(site: Site, model: Model) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as work:
+        return {
+            "heard": transcription.transcribe(
+                site, model, write_tone(Path(work)), lambda _stage: None
+            )
+        }
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]), sys.argv[2])))

@@ -1,1 +1,1 @@
-"""Notebooks: what groups sources and notes."""
+"""Notebooks: groups of sources and notes."""

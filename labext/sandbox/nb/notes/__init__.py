@@ -1,1 +1,1 @@
-"""Notes: what people and models write."""
+"""Notes written by users and models."""

@@ -1,4 +1,4 @@
-"""Makes one episode, in a process of its own."""
+"""Make one episode, in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.models import registry
-from labext.sandbox.nb.podcasts import cast, material, results, writing
+from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.podcasts import inputs, recording, tasks, writer
 from labext.sandbox.nb.podcasts.script import DIALOGUE, OUTLINE, Material, Speaker
-from labext.sandbox.nb.podcasts.store import Episode
-from labext.sandbox.nb.processes import opened
-from labext.sandbox.nb.speech import recording
-from labext.sandbox.nb.speech.casting import Wanted
-from labext.sandbox.nb.stages import Stages
-from labext.sandbox.nb.store import Model
-from labext.sandbox.runner import TaskError
-from labext.sandbox.service import Site
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.speech.voices import VoiceRequests
+from labext.sandbox.nb.tables import Episode, Model
+from labext.sandbox.nb.task_process import ProgressWriter, open_site
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class _Plan:
     language: str | None
     max_tokens: int | None
     speakers: list[Speaker]
-    voices: Wanted
+    voices: VoiceRequests
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,14 +45,14 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: it can't be made, or a model's server failed; with the reason.
     """
-    with opened(work) as site:
+    with open_site(work) as site:
         try:
-            return _make(site, work, _plan(site, payload["episode"]))
+            return _make_episode(site, work, _load_plan(site, payload["episode"]))
         except HTTPException as error:
             raise TaskError(error.detail) from None
 
 
-def _plan(site: Site, identifier: str) -> _Plan:
+def _load_plan(site: Site, identifier: str) -> _Plan:
     with site.database.read() as session:
         episode = session.get(Episode, identifier)
         if episode is None:
@@ -64,22 +61,22 @@ def _plan(site: Site, identifier: str) -> _Plan:
             raise TaskError("Its notebook was deleted before it was made; order another episode.")
         profile = episode.profile
         return _Plan(
-            material=material.gather(session, episode.notebook_id),
+            material=inputs.gather_material(session, episode.notebook_id),
             briefing=episode.briefing,
             count=profile["num_segments"],
-            outliner=registry.chosen(session, "podcast", profile["outline_llm"]),
-            writer=registry.chosen(session, "podcast", profile["transcript_llm"]),
+            outliner=registry.select_model(session, "podcast", profile["outline_llm"]),
+            writer=registry.select_model(session, "podcast", profile["transcript_llm"]),
             language=profile["language"],
             max_tokens=profile["max_tokens"],
-            speakers=cast.speakers(episode.speakers),
-            voices=cast.voices(session, episode.speakers),
+            speakers=inputs.episode_speakers(episode.speakers),
+            voices=inputs.requested_voices(session, episode.speakers),
         )
 
 
-def _make(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
-    stages = Stages(work)
+def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
+    stages = ProgressWriter(work)
     stages.count(OUTLINE, 0, 1)
-    segments = writing.outline(
+    segments = writer.write_outline(
         site,
         plan.outliner,
         plan.material,
@@ -90,7 +87,7 @@ def _make(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         max_tokens=plan.max_tokens,
     )
     stages.count(DIALOGUE, 0, len(segments))
-    turns = writing.dialogue(
+    turns = writer.write_dialogue(
         site,
         plan.writer,
         plan.material,
@@ -101,7 +98,9 @@ def _make(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
-    sound = results.sound(work)
-    spoken = recording.record(site, turns, plan.voices, sound, stages.count, language=plan.language)
-    results.write(work, segments, spoken)
+    sound = tasks.result_audio(work)
+    spoken = recording.record_dialogue(
+        site, turns, plan.voices, sound, stages.count, language=plan.language
+    )
+    tasks.write_result(work, segments, spoken)
     return {"turns": len(spoken)}

@@ -1,130 +1,178 @@
-"""What the service puts into the queue, and what the tasks' starts and ends do to their episodes.
-
-Each hook runs in the transaction that changes the task. An episode is completed with its sound, its
-outline and its transcript at once, or it is failed and has a reason.
-"""
+"""The background task that makes an episode, and its results."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import orjson
 from sqlalchemy.orm import Session
 
-from labext.sandbox.database import after_commit
-from labext.sandbox.nb import limits, stages
-from labext.sandbox.nb.podcasts import files, results
-from labext.sandbox.nb.podcasts.results import Result
-from labext.sandbox.nb.podcasts.script import OUTLINE
-from labext.sandbox.nb.podcasts.store import Episode
-from labext.sandbox.nb.sources import folders
-from labext.sandbox.nb.store import COMPLETED, FAILED, NEW, RUNNING
-from labext.sandbox.queue import Ending, Kind, Task
-from labext.sandbox.service import Site
+from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import files, settings, task_process
+from labext.sandbox.nb.podcasts.script import OUTLINE, Segment, SpokenTurn
+from labext.sandbox.nb.tables import COMPLETED, FAILED, NEW, RUNNING, Episode
 
-PODCAST = "nb.podcast"
+_RESULT_FILE = "result.json"
+_AUDIO_FILE = "sound.mp3"
 
 
-def kind(site: Site) -> Kind:
+@dataclass(frozen=True)
+class EpisodeResult:
+    """What was made: the records of the segments and the turns, seconds, and bytes of the sound."""
+
+    outline: list[dict[str, Any]]
+    transcript: list[dict[str, Any]]
+    duration: float
+    size: int
+
+
+def result_audio(work: Path) -> Path:
+    """Where the process writes the sound."""
+    return work / _AUDIO_FILE
+
+
+def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[SpokenTurn]) -> None:
+    """Leave what was made beside its sound, which is whole and on the disk from then on."""
+    from labext.sandbox.nb.podcasts.recording import (
+        SILENCE_AFTER,  # the service itself records nothing
+    )
+
+    with result_audio(work).open("rb") as file:
+        os.fsync(file.fileno())
+        size = os.fstat(file.fileno()).st_size
+    made = EpisodeResult(
+        [asdict(each) for each in segments],
+        [asdict(each) for each in spoken],
+        round(spoken[-1].end + SILENCE_AFTER, 3),
+        size,
+    )
+    (work / _RESULT_FILE).write_bytes(orjson.dumps(asdict(made)))
+
+
+def take_result(work: Path, target: Path) -> EpisodeResult:
+    """Move the sound to its place, if it is not there yet, and return what else was made.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: it is not there, or not all of it.
+    """
+    made = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
+    # The transaction that this is part of may have failed after the move, and come again.
+    if result_audio(work).exists():
+        result_audio(work).replace(target)
+    if not made.size or target.stat().st_size != made.size:
+        raise ValueError("The sound is not whole.")
+    return made
+
+
+PODCAST_TASK = "nb.podcast"
+
+
+def podcast_task_kind(site: Site) -> TaskKind:
     """Making an episode."""
-    return Kind(
-        name=PODCAST,
+    return TaskKind(
+        name=PODCAST_TASK,
         entry="labext.sandbox.nb.podcasts.execution:run",
-        on_start=_started,
-        on_end=partial(_ended, site),
-        on_requeue=_requeued,
-        on_tick=partial(_looked, site),
-        work=partial(_work, site),
-        memory=partial(limits.limit, name="podcast_memory"),
+        on_start=_on_start,
+        on_end=partial(_on_end, site),
+        on_requeue=_on_requeue,
+        on_tick=partial(_on_tick, site),
+        work=partial(_task_work_folder, site),
+        memory=partial(settings.get_limit, name="podcast_memory"),
     )
 
 
-def key(identifier: str) -> str:
+def task_key(identifier: str) -> str:
     """The name of an episode's task in the queue."""
-    return f"{PODCAST} {identifier}"
+    return f"{PODCAST_TASK} {identifier}"
 
 
-def put(session: Session, site: Site, episode: Episode) -> None:
+def queue_episode(session: Session, site: Site, episode: Episode) -> None:
     """Have an episode made, in the transaction that makes it new.
 
     Sources go first: somebody waits for them.
     """
     site.queue.put(
         session,
-        PODCAST,
-        key(episode.id),
+        PODCAST_TASK,
+        task_key(episode.id),
         {"episode": episode.id},
-        max_seconds=limits.limit(session, "podcast_seconds"),
+        max_seconds=settings.get_limit(session, "podcast_seconds"),
     )
 
 
-def _work(site: Site, task: Task) -> Path:
-    return folders.work(site, task.payload["episode"])
+def _task_work_folder(site: Site, task: Task) -> Path:
+    return files.work_folder(site, task.payload["episode"])
 
 
-def _of(session: Session, task: Task) -> Episode | None:
+def _load_task_episode(session: Session, task: Task) -> Episode | None:
     return session.get(Episode, task.payload["episode"])
 
 
-def _started(session: Session, task: Task) -> None:
-    episode = _of(session, task)
+def _on_start(session: Session, task: Task) -> None:
+    episode = _load_task_episode(session, task)
     if episode is not None:
-        _count(episode, OUTLINE, 0, 0)
+        _set_progress(episode, OUTLINE, 0, 0)
         episode.status, episode.reason = RUNNING, None
         episode.started = episode.changed
 
 
-def _requeued(session: Session, task: Task) -> None:
-    episode = _of(session, task)
+def _on_requeue(session: Session, task: Task) -> None:
+    episode = _load_task_episode(session, task)
     if episode is not None:
-        _count(episode, "", 0, 0)
+        _set_progress(episode, "", 0, 0)
         episode.status, episode.started = NEW, None
 
 
-def _looked(site: Site, session: Session, tasks: Sequence[Task]) -> None:
+def _on_tick(site: Site, session: Session, tasks: Sequence[Task]) -> None:
     """Store how far each episode is."""
     for task in tasks:
-        counted = stages.counted(_work(site, task))
-        episode = _of(session, task) if counted is not None else None
+        counted = task_process.read_count(_task_work_folder(site, task))
+        episode = _load_task_episode(session, task) if counted is not None else None
         if episode is None or counted is None or episode.status != RUNNING:
             continue
         if counted != (episode.stage, episode.done, episode.total):
-            _count(episode, *counted)
+            _set_progress(episode, *counted)
 
 
-def _count(episode: Episode, stage: str, done: int, total: int) -> None:
+def _set_progress(episode: Episode, stage: str, done: int, total: int) -> None:
     episode.stage, episode.done, episode.total = stage, done, total
     episode.changed = time.time()
 
 
-def _ended(site: Site, session: Session, task: Task, ending: Ending) -> None:
-    work = _work(site, task)
+def _on_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+    work = _task_work_folder(site, task)
     after_commit(session, partial(shutil.rmtree, work, ignore_errors=True))
-    episode = _of(session, task)
+    episode = _load_task_episode(session, task)
     if episode is None:  # deleted while it was made
         return
-    _count(episode, "", 0, 0)
+    _set_progress(episode, "", 0, 0)
     episode.ended = episode.updated = episode.changed
-    result = _result(site, episode, work) if ending.outcome == "done" else None
+    result = _load_result(site, episode, work) if ending.outcome == "done" else None
     if result is None:
-        episode.status, episode.reason = FAILED, _reason(ending)
+        episode.status, episode.reason = FAILED, _failure_reason(ending)
         return
     episode.status, episode.reason = COMPLETED, None
     episode.outline, episode.transcript = result.outline, result.transcript
     episode.duration, episode.size = result.duration, result.size
 
 
-def _result(site: Site, episode: Episode, work: Path) -> Result | None:
+def _load_result(site: Site, episode: Episode, work: Path) -> EpisodeResult | None:
     try:
-        return results.take(work, files.sound(site, episode.id))
+        return take_result(work, files.audio_path(site, episode.id))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _reason(ending: Ending) -> str:
+def _failure_reason(ending: TaskOutcome) -> str:
     """Why an episode failed, in words for whoever ordered it."""
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."

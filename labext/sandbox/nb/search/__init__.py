@@ -1,1 +1,1 @@
-"""Passages, and how they are found: by their words, by their meaning, and by both."""
+"""Search passages by their words, by their meaning, and by both."""

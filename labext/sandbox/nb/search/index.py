@@ -1,10 +1,11 @@
-"""What can be searched: passages put, removed and found."""
+"""The search index: store, remove and find passages."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,37 +14,57 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from labext.sandbox.disk import is_full
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.search import renewal, spaces, words
-from labext.sandbox.nb.search.fusion import fused
-from labext.sandbox.nb.search.passages import Piece
+from labext.sandbox.core.database import is_disk_full
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.search import full_text
 from labext.sandbox.nb.search.scope import Scope
-from labext.sandbox.nb.store import Note, Passage, Source
-from labext.sandbox.service import Site
+from labext.sandbox.nb.tables import Note, Passage, Source
+from labext.sandbox.nb.text.segmentation import PassageText
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from labext.sandbox.nb.search.embedding import Floats
-    from labext.sandbox.nb.search.vectors import Matrix
+    from labext.sandbox.nb.embedding.embedder import Floats
+    from labext.sandbox.nb.search.vector_matrix import VectorMatrix
+
+SMOOTHING = 60
+"""How much the first ranks stand out; Cormack, Clarke and Büttcher's own value."""
+
+
+def fuse_rankings(rankings: Iterable[Sequence[int]]) -> list[tuple[int, float]]:
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009).
+
+    Args:
+        rankings: of the same things, each the best first.
+
+    Returns:
+        What any of them has, the best first, with its score; equals in the order they came in.
+    """
+    scores: defaultdict[int, float] = defaultdict(float)
+    for ranking in rankings:
+        for rank, thing in enumerate(ranking, start=1):
+            scores[thing] += 1 / (SMOOTHING + rank)
+    return sorted(scores.items(), key=lambda scored: -scored[1])
+
 
 log = logging.getLogger(__name__)
 
-LEAST_SIMILARITY = 0.1
+MIN_SIMILARITY = 0.1
 """What is less alike has nothing to do with what is looked for.
 
 The real service's 0.2 is for larger models: two words are seldom so near to a passage here.
 """
 
-NO_MODEL = (
+NO_EMBEDDING_MODEL = (
     "A vector search needs an embedding model, and none is set. Install one by "
     "`pip install 'labext-jupyter[semantic]'` and restart the sandbox, or set a model of type "
     "embedding: `%nb models defaults --set embedding=NAME`."
 )
 
-_DEPTH = 50
+_MIN_DEPTH = 50
 """How far down the rankings that are fused go at least."""
 
 
@@ -67,11 +88,11 @@ class Hit:
     relevance: float
 
 
-def put(
+def index_passages(
     session: Session,
     parent_id: str,
     title: str,
-    pieces: Sequence[Piece],
+    pieces: Sequence[PassageText],
     vectors: NDArray[np.float32] | None = None,
     model: str | None = None,
 ) -> None:
@@ -85,38 +106,38 @@ def put(
         vectors: of shape (pieces, dimensions), rows of length 1; None: they are made later.
         model: `Embedder.id` of what made them.
     """
-    remove(session, [parent_id])
+    remove_passages(session, [parent_id])
     passages = [
         Passage(parent_id=parent_id, position=position, text=piece.text, page=piece.page)
         for position, piece in enumerate(pieces)
     ]
     session.add_all(passages)
     session.flush()
-    words.put(session, title, passages)
+    full_text.add_words(session, title, passages)
     if vectors is not None and model is not None:
-        spaces.add(session, model, [passage.id for passage in passages], vectors)
+        passage_vectors.add_vectors(session, model, [passage.id for passage in passages], vectors)
 
 
-def retitle(session: Session, parent_id: str, title: str) -> None:
+def retitle_passages(session: Session, parent_id: str, title: str) -> None:
     """Find a source or a note by another title from now on; its passages stay as they are."""
-    words.retitle(session, parent_id, title)
+    full_text.update_title(session, parent_id, title)
 
 
-def remove(session: Session, parent_ids: Collection[str]) -> None:
+def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
     """Remove the passages of sources and notes, and with them their vectors."""
     # As one value: there may be more identifiers than a statement may have values.
     among = func.json_each(orjson.dumps(list(parent_ids)).decode()).table_valued("value")
     here = Passage.parent_id.in_(select(among.c.value))
-    words.remove(session, session.scalars(select(Passage.id).where(here)).all())
+    full_text.remove_words(session, session.scalars(select(Passage.id).where(here)).all())
     session.execute(delete(Passage).where(here))
 
 
-class Index:
+class SearchIndex:
     """Finds passages; one for the service, used from several threads."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._matrix: Matrix | None = None
+        self._matrix: VectorMatrix | None = None
         self._reading = threading.Lock()
 
     def find(
@@ -145,64 +166,70 @@ class Index:
         scope = Scope(source_ids, note_ids, include_sources, include_notes)
         meaning = None if by == "text" else self._meaning(query)
         if by == "vector" and meaning is None:
-            raise faults.unconfigured(NO_MODEL)
+            raise errors.not_configured(NO_EMBEDDING_MODEL)
         with self._site.database.read() as session:
             if meaning is None:
-                ranked = words.find(session, query, scope, limit)
-                return _hits(session, [(number, None, rank) for number, rank in ranked])
-            least = LEAST_SIMILARITY if min_similarity is None else min_similarity
+                ranked = full_text.find_by_words(session, query, scope, limit)
+                return _load_hits(session, [(number, None, rank) for number, rank in ranked])
+            least = MIN_SIMILARITY if min_similarity is None else min_similarity
             matrix, vector = meaning
             if by == "vector":
                 alike = matrix.similar(vector, scope, least, limit)
-                return _hits(session, [(number, value, value) for number, value in alike])
-            depth = max(limit, _DEPTH)
+                return _load_hits(session, [(number, value, value) for number, value in alike])
+            depth = max(limit, _MIN_DEPTH)
             rankings = [
-                [number for number, _ in words.find(session, query, scope, depth)],
+                [number for number, _ in full_text.find_by_words(session, query, scope, depth)],
                 [number for number, _ in matrix.similar(vector, scope, least, depth)],
             ]
             known = matrix.similarities(vector, [*rankings[0], *rankings[1]])
             found = [
                 (number, known.get(number), score)
-                for number, score in fused(rankings)
+                for number, score in fuse_rankings(rankings)
                 if min_similarity is None or known.get(number, -1.0) >= min_similarity
             ]
-            return _hits(session, found[:limit])
+            return _load_hits(session, found[:limit])
 
-    def _meaning(self, query: str) -> tuple[Matrix, Floats] | None:
+    def _meaning(self, query: str) -> tuple[VectorMatrix, Floats] | None:
         """What passages are compared with, and their vectors; None without an embedding model."""
         database = self._site.database
         with database.read() as session:
-            embedder = spaces.serving(session, self._site)
+            embedder = passage_vectors.serving_embedder(session, self._site)
             if embedder is None:
                 return None
-            lacking = spaces.lacking(session, embedder.id)
-            due = renewal.is_due(session, self._site) and not renewal.is_coming(session, self._site)
+            lacking = passage_vectors.count_missing(session, embedder.id)
+            due = passage_vectors.is_embedding_due(
+                session, self._site
+            ) and not passage_vectors.is_embedding_queued(session, self._site)
         try:
             if lacking:
-                spaces.fill(database, embedder, None if embedder.is_quick else spaces.AT_ONCE)
+                passage_vectors.embed_missing(
+                    database,
+                    embedder,
+                    None if embedder.is_quick else passage_vectors.MAX_FOREGROUND_PASSAGES,
+                )
             if due:
                 with database.write() as session:
-                    renewal.renew(session, self._site)
+                    passage_vectors.queue_if_due(session, self._site)
         except OperationalError as error:
-            if not is_full(error):
+            if not is_disk_full(error):
                 raise
             log.warning("The disk is full: %d passages are found by their words alone.", lacking)
         vector = embedder.embed([query])[0]
         return self._current(embedder.id), vector
 
-    def _current(self, space: str) -> Matrix:
+    def _current(self, space: str) -> VectorMatrix:
         """The vectors of a space as they are now, whoever has changed them."""
-        from labext.sandbox.nb.search.vectors import Matrix
+        from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
         with self._reading, self._site.database.read() as session:
             known = self._matrix
             if known is None or known.space != space:
-                known = Matrix.empty(space)
+                known = VectorMatrix.empty(space)
             self._matrix = known.current(session)
             return self._matrix
 
 
-def _hits(session: Session, found: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
+def _load_hits(session: Session, found: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
     """What is told of passages: each with its similarity and its relevance."""
     title = func.coalesce(Source.title, Note.title, "")
     statement = (

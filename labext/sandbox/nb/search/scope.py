@@ -1,4 +1,4 @@
-"""Among what is searched: sources, notes, or some of them."""
+"""Limit a search to some sources and notes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import orjson
 from sqlalchemy import ColumnElement, TableValuedAlias, false, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from labext.sandbox.database import counted
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.store import NEW, RUNNING, Note, Source
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.tables import NEW, RUNNING, Note, Source
 
-SOURCE, NOTE = "source:", "note:"
+SOURCE_PREFIX, NOTE_PREFIX = "source:", "note:"
 """What the identifiers of either begin with (contract, Resources and their fields)."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a search is limited to; see `labext.sandbox.nb.search.index.Index.find`."""
+    """What a search is limited to; see `labext.sandbox.nb.search.index.SearchIndex.find`."""
 
     source_ids: Collection[str] | None = None
     note_ids: Collection[str] | None = None
@@ -34,7 +34,7 @@ class Scope:
             return None
         return frozenset(
             identifier
-            for kind, given in ((SOURCE, self.source_ids), (NOTE, self.note_ids))
+            for kind, given in ((SOURCE_PREFIX, self.source_ids), (NOTE_PREFIX, self.note_ids))
             for identifier in given or ()
             if kind in self.kinds and identifier.startswith(kind)
         )
@@ -42,7 +42,7 @@ class Scope:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """Of which kinds."""
-        included = ((SOURCE, self.include_sources), (NOTE, self.include_notes))
+        included = ((SOURCE_PREFIX, self.include_sources), (NOTE_PREFIX, self.include_notes))
         return frozenset(kind for kind, wanted in included if wanted)
 
     def has(self, parent_id: str) -> bool:
@@ -54,13 +54,13 @@ class Scope:
     def conditions(self, parent_id: InstrumentedAttribute[str]) -> list[ColumnElement[bool]]:
         """The same as a WHERE about the column of the parent's identifier."""
         if self.only is not None:
-            return [parent_id.in_(select(_values(self.only).c.value))]
+            return [parent_id.in_(select(_identifier_table(self.only).c.value))]
         if len(self.kinds) == 2:
             return []
         return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]
 
 
-def check_identifiers(
+def check_identifiers_exist(
     session: Session,
     source_ids: Collection[str] | None = None,
     note_ids: Collection[str] | None = None,
@@ -74,18 +74,18 @@ def check_identifiers(
         ("source", source_ids, select(Source.id)),
         ("note", note_ids, select(Note.id)),
     ):
-        named = _values(identifiers or ()).c.value
+        named = _identifier_table(identifiers or ()).c.value
         unknown = session.scalars(select(named).where(named.not_in(known)).limit(1)).first()
         if unknown is not None:
-            raise faults.absent(noun, unknown)
+            raise errors.not_found(noun, unknown)
 
 
-def unprocessed(session: Session, scope: Scope) -> int:
+def count_unprocessed(session: Session, scope: Scope) -> int:
     """Return the number of sources in a scope that are still to be processed."""
     going = Source.status.in_((NEW, RUNNING))
-    return counted(session, Source, going, *scope.conditions(Source.id))
+    return count_rows(session, Source, going, *scope.conditions(Source.id))
 
 
-def _values(identifiers: Collection[str]) -> TableValuedAlias:
+def _identifier_table(identifiers: Collection[str]) -> TableValuedAlias:
     """Return identifiers as a table: there may be more than a statement may have parameters."""
     return func.json_each(orjson.dumps(list(identifiers)).decode()).table_valued("value")

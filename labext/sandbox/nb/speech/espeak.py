@@ -1,11 +1,4 @@
-"""espeak-ng, as a library of its own that is loaded when somebody is to speak.
-
-It is under the GPL (version 3), and so is the package that has it, espeakng_loader: it comes with
-the extra `speech` alone. Nothing of it is loaded but in the process of a task. It has one voice at
-a time, in global variables.
-
-Source of the calls and numbers: espeak-ng's `speak_lib.h`.
-"""
+"""The espeak-ng engine: a library, loaded only in the process of a task (GPL-3.0)."""
 
 from __future__ import annotations
 
@@ -15,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.speech.engine import need
-from labext.sandbox.nb.speech.samples import Sound
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.speech.audio import Sound
+from labext.sandbox.nb.speech.engine import require_packages
 
 AT_ONCE = 1
 
@@ -50,29 +43,29 @@ _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
 )
 
-_one_at_a_time = threading.Lock()
+_engine_lock = threading.Lock()
 
 
 def voices() -> list[str]:
     """Its voices: a language and a variant each, English first; the library is not loaded."""
-    languages = sorted(path.name.lower() for path in _languages())
+    languages = sorted(path.name.lower() for path in _language_files())
     others = [each for each in languages if each.partition("-")[0] != "en"]
     return [*_ENGLISH, *(f"{each}+{variant}" for each in others for variant in _VARIANTS)]
 
 
-def code(language: str) -> str:
+def language_code(language: str) -> str:
     """The code of a language by its English name, `de` of German; else the language as it is."""
     wanted = f"name {language.strip()}".lower()
-    for path in _languages():
+    for path in _language_files():
         lines = path.read_text(encoding="utf-8", errors="replace").lower().splitlines()
         if any(line.partition("(")[0].strip() == wanted for line in lines):
             return path.name.lower()
     return language
 
 
-def _languages() -> list[Path]:
+def _language_files() -> list[Path]:
     """A file a language, named after its code."""
-    need(PACKAGE)
+    require_packages(PACKAGE)
     import espeakng_loader  # type: ignore[import-untyped]
 
     data = Path(espeakng_loader.get_data_path())
@@ -85,10 +78,10 @@ def say(voice: str, text: str) -> Sound:
     """A text as a voice says it."""
     import numpy as np
 
-    with _one_at_a_time:
+    with _engine_lock:
         library, rate, heard = _library()
         if library.espeak_SetVoiceByName(voice.encode("utf-8", "replace")) != 0:
-            raise faults.unconfigured(
+            raise errors.not_configured(
                 f"espeak-ng has no voice {voice[:60]}. Choose another for the speaker, or none."
             )
         variant = voice.partition("+")[2]
@@ -107,14 +100,14 @@ def say(voice: str, text: str) -> Sound:
 @cache
 def _library() -> tuple[Any, int, list[bytes]]:
     """The library, its samples a second, and where it puts them as it speaks."""
-    need(PACKAGE)
+    require_packages(PACKAGE)
     import espeakng_loader
 
     library: Any = ctypes.CDLL(espeakng_loader.get_library_path())
     data = str(espeakng_loader.get_data_path()).encode()
     rate = int(library.espeak_Initialize(_SYNCHRONOUS, 0, data, _NO_EXIT))
     if rate <= 0:
-        raise faults.unconfigured(
+        raise errors.not_configured(
             "espeak-ng can't be started here. Set the default slot text_to_speech to another model."
         )
     heard: list[bytes] = []

@@ -1,7 +1,4 @@
-"""flite, a program that speaks English: where it is installed, it sounds more human than espeak-ng.
-
-Source of its options: `flite -h`.
-"""
+"""The flite engine: a program that speaks English."""
 
 from __future__ import annotations
 
@@ -10,8 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from labext.sandbox.nb import faults
-from labext.sandbox.nb.speech.samples import Sound
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.speech.audio import Sound
 
 AT_ONCE = 2
 
@@ -30,7 +27,7 @@ def voices() -> list[str]:
     Raises:
         HTTPException: 422, it is not installed.
     """
-    _program()
+    _find_program()
     return list(_VOICES)
 
 
@@ -39,11 +36,11 @@ def say(voice: str, text: str) -> Sound:
     import soundfile  # type: ignore[import-untyped]
 
     if voice not in _VOICES:
-        raise faults.unconfigured(
+        raise errors.not_configured(
             f"flite has no voice {voice[:60]}. It has {', '.join(_VOICES)}: choose one of them for "
             "the speaker, or none."
         )
-    command = [_program(), "-voice", voice]
+    command = [_find_program(), "-voice", voice]
     if voice in _PITCHES:
         command += ["--setf", f"int_f0_target_mean={_PITCHES[voice]}"]
     with tempfile.TemporaryDirectory(prefix="labext-") as folder:
@@ -59,17 +56,17 @@ def say(voice: str, text: str) -> Sound:
             )
             samples, rate = soundfile.read(heard, dtype="float32", format=None)
         except (OSError, subprocess.SubprocessError, soundfile.SoundFileError):
-            raise faults.unconfigured(
+            raise errors.not_configured(
                 "flite fails to speak here. Set the default slot text_to_speech to another model: "
                 "`labext sandbox nb models default text_to_speech espeak-ng`."
             ) from None
     return Sound(samples, int(rate))
 
 
-def _program() -> str:
+def _find_program() -> str:
     found = shutil.which("flite")
     if found is None:
-        raise faults.unconfigured(
+        raise errors.not_configured(
             "flite is not installed any more: `apt install flite`, or set the default slot "
             "text_to_speech to another model."
         )

@@ -1,0 +1,242 @@
+"""Command groups, shared options and tables of the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import update_wrapper
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labext import messages
+from labext.errors import InputError
+
+if TYPE_CHECKING:
+    from labext.sandbox.core.administration import Administration, Record
+
+Result = tuple["Record | list[Record]", str]
+Function = Callable[..., Any]
+Decorator = Callable[[Any], Any]
+
+data_dir = click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the sandbox's data.",
+)
+confirmed = click.option("--yes", is_flag=True, help="Confirm the removal.")
+
+
+def option(name: str, metavar: str, help: str, **settings: Any) -> Decorator:
+    """Declare an option that takes a text."""
+    return click.option(name, metavar=metavar, help=help, **settings)
+
+
+def profile_option(service: str, what: str) -> Decorator:
+    """Declare the option that stores created credentials; see `labext.cli.issue_credentials`."""
+    return option("--profile", "NAME", f"Store address and {what} for %{service} connect NAME.")
+
+
+class Group(click.Group):
+    """A group that keeps the order of its commands, has aliases and imports modules on first use.
+
+    Attributes:
+        aliases: other names of commands.
+        modules: commands that are not imported yet, with their modules.
+    """
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(name, help=help, no_args_is_help=False)
+        self.aliases: dict[str, str] = {}
+        self.modules: dict[str, str] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """List the commands in the order of their definition."""
+        return list(dict.fromkeys([*self.commands, *self.modules]))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command by its name or alias."""
+        name = self.aliases.get(name, name)
+        if name in self.modules and name not in self.commands:
+            self.add_command(getattr(import_module(self.modules[name]), name))
+        return super().get_command(ctx, name)
+
+
+class VerbGroup(Group):
+    """A group of commands that return a record and its text; they take `--json` and `--data-dir`.
+
+    Args:
+        name: of the group.
+        help: its first sentence.
+        options: what all its commands take beside these.
+    """
+
+    json_help = "Print JSON."
+
+    def __init__(self, name: str, help: str, *options: Decorator) -> None:
+        super().__init__(name, help)
+        self.options = options
+
+    def verb(self, name: str, *aliases: str, help: str | None = None) -> Decorator:
+        """Add a command; the help is the function's docstring unless it is given."""
+
+        def add(function: Function) -> Function:
+            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
+                _check_encoding(arguments.values())
+                record, text = self.call(function, data_dir, arguments)
+                print(json.dumps(record, indent=2) if as_json else text)
+
+            command: Function = update_wrapper(run, function)
+            as_json = click.option("--json", "as_json", is_flag=True, help=self.json_help)
+            for declare in (as_json, data_dir, *self.options):
+                command = declare(command)
+            self.command(name, help=help)(command)
+            self.aliases |= dict.fromkeys(aliases, name)
+            return function
+
+        return add
+
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function on the sandbox in a folder."""
+        raise NotImplementedError
+
+
+class ServiceGroup(VerbGroup):
+    """The commands that administer a service: `labext sandbox SERVICE NOUN VERB`."""
+
+    def __init__(self, service: str, name: str, help: str, *options: Decorator) -> None:
+        super().__init__(name, help, *options)
+        self.service = service
+
+    def noun(self, name: str, help: str, *options: Decorator) -> ServiceGroup:
+        """Add a group of commands."""
+        group = ServiceGroup(self.service, name, help, *options)
+        self.add_command(group)
+        return group
+
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function with the administration of the service."""
+        from labext import config
+        from labext.sandbox.core.lifecycle import check_system
+
+        check_system()
+        arguments.pop("profile", None)  # which `labext.cli.issue_credentials` reads
+        administration = import_module(f"labext.sandbox.{self.service}.administration")
+        with administration.open_administration(data_dir or config.sandbox_dir()) as admin:
+            if "tenant" in arguments:
+                admin = admin.of(arguments.pop("tenant"))
+            result: Result = function(admin, **arguments)
+        return result
+
+    def add_limits(self) -> None:
+        """Add the noun `limits`: the service's limits, which whoever runs it may change."""
+        limits = self.noun("limits", "Limits of the service.")
+
+        def known() -> Any:
+            return import_module(f"labext.sandbox.{self.service}.limits").LIMITS
+
+        @limits.verb("set", "add")
+        @click.argument("name")
+        @click.argument("value")
+        def set_limit(admin: Administration, name: str, value: str) -> Result:
+            """Set a limit of the service.
+
+            VALUE is a whole number; a size in bytes may also be given as 500MB or 2GiB.
+            """
+            number = known().parsed(name, value)
+            with admin.database.write() as session:
+                changed = known().set(session, name, number)
+            return changed, f"{changed['name']} is {changed['value']:,}."
+
+        @limits.verb("list")
+        def list_limits(admin: Administration) -> Result:
+            """List the limits."""
+            with admin.database.read() as session:
+                records = known().records(session)
+            return listing(records, "name", "value", "default", "about")
+
+        @limits.verb("remove")
+        @click.argument("name")
+        def remove_limit(admin: Administration, name: str) -> Result:
+            """Reset a limit to its default."""
+            with admin.database.write() as session:
+                changed = known().set(session, name, None)
+            return changed, f"{changed['name']} is {changed['value']:,} again."
+
+
+def _check_encoding(values: Iterable[Any]) -> None:
+    """Refuse texts that are not UTF-8; a shell passes on any bytes."""
+    for value in values:
+        try:
+            if isinstance(value, str):
+                value.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{value!a} is no text in UTF-8.", "Type it again, or set the terminal to UTF-8."
+            ) from None
+
+
+def at_most_one(**options: str | None) -> tuple[str, str] | None:
+    """Return the name and value of the option that is set; None if none is.
+
+    Raises:
+        click.UsageError: several are set.
+    """
+    given = [(name, value) for name, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise click.UsageError(f"Give only one of {_flags(options)}.")
+    return given[0] if given else None
+
+
+def exactly_one(**options: str | None) -> tuple[str, str]:
+    """Return the name and value of the one option that is set; else click.UsageError."""
+    given = at_most_one(**options)
+    if given is None:
+        raise click.UsageError(f"Give one of {_flags(options)}.")
+    return given
+
+
+def _flags(options: Iterable[str]) -> str:
+    return ", ".join(f"--{name}" for name in options)
+
+
+def listing(
+    records: Sequence[Record], *columns: str, rows: Iterable[Mapping[str, Any]] | None = None
+) -> Result:
+    """Return records with their table; `rows` has the cells where they differ from the records."""
+    return list(records), table(records if rows is None else list(rows), *columns)
+
+
+def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
+    """Align columns of records: numbers to the right, all else to the left."""
+    rows = [[record[column] for column in columns] for record in records]
+    if not rows:
+        return "There are none."
+    cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    signs = [">" if isinstance(value, int | float) else "<" for value in rows[0]]
+    line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
+    return "\n".join(line.format(*row).rstrip() for row in cells)
+
+
+def removed_with(record: Record, *names: str) -> str:
+    """Return ` with 2 keys, 1 job`: what was removed along; nothing without any."""
+    lost = [
+        messages.pluralize(record[name], name.removesuffix("s")) for name in names if record[name]
+    ]
+    return f" with {', '.join(lost)}" if lost else ""
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}" if isinstance(value, float) else str(value)

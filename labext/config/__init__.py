@@ -1,0 +1,335 @@
+"""Look up the address and credentials of a service."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from labext.config import profiles as _file
+from labext.config import secret_store as _secrets
+from labext.config.paths import choose_sandbox, config_dir, sandbox_dir, state_dir
+from labext.config.profiles import clean_url
+from labext.config.secret_store import forget_secret, from_environment, save_secret
+from labext.errors import InputError, SetupError
+
+Service = Literal["lab", "jobs", "nb"]
+
+SERVICES: tuple[Service, ...] = get_args(Service)
+
+SANDBOX = "sandbox"
+"""The profile that the running sandbox writes."""
+
+OPTIONS = (
+    *("ca_bundle", "method", "user", "dialect"),
+    *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
+    *("max_response_mib", "max_response_seconds"),
+)
+"""What else a profile may hold for a service: certificates to trust, the sign-in method, the
+e-mail address of the person for whom an app acts, and what kind of server it is; of an identity
+provider its OpenID configuration, the client that ID tokens are for, and who signs in; and the
+limits of a response (`labext.http.connection_pool`)."""
+
+HTTPS_ONLY: frozenset[Service] = frozenset({"lab"})
+"""The services that are asked by HTTPS alone (lab platform contract, Limits)."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach a service.
+
+    Attributes:
+        service: `lab`, `jobs` or `nb`.
+        profile: where this comes from; None for the environment.
+        base_url: the service's address.
+        secrets: by name, as in `labext.config.secret_store.SECRET_NAMES`; what is not known is missing.
+        options: by name, as in `OPTIONS`.
+    """
+
+    service: Service
+    profile: str | None
+    base_url: str
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def service_url(service: Service, base_url: str) -> str:
+    """Return the address of a service as it is kept.
+
+    Raises:
+        InputError: it can't be one, or is not encrypted where the service asks for that.
+    """
+    return clean_url(base_url, secure=service in HTTPS_ONLY)
+
+
+def connection_from_environment(service: Service, base_url: str) -> Connection:
+    """Return how to reach the address that the environment names; InputError if it can't be one."""
+    secrets = {
+        name: from_environment(service, name) or _secrets.saved_secret(service, None, name)
+        for name in _secrets.SECRET_NAMES[service]
+    }
+    options = {name: from_environment(service, name) for name in OPTIONS}
+    return _build_connection(service, None, service_url(service, base_url), secrets, options)
+
+
+def connection_from_profile(service: Service, name: str) -> Connection:
+    """Return what a profile says of a service; SetupError if there is none, or it says nothing."""
+    entry = _file.get_profile(name, SANDBOX).get(service)
+    if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
+        raise SetupError(
+            f"The profile {name} has no address for {service}.",
+            f"Run `%{service} connect URL --save {name}`, or choose another profile.",
+        )
+    secrets = {
+        secret: _environment_secret(service, secret) or _secrets.saved_secret(service, name, secret)
+        for secret in _secrets.SECRET_NAMES[service]
+    }
+    options = {key: _number_to_text(value) for key, value in entry.items()}
+    return _build_connection(
+        service, name, service_url(service, entry["base_url"]), secrets, options
+    )
+
+
+def connection_from_sandbox(service: Service) -> Connection:
+    """Return what the running sandbox has written; SetupError if none runs."""
+    try:
+        entry = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))[service]
+        base_url = str(entry["base_url"])
+    except (OSError, ValueError, KeyError, TypeError):
+        entry = None
+    if entry is None:
+        raise SetupError(
+            f"The sandbox's {service} service is not running.", "Run `%lab sandbox start`."
+        )
+    # Its own come first. It has no ID token: `oidc_secret` gets one when it is needed.
+    secrets = {
+        secret: entry.get(secret) or _environment_secret(service, secret)
+        for secret in _secrets.SECRET_NAMES[service]
+    }
+    return _build_connection(service, SANDBOX, base_url, secrets, entry)
+
+
+def is_sandbox(url: str) -> bool:
+    """Tell whether an address is on one of the servers of the sandbox that was started last."""
+    try:
+        entries = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))
+        known = [str(entries[each]["base_url"]) for each in SERVICES if each in entries]
+        return any(_file.same_server(each, url) for each in known)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _environment_secret(service: Service, secret: str) -> str | None:
+    """Return the environment's secret, unless it belongs to the address that it names."""
+    named = from_environment(service, "base_url")
+    return None if named is not None else from_environment(service, secret)
+
+
+def _build_connection(
+    service: Service,
+    profile: str | None,
+    base_url: str,
+    secrets: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Connection:
+    known = _text_values(secrets, _secrets.SECRET_NAMES[service])
+    _secrets.mask_secrets(known)
+    return Connection(service, profile, base_url, known, _text_values(options, OPTIONS))
+
+
+def _number_to_text(value: Any) -> Any:
+    """Return a number of a profile as text, like every other option."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _text_values(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    found = {name: values.get(name) for name in names}
+    return {name: value for name, value in found.items() if isinstance(value, str) and value}
+
+
+__all__ = [
+    "HTTPS_ONLY",
+    "OPTIONS",
+    "SANDBOX",
+    "SERVICES",
+    "Connection",
+    "Service",
+    "choose_profile",
+    "choose_sandbox",
+    "chosen_profile",
+    "clean_url",
+    "config_dir",
+    "connection",
+    "connection_with_secrets",
+    "forget_secret",
+    "forget_session",
+    "profile_names",
+    "sandbox_dir",
+    "save_profile",
+    "save_secret",
+    "service_url",
+    "sign_out",
+    "state_dir",
+    "use_connection",
+]
+
+_chosen_profiles: dict[Service, tuple[str, Mapping[str, str]]] = {}
+_used_connections: dict[Service, Connection] = {}
+_signed_out: set[Service] = set()
+
+
+def connection(service: Service, profile: str | None = None) -> Connection:
+    """Return how to reach a service.
+
+    The first that is there: the given profile, the session's choice (a profile, or what `use` was
+    given), the environment (`LABEXT_JOBS_BASE_URL` …), the profile `default`.
+
+    After `sign_out` the session's own has no secrets.
+
+    Raises:
+        SetupError: nothing says where the service is.
+    """
+    found = connection_with_secrets(service, profile)
+    return replace(found, secrets={}) if profile is None and service in _signed_out else found
+
+
+def connection_with_secrets(service: Service, profile: str | None = None) -> Connection:
+    """Return the same with all that there is to sign in, also after `sign_out`."""
+    _check_service(service)
+    if profile is not None:
+        return (
+            connection_from_sandbox(service)
+            if profile == SANDBOX
+            else connection_from_profile(service, profile)
+        )
+    if service in _chosen_profiles:
+        name, options = _chosen_profiles[service]
+        found = connection_with_secrets(service, name)
+        return replace(found, options={**found.options, **options})
+    if service in _used_connections:
+        return _used_connections[service]
+    base_url = from_environment(service, "base_url")
+    if base_url:
+        return connection_from_environment(service, base_url)
+    if service in _file.read_profiles().get("default", {}):
+        return connection_from_profile(service, "default")
+    raise SetupError(
+        f"No {service} service is configured.",
+        f"Run `%lab sandbox start` for a local one, or `%{service} connect URL`.",
+    )
+
+
+def choose_profile(
+    service: Service | None, name: str | None, options: Mapping[str, str] | None = None
+) -> None:
+    """Use a profile for this session, for one service or (None) for all; None forgets the choice.
+
+    Args:
+        service: for which.
+        name: the profile.
+        options: what holds for this session in place of the profile's own, as in `OPTIONS`.
+
+    Raises:
+        SetupError: there is no such profile.
+    """
+    if name is not None and name != SANDBOX:
+        _file.get_profile(name, SANDBOX)
+    for each in SERVICES if service is None else (_check_service(service),):
+        _forget_choice(each)
+        if name is not None:
+            _chosen_profiles[each] = name, dict(options or {})
+
+
+def use_connection(connection: Connection) -> None:
+    """Use an address of no profile for this session, with the secrets that were typed for it."""
+    _secrets.mask_secrets(connection.secrets)
+    _forget_choice(connection.service)
+    _used_connections[connection.service] = connection
+
+
+def sign_out(service: Service) -> Connection:
+    """Have no secrets of a service in this session, until `choose_profile` or `use` is called.
+
+    What was typed is forgotten. The environment and the keyring stay as they are: `known` has them.
+
+    Returns:
+        How the service was reached.
+
+    Raises:
+        SetupError: nothing says where the service is.
+    """
+    found = connection_with_secrets(service)
+    if service in _used_connections and found.profile in profile_names():
+        del _used_connections[service]
+        _chosen_profiles[service] = found.profile, found.options
+    elif service in _used_connections:
+        _used_connections[service] = replace(found, secrets={})
+    _secrets.forget_session_secrets(service, found.profile)
+    _signed_out.add(service)
+    return found
+
+
+def chosen_profile(service: Service) -> str | None:
+    """Return the profile that this session has chosen for a service."""
+    return _chosen_profiles[service][0] if service in _chosen_profiles else None
+
+
+def profile_names() -> list[str]:
+    """Return the names of the profiles, the sandbox's first if it has been started."""
+    running = [SANDBOX] if (sandbox_dir() / "connection.json").exists() else []
+    return running + sorted(_file.read_profiles())
+
+
+def check_profile_name(name: str) -> None:
+    """Check the name of a profile that is to be written.
+
+    Raises:
+        InputError: it can't be one, or is the sandbox's.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
+        why = "is kept for the sandbox" if name == SANDBOX else "is no name for a profile"
+        raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
+
+
+def save_profile(
+    name: str, service: Service, base_url: str, options: Mapping[str, str] | None = None
+) -> None:
+    """Write where a service is under a profile's name; the profile's other services stay.
+
+    Raises:
+        InputError: a name, address or option that can't be one.
+        StorageError: the config folder can't be written.
+    """
+    check_profile_name(name)
+    unknown = sorted(set(options or {}).difference(OPTIONS))
+    if unknown:
+        raise InputError(
+            f"A profile has no option {', '.join(unknown)}.", f"Options are {', '.join(OPTIONS)}."
+        )
+    entry = {"base_url": service_url(_check_service(service), base_url), **(options or {})}
+    written = _file.read_profiles()
+    written.setdefault(name, {})[service] = entry
+    _file.write_profiles(written)
+
+
+def forget_session() -> None:
+    """Forget what this session chose and was told: profiles, the sandbox's folder, secrets."""
+    _chosen_profiles.clear()
+    _used_connections.clear()
+    _signed_out.clear()
+    _secrets.forget_session()
+    choose_sandbox(None)
+
+
+def _forget_choice(service: Service) -> None:
+    _chosen_profiles.pop(service, None)
+    _used_connections.pop(service, None)
+    _signed_out.discard(service)
+
+
+def _check_service(service: Service) -> Service:
+    if service not in SERVICES:
+        raise InputError(f"There is no service {service!r}.", "The services are lab, jobs and nb.")
+    return service

@@ -1,0 +1,134 @@
+"""Read and save secrets: environment, session and keyring."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from labext.errors import InputError
+from labext.redaction import register_secret
+
+SECRET_NAMES: Mapping[str, tuple[str, ...]] = {
+    "lab": ("api_key", "client_id", "client_secret", "id_token", "oidc_secret"),
+    "jobs": ("api_key",),
+    "nb": ("password",),
+}
+"""What each service is signed in to with."""
+
+PUBLIC_NAMES = frozenset({"client_id"})
+"""Those of them that name somebody and open nothing: they may be seen."""
+
+_KEYRING = "labext"
+
+_session_secrets: dict[str, str] = {}
+
+
+def environment_variable(service: str, name: str) -> str:
+    """Return the environment's name for it: `LABEXT_JOBS_API_KEY` for the jobs' `api_key`."""
+    return f"LABEXT_{service.upper()}_{name.upper()}"
+
+
+def from_environment(service: str, name: str) -> str | None:
+    """Return what the environment says, or None where it says nothing."""
+    return os.environ.get(environment_variable(service, name)) or None
+
+
+def saved_secret(service: str, profile: str | None, name: str) -> str | None:
+    """Return what was saved: in this session, or in the keyring.
+
+    The keyring is asked once a session: it may take its time, or ask the user to unlock it.
+    """
+    user = _keyring_user(service, profile, name)
+    found = _session_secrets.get(user) or _keyring_get(user)
+    if found is not None:
+        _session_secrets[user] = found
+    return found
+
+
+def is_in_keyring(service: str, profile: str | None) -> bool:
+    """Say whether the keyring has anything that signs in to a service."""
+    return any(
+        _keyring_get(_keyring_user(service, profile, name)) is not None
+        for name in SECRET_NAMES[service]
+    )
+
+
+def save_secret(service: str, profile: str | None, name: str, value: str) -> bool:
+    """Keep a secret in the keyring; where there is none, for this session only.
+
+    Args:
+        service: `lab`, `jobs` or `nb`.
+        profile: whose it is; None for the address of the environment.
+        name: as in `NAMES`.
+        value: the secret.
+
+    Returns:
+        Whether it outlives the session.
+    """
+    if name not in SECRET_NAMES.get(service, ()):
+        names = ", ".join(SECRET_NAMES.get(service, ()))
+        raise InputError(f"{service} has no secret called {name}.", f"There is: {names}.")
+    mask_secrets({name: value})
+    user = _keyring_user(service, profile, name)
+    _session_secrets[user] = value
+    return _keyring_set(user, value)
+
+
+def mask_secrets(secrets: Mapping[str, str]) -> None:
+    """Mask secrets wherever they turn up from now on."""
+    for name, value in secrets.items():
+        if name not in PUBLIC_NAMES:
+            register_secret(value)
+
+
+def forget_secret(service: str, profile: str | None, name: str) -> None:
+    """Remove a secret from this session and from the keyring."""
+    user = _keyring_user(service, profile, name)
+    _session_secrets.pop(user, None)
+    _keyring_delete(user)
+
+
+def forget_session_secrets(service: str, profile: str | None) -> None:
+    """Forget what this session was told for a profile; the keyring stays as it is."""
+    for name in SECRET_NAMES[service]:
+        _session_secrets.pop(_keyring_user(service, profile, name), None)
+
+
+def forget_session() -> None:
+    """Forget what this session was told; the keyring stays as it is."""
+    _session_secrets.clear()
+
+
+def _keyring_user(service: str, profile: str | None, name: str) -> str:
+    return f"{profile or 'environment'}/{service}/{name}"
+
+
+def _keyring_get(user: str) -> str | None:
+    import keyring
+    import keyring.errors
+
+    try:
+        return keyring.get_password(_KEYRING, user)
+    except keyring.errors.KeyringError:
+        return None  # no keyring here, or a locked one: the secret has to come from elsewhere
+
+
+def _keyring_set(user: str, value: str) -> bool:
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.set_password(_KEYRING, user, value)
+    except keyring.errors.KeyringError:
+        return False
+    return _keyring_get(user) == value  # a null keyring takes all and keeps nothing
+
+
+def _keyring_delete(user: str) -> None:
+    import keyring
+    import keyring.errors
+
+    try:
+        keyring.delete_password(_KEYRING, user)
+    except keyring.errors.KeyringError:
+        return  # it was not there, or there is no keyring

@@ -1,0 +1,1 @@
+"""DataFrames of records: column types, conversion and display."""

@@ -1,0 +1,66 @@
+"""Remove terminal control characters and bidirectional overrides from untrusted text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands where such a character was."""
+
+DIRECTION_CONTROLS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""The characters with Unicode's property Bidi_Control, for a regular expression's `[…]`."""
+
+_CONTROL = re.compile(f"[\0-\x08\x0e-\x1f\x7f-\x9f{DIRECTION_CONTROLS}]")
+_ASCII = bytes({*range(32), 127} - {*b"\t\n\v\f\r"})
+_ESCAPED = re.compile(
+    r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]"
+    r"|061[cC]|200[eEfF]|202[a-eA-E]|206[6-9]))"
+)
+_ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
+
+
+def strip_control(text: str) -> str:
+    """Return `text` without what steers a terminal or the direction of reading."""
+    return _CONTROL.sub(REPLACEMENT, text)
+
+
+def contains_control(text: str) -> bool:
+    """Return True if `text` contains such a character, raw or as a JSON escape.
+
+    A backslash is taken for the start of a JSON escape: for a text that is not JSON the result may
+    be a false positive.
+    """
+    if text.isascii():  # the usual case; deleting from bytes is 20 times as fast as a search
+        plain = text.encode()
+        if len(plain.translate(None, _ASCII)) < len(plain):
+            return True
+    elif _CONTROL.search(text):
+        return True
+    # Without the escaped backslashes every backslash left starts an escape.
+    return "\\" in text and _ESCAPED.search(text.replace("\\\\", "")) is not None
+
+
+def json_contains_control(content: bytes) -> bool:
+    """Return True if a valid JSON document contains such a character, raw or escaped.
+
+    Faster than `steers`: of the ASCII control characters a JSON string may contain DEL only.
+    """
+    if content.isascii():
+        if b"\x7f" in content:
+            return True
+    elif _CONTROL.search(content.decode("utf-8", "replace")):
+        return True
+    escapes = content.replace(b"\\\\", b"") if b"\\" in content else b""
+    return _ESCAPED_BYTES.search(escapes) is not None
+
+
+def strip_control_json(value: Any) -> Any:
+    """Return a value of JSON with every text in it tamed, its keys too."""
+    if isinstance(value, str):
+        return strip_control(value)
+    if isinstance(value, dict):
+        return {strip_control_json(key): strip_control_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [strip_control_json(item) for item in value]
+    return value

@@ -1,0 +1,90 @@
+"""Authentication by API key, bearer token or HTTP Basic."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import requests.auth
+from requests import PreparedRequest
+
+from labext.errors import InputError
+from labext.redaction import register_secret
+
+
+class RefreshableAuth(requests.auth.AuthBase):
+    """Signs with something that has to be fetched first: before a request's turn, not within it."""
+
+    def ready(self) -> None:
+        """Have what signs the next request.
+
+        Raises:
+            LabextError: it can't be had.
+        """
+        raise NotImplementedError
+
+
+class ApiKeyAuth(requests.auth.AuthBase):
+    """A key in a header of its own, `x-api-key` (job service contract, Authentication rule 1)."""
+
+    def __init__(self, key: str, header: str = "x-api-key") -> None:
+        self._key = clean_secret(key, "key")
+        self._header = header
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        request.headers[self._header] = self._key
+        return request
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._header})"
+
+
+class BearerAuth(requests.auth.AuthBase):
+    """A token or a service's password as `Authorization: Bearer …`."""
+
+    def __init__(self, token: str) -> None:
+        self._token = clean_secret(token, "password")
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class BasicKeyAuth(requests.auth.AuthBase):
+    """An API key as the user of HTTP Basic, with an empty password."""
+
+    def __init__(self, key: str) -> None:
+        pair = f"{clean_secret(key, 'key')}:".encode()
+        self._pair = b64encode(pair).decode("ascii")
+        register_secret(self._pair)
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        request.headers["Authorization"] = f"Basic {self._pair}"
+        return request
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def clean_secret(secret: str, what: str) -> str:
+    """Return the secret without blanks around it, and have it masked from now on.
+
+    Raises:
+        InputError: it is empty, or holds characters that no header can carry. `requests` would
+            refuse those too, but with the secret in its message.
+    """
+    secret = secret.strip()
+    register_secret(secret)
+    if not secret:
+        raise InputError(f"The {what} is empty.", f"Give the {what} that the service gave you.")
+    if not (secret.isascii() and secret.isprintable()):
+        raise InputError(
+            f"The {what} holds characters that no {what} has.",
+            f"Copy the {what} again, without line breaks and typographic quotes.",
+        )
+    return secret

@@ -1,0 +1,324 @@
+"""Send operations to a service with authentication, rate limiting and retries."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import requests
+from requests.auth import AuthBase
+
+from labext.errors import LabextError, ResponseLimitError
+from labext.http.auth import RefreshableAuth
+from labext.http.connection_pool import Deadline, ResponseLimits, SessionPool, Timeout, read_body
+from labext.http.download import AuthenticatedSource, OnBytes, download_file
+from labext.http.failures import NETWORK_ERRORS, ConnectionFailure, ErrorMapper, classify_failure
+from labext.http.rate_limiter import Rate, RateLimiter, new_rate_limiter
+from labext.http.redirects import send_following_redirects
+from labext.http.request import Operation, QueryParams, Request, RetryMode, build_request
+from labext.http.response import Response
+from labext.http.retry_policy import (
+    RequestOptions,
+    RetryableError,
+    is_already_deleted,
+    on_connection_lost,
+    on_error_response,
+    on_incomplete_response,
+    on_limit_exceeded,
+)
+from labext.http.upload import PresignedStore
+from labext.redaction import get_logger
+
+_log = get_logger("labext.http")
+
+
+class HttpClient:
+    """Sends operations to one service: signs in, paces, retries, checks, and explains failures.
+
+    It may be used by several threads: each has a session of its own, the pacing is shared.
+
+    Args:
+        base_url: the service's address; operations' paths are relative to it.
+        auth: how to sign in; None for a service without keys.
+        rate: the limit to keep; `Rate(None)` follows the service's headers only; None is no pacing.
+        verify: True, or the path of a CA bundle.
+        explain: the service's own reading of a failure.
+        timeout: seconds to connect, and between two bytes of the answer.
+        attempts: tries of one operation, at most.
+        patience: seconds after which no further try begins, and the longest wait for a rate limit.
+        limits: bounds of a response that is read as a whole.
+        service: what it is called in errors: `jobs service`.
+        pacer: in place of one of its own by `rate`, where several share an allowance
+            (`labext.http.rate_limiter`).
+        last_words: statuses that are the service's last word where it says them itself
+            (`labext.http.retry_policy`).
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        auth: AuthBase | None,
+        rate: Rate | None,
+        verify: bool | str = True,
+        explain: ErrorMapper | None = None,
+        timeout: Timeout = (5, 60),
+        attempts: int = 5,
+        patience: float = 60.0,
+        limits: ResponseLimits | None = None,
+        service: str = "service",
+        pacer: RateLimiter | None = None,
+        last_words: Set[int] = frozenset(),
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.base_url = f"{base_url.rstrip('/')}/"
+        self._auth = auth
+        self._pacer = pacer or new_rate_limiter(rate, clock, sleep)
+        self._explain = explain
+        self._last_words = last_words
+        self._terms = RequestOptions(
+            service=service,
+            verify=verify,
+            timeout=timeout,
+            attempts=attempts,
+            patience=patience,
+            limits=limits or ResponseLimits(),
+            clock=clock,
+            sleep=sleep,
+        )
+        self._answered = False
+        self._sessions = SessionPool(clock)
+
+    def __repr__(self) -> str:
+        return f"Transport({self.base_url!r}, auth={self._auth!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of every thread; a later call opens new ones."""
+        self._sessions.close()
+
+    def send(
+        self,
+        op: Operation,
+        *,
+        path: Mapping[str, str] | None = None,
+        params: QueryParams | None = None,
+        json: Any = None,
+        content: Callable[[], BinaryIO] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: Timeout | None = None,
+    ) -> Response:
+        """Send an operation and return its whole answer.
+
+        Args:
+            op: what to ask.
+            path: the values of the path's placeholders.
+            params: the query; None leaves one out, booleans become `true` and `false`.
+            json: the body as JSON.
+            content: opens the body as a stream, anew for every try.
+            headers: further headers.
+            timeout: in place of the transport's.
+
+        Raises:
+            LabextError: what the service refused, or why there is no answer.
+            OutcomeUnknownError: the answer to an operation that must not be repeated was lost.
+        """
+        call = build_request(
+            op,
+            self.base_url,
+            path=path or {},
+            params=params,
+            json=json,
+            content=content,
+            headers=headers,
+        )
+        return self._terms.run_with_retries(
+            lambda: self._whole(call, timeout or self._terms.timeout)
+        )
+
+    @contextmanager
+    def stream(
+        self,
+        op: Operation,
+        *,
+        path: Mapping[str, str] | None = None,
+        params: QueryParams | None = None,
+        json: Any = None,
+        content: Callable[[], BinaryIO] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: Timeout | None = None,
+    ) -> Iterator[requests.Response]:
+        """Send an operation and give its answer as it comes; a failure is raised before.
+
+        Until the answer begins it is tried like `send`; after that a cut is an UnreachableError.
+        A GET that the service sends on to another origin is followed there without the key.
+        """
+        call = build_request(
+            op,
+            self.base_url,
+            path=path or {},
+            params=params,
+            json=json,
+            content=content,
+            headers=headers,
+        )
+        with self._terms.run_with_retries(
+            lambda: self._begun(call, timeout or self._terms.timeout)
+        ) as response:
+            error: LabextError
+            try:
+                yield response
+                return
+            except NETWORK_ERRORS as failure:
+                if not _is_network_error(failure):
+                    raise
+                error = classify_failure(failure, call.url, self._terms.service).error
+        raise error
+
+    def download(
+        self,
+        url: str,
+        target: Path,
+        *,
+        fresh: Callable[[], str] | None = None,
+        on_bytes: OnBytes | None = None,
+    ) -> Path:
+        """Download a presigned address to `target`, as `labext.http.download.download_file` does."""
+        return download_file(url, target, fresh=fresh, on_bytes=on_bytes, terms=self._terms)
+
+    def fetch(
+        self,
+        op: Operation,
+        target: Path,
+        *,
+        path: Mapping[str, str] | None = None,
+        params: QueryParams | None = None,
+        page: bool = False,
+        on_bytes: OnBytes | None = None,
+    ) -> Path:
+        """Stream an operation's answer to `target`, as `download` does, but signed in.
+
+        Args:
+            op: a GET.
+            target: the file to write; its folder is made.
+            path: the values of the path's placeholders.
+            params: the query.
+            page: the answer may be a web page.
+            on_bytes: is told the bytes that are there, and the whole's if known.
+
+        Raises:
+            LabextError: what the service refused, or why there is no answer.
+            StorageError: the disk is full, or the folder can't be written.
+        """
+        call = build_request(
+            op,
+            self.base_url,
+            path=path or {},
+            params=params,
+            json=None,
+            content=None,
+            headers=None,
+        )
+        own = AuthenticatedSource(call, self._auth, lambda got: self._refused(call, got), page=page)
+        return download_file(call.url, target, on_bytes=on_bytes, terms=self._terms, own=own)
+
+    def store(self) -> PresignedStore:
+        """Return where presigned addresses lead, on this transport's terms and with no key."""
+        return PresignedStore(self._terms)
+
+    def _whole(self, call: Request, timeout: Timeout) -> Response:
+        response = self._response(call, timeout)
+        if response.status_code >= 400:
+            verdict = self._refused(call, response)
+            if not is_already_deleted(call, verdict):
+                raise verdict
+            return self._reply(call, response, b"")
+        with response:
+            content = self._content(call, response)
+        reply = self._reply(call, response, content)
+        broken = reply.validation_error()
+        if isinstance(broken, ResponseLimitError):
+            raise on_limit_exceeded(call, broken)
+        if broken is not None:
+            raise on_incomplete_response(call, broken)
+        return reply
+
+    def _begun(self, call: Request, timeout: Timeout) -> requests.Response:
+        response = self._response(call, timeout, streamed=True)
+        if response.status_code >= 400:
+            raise self._refused(call, response)
+        return response
+
+    def _response(
+        self, call: Request, timeout: Timeout, *, streamed: bool = False
+    ) -> requests.Response:
+        """Send once; return the answer's beginning, or raise what its loss means."""
+        session = self._sessions.for_this_thread(fresh=call.op.repeat is RetryMode.UNSENT)
+        terms, deadline = self._terms, Deadline(self._terms.limits.seconds)
+        if isinstance(self._auth, RefreshableAuth):
+            self._auth.ready()
+        with call.open_content() as stream, self._pacer.slot(self._terms.patience) as turn:
+            began = self._terms.clock()
+            request = call.request(self._auth, stream)
+            got = send_following_redirects(
+                session,
+                request,
+                timeout,
+                terms.verify,
+                terms.service,
+                deadline=deadline,
+                away=streamed and call.op.method == "GET",
+            )
+            self._sessions.mark_used()
+            if not isinstance(got, ConnectionFailure):
+                turn.record_response(got.headers, got.status_code)
+        outcome = got.reason if isinstance(got, ConnectionFailure) else got.status_code
+        _log.debug(
+            "%s %s: %s, %.3f s", call.op.method, call.path, outcome, self._terms.clock() - began
+        )
+        if isinstance(got, ConnectionFailure):
+            raise on_connection_lost(call, got, answered=self._answered)
+        self._answered = True
+        if streamed and got.status_code < 400:
+            deadline.lift()
+        return got
+
+    def _content(self, call: Request, response: requests.Response) -> bytes:
+        try:
+            return read_body(response, self._terms.limits.size)
+        except NETWORK_ERRORS as failure:
+            missing = classify_failure(failure, call.url, self._terms.service)
+        raise on_connection_lost(call, missing, answered=True)
+
+    def _refused(self, call: Request, response: requests.Response) -> Exception:
+        verdict = on_error_response(
+            call, response, self._terms.service, self._explain, self._last_words
+        )
+        if isinstance(verdict, RetryableError) and verdict.after:
+            self._pacer.pause(verdict.after)
+        return verdict
+
+    def _reply(self, call: Request, response: requests.Response, content: bytes) -> Response:
+        return Response(
+            call.op,
+            response.status_code,
+            response.headers,
+            content,
+            repeated=call.maybe_received,
+            service=self._terms.service,
+            limit=self._terms.limits.size,
+        )
+
+
+def _is_network_error(failure: Exception) -> bool:
+    """Tell a failure of the network from an OSError of whoever reads the stream."""
+    return not isinstance(failure, OSError) or isinstance(failure, requests.RequestException)

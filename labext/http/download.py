@@ -1,0 +1,447 @@
+"""Download files with resume; they appear under their name only when complete."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self, TypeVar
+
+import requests
+from requests.auth import AuthBase
+
+from labext import storage
+from labext.errors import (
+    AccessError,
+    LabextError,
+    NotFoundError,
+    ResponseLimitError,
+    ServiceError,
+    StorageError,
+    UnreachableError,
+)
+from labext.http.connection_pool import Deadline, new_session
+from labext.http.failures import (
+    NETWORK_ERRORS,
+    ConnectionFailure,
+    FailureStage,
+    classify_failure,
+    excerpt,
+    server_message,
+)
+from labext.http.rate_headers import requested_delay
+from labext.http.redirects import read_start, send_following_redirects
+from labext.http.request import Request
+from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
+from labext.http.upload import check_presigned_url
+from labext.storage import is_full
+
+_T = TypeVar("_T")
+
+
+class PartialFile:
+    """A context in which a file is written; it takes its target's place by `finish` alone.
+
+    Attributes:
+        size: bytes that are there.
+        validator: the ETag or date of what this is the start of; None if it can't be gone on with.
+        total: bytes of the whole, if known.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.size = 0
+        self.validator: str | None = None
+        self.total: int | None = None
+        self._path = target.with_name(f".{target.name}.part")
+        self._note = target.with_name(f".{target.name}.part.json")
+
+    def __enter__(self) -> Self:
+        if self.target.is_dir():
+            raise StorageError(f"{self.target} is a folder.", "Choose the name of a file.")
+        self._file = self._storing(self._opened)
+        try:
+            self._take_up()
+        except BaseException:  # interrupted: what is not entered is not left either
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, failure: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if isinstance(failure, StorageError) or not (self.size and self.validator):
+            self._remove(self._path)
+            self._remove(self._note)
+
+    def restart(self, validator: str | None, total: int | None) -> None:
+        """Begin anew, with what the whole is."""
+        if self.size:  # ext4 writes a truncated file to disk at once, at half the speed
+            self._storing(lambda: self._file.truncate(0))
+        self.size, self.validator, self.total = 0, validator, total
+        free = shutil.disk_usage(self.target.parent)
+        if total is not None and free.total and free.free < total:
+            raise self._failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        note = json.dumps({"validator": validator, "total": total})
+        self._storing(lambda: self._note.write_text(note, "utf-8"))
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes.
+
+        Raises:
+            StorageError: the disk is full, or refuses.
+        """
+        rest = memoryview(chunk)
+        while rest:
+            written = self._storing(partial(self._file.write, rest))
+            self.size += written
+            rest = rest[written:]
+
+    def finish(self) -> None:
+        """Put the file under its target's name."""
+
+        def replace() -> None:
+            self._file.close()
+            self._path.replace(self.target)
+
+        self._storing(replace)
+        self.validator = None
+        self._remove(self._note)
+
+    def _opened(self) -> BinaryIO:
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            opened = self._path.open("ab", buffering=0)
+            try:
+                self._locked(opened)
+                if storage.is_same_file(opened.fileno(), self._path):
+                    return opened
+            except BaseException:
+                opened.close()
+                raise
+            opened.close()
+
+    def _locked(self, opened: BinaryIO) -> None:
+        if not storage.lock_file(opened.fileno()):
+            raise StorageError(
+                f"Another download is writing to {self.target}.",
+                "Wait until it is done, or choose another folder.",
+            )
+
+    def _take_up(self) -> None:
+        """Learn from the note what an earlier download left."""
+        self.size = os.fstat(self._file.fileno()).st_size
+        try:
+            note = json.loads(self._note.read_text("utf-8"))
+            validator, total = note["validator"], note["total"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        if isinstance(validator, str) and isinstance(total, int | None):
+            self.validator, self.total = validator, total
+
+    def _storing(self, act: Callable[[], _T]) -> _T:
+        try:
+            return act()
+        except StorageError:
+            raise
+        except OSError as failure:
+            error = self._failed(failure)
+        raise error
+
+    def _failed(self, failure: OSError) -> StorageError:
+        if is_full(failure):
+            return StorageError(
+                f"The disk is full: {self.target} does not fit.",
+                "Make room, or choose a folder on another disk.",
+            )
+        return StorageError(
+            f"{self.target} can't be written ({failure.strerror}).",
+            "Make its folder writable, or choose another one.",
+        )
+
+    @staticmethod
+    def _remove(path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            return  # the folder has become unwritable: the file's name says that it is no result
+
+
+CHUNK_SIZE = 512 * 1024
+"""Bytes read and written at once: fewer cost time in calls, more in the kernel's large pages."""
+
+MAX_UNDECLARED_SIZE = 64 * 1024**3
+"""Bytes of a file whose length the server does not name: an endless one would fill the disk."""
+
+_CHUNK_SECONDS = 256.0
+"""Time for one such chunk: 2 KiB a second."""
+
+OnBytes = Callable[[int, int | None], None]
+"""Is told the bytes that are there, and the whole's if known."""
+
+
+@dataclass(frozen=True)
+class AuthenticatedSource:
+    """A download from the service itself, which is signed in, in place of a presigned address.
+
+    Attributes:
+        call: what is asked.
+        auth: how to sign in; another origin that the service sends it on to never gets that.
+        refused: what follows from an answer of 400 and above.
+        page: what is downloaded may be a web page.
+    """
+
+    call: Request
+    auth: AuthBase | None
+    refused: Callable[[requests.Response], Exception]
+    page: bool = False
+
+
+_MAX_INTERRUPTIONS = 500
+
+_EXPIRED_DOWNLOAD = frozenset({400, 401, 403, 404, 410})
+"""What stores answer to a presigned address that is no longer good."""
+
+
+def is_html_name(name: str) -> bool:
+    """Say by its name whether a file is a web page."""
+    return name.lower().endswith((".html", ".htm", ".xhtml"))
+
+
+def download_file(
+    url: str,
+    target: Path,
+    *,
+    fresh: Callable[[], str] | None = None,
+    on_bytes: OnBytes | None = None,
+    terms: RequestOptions | None = None,
+    own: AuthenticatedSource | None = None,
+) -> Path:
+    """Download a presigned address to `target`, and return that.
+
+    No key is sent, unless it is the service's `own`. After a cut it goes on with Range and If-Range
+    where the server can, else from the start; what an earlier call left as `.<name>.part` is taken
+    up likewise.
+
+    Args:
+        url: the presigned address.
+        target: the file to write; its folder is made.
+        fresh: gives a new address when this one has expired.
+        on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
+        terms: on what terms; their attempts and patience are those in a row that bring nothing new.
+        own: asks the service itself, by its call, and signed in.
+
+    Raises:
+        AccessError: the address has expired, and there is no `fresh`.
+        NotFoundError: there is nothing at the address.
+        StorageError: the disk is full, or the folder can't be written.
+        ServiceError: the download failed.
+    """
+    terms = terms or RequestOptions()
+    if own is None:
+        check_presigned_url(url, terms.service)
+    download = _Download(url, fresh, on_bytes, terms, own)
+    with new_session() as session, PartialFile(target) as part:
+        for _ in range(_MAX_INTERRUPTIONS):
+            if terms.run_with_retries(lambda: download.go_on(session, part)):
+                part.finish()
+                return target
+        raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
+
+
+class _Download:
+    """What stays the same from one try to the next, but for the address."""
+
+    def __init__(
+        self,
+        url: str,
+        fresh: Callable[[], str] | None,
+        on_bytes: OnBytes | None,
+        terms: RequestOptions,
+        own: AuthenticatedSource | None,
+    ) -> None:
+        self._own = own
+        self._url = url
+        self._fresh = fresh
+        self._on_bytes = on_bytes
+        self._terms = terms
+        self._furthest = 0
+        self._deadline = Deadline(_CHUNK_SECONDS)
+
+    def go_on(self, session: requests.Session, part: PartialFile) -> bool:
+        """Try once; tell whether the file is whole.
+
+        Raises:
+            Again: this try brought nothing new. A try that did, and was cut, returns False.
+        """
+        headers = {"Accept-Encoding": "identity"}
+        if part.size and part.validator:
+            headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
+        request = requests.Request("GET", self._url, headers=headers)
+        if self._own is not None:
+            request.auth, request.params = self._own.auth, self._own.call.params
+        terms = self._terms
+        got = send_following_redirects(
+            session,
+            request,
+            terms.timeout,
+            terms.verify,
+            terms.service,
+            deadline=self._deadline,
+            away=True,
+        )
+        if isinstance(got, ConnectionFailure):
+            raise (
+                got.error
+                if got.stage in {FailureStage.NEVER, FailureStage.LIMIT}
+                else RetryableError(got.error)
+            )
+        with got:
+            if not self._begins(got, part):
+                return True
+            return self._rest(got, part)
+
+    def _begins(self, got: requests.Response, part: PartialFile) -> bool:
+        """Judge the answer's beginning; False if there is nothing left to fetch."""
+        if got.status_code == 206:
+            start, total = _content_range(got)
+            if start == part.size and total in {part.total, None}:
+                return True
+            self._start_over(part, "sent another part than was asked for")
+        if got.status_code == 416:
+            if part.total is not None and part.size == part.total:
+                return False
+            self._start_over(part, "has less than it had")
+        if got.status_code != 200:
+            raise self._refused(got)
+        kind = got.headers.get("Content-Type", "")
+        if "html" in kind.lower() and not self._is_page(part.target):
+            words = server_message(read_start(got), kind)
+            raise RetryableError(
+                ServiceError(
+                    f"The {self._terms.service} answered {words} in place of {part.target.name}.",
+                    "Check the connection to the service, then try again.",
+                    status=200,
+                    method="GET",
+                )
+            )
+        part.restart(_range_validator(got), _content_length(got))
+        return True
+
+    def _is_page(self, target: Path) -> bool:
+        """Say whether a web page may be what is asked for, and not an answer in its place."""
+        return is_html_name(target.name) or (self._own is not None and self._own.page)
+
+    def _rest(self, got: requests.Response, part: PartialFile) -> bool:
+        cut = self._written(got, part)
+        if part.total is not None:
+            whole = part.size == part.total
+        else:
+            # Without a length only the chunks' own end tells that this is all; or nothing does.
+            whole = cut is None and (part.size > 0 or "Transfer-Encoding" in got.headers)
+        if whole:
+            return True
+        if part.size > self._furthest:
+            self._furthest = part.size
+            return False
+        raise RetryableError(cut.error if cut else self._wrong_length(part))
+
+    def _written(self, got: requests.Response, part: PartialFile) -> ConnectionFailure | None:
+        """Write what comes; return why it ended too early, if that is known."""
+        while True:
+            self._deadline.reset()
+            try:
+                chunk = got.raw.read(CHUNK_SIZE, decode_content=_is_encoded(got))
+            except NETWORK_ERRORS as failure:
+                return self._cut(failure, part)
+            if not chunk:
+                return None
+            part.write(chunk)
+            if part.total is None and part.size > MAX_UNDECLARED_SIZE:
+                part.restart(None, None)
+                raise ResponseLimitError(
+                    f"{part.target.name} has more than {MAX_UNDECLARED_SIZE / 1024**3:g} GiB, and "
+                    f"the {self._terms.service} does not say how many.",
+                    "Tell whoever runs the service; nothing was kept.",
+                )
+            if self._on_bytes:
+                self._on_bytes(part.size, part.total)
+
+    def _cut(self, failure: Exception, part: PartialFile) -> ConnectionFailure:
+        cut = classify_failure(failure, self._url, self._terms.service)
+        if cut.stage is not FailureStage.LIMIT:
+            return cut
+        slow = f"The {self._terms.service} sends {part.target.name} at less than 2 KiB a second."
+        return replace(cut, error=UnreachableError(slow, "Try again later."))
+
+    def _refused(self, got: requests.Response) -> Exception:
+        if self._own is not None:
+            return self._own.refused(got)
+        status = got.status_code
+        kind = got.headers.get("Content-Type", "")
+        words = server_message(read_start(got), kind)
+        error = self._error(status, words)
+        if status in _EXPIRED_DOWNLOAD and self._fresh is not None:
+            self._url = self._fresh()
+            check_presigned_url(self._url, self._terms.service)
+            return RetryableError(error, after=0.0, at_most=3)
+        if status in REJECTED | TRANSIENT:
+            return RetryableError(error, requested_delay(got.status_code, got.headers))
+        return error
+
+    def _error(self, status: int, words: str) -> LabextError:
+        said = f": {excerpt(words, 200)}" if words else ""
+        kind: type[LabextError] = ServiceError
+        what, step = f"The {self._terms.service} answered {status} to a download{said}.", None
+        if status == 404:
+            kind, step = NotFoundError, "Check the name."
+        elif status in _EXPIRED_DOWNLOAD:
+            kind, step = AccessError, "Ask for the result again: it gets a new address."
+            what = f"The address of the download is not, or no longer, good ({status}{said})."
+        return kind(what, step, status=status, method="GET", server=words)
+
+    def _start_over(self, part: PartialFile, why: str) -> None:
+        part.restart(None, None)
+        raise RetryableError(ServiceError(f"The {self._terms.service} {why}."), after=0.0)
+
+    def _wrong_length(self, part: PartialFile) -> ServiceError:
+        of = "" if part.total is None else f" of {part.total:,}"
+        return ServiceError(
+            f"{part.target.name} ended after {part.size:,}{of} bytes.",
+            "Try again; look at the service if it stays.",
+        )
+
+
+def _range_validator(got: requests.Response) -> str | None:
+    """Return what If-Range may hold: a strong ETag, or else the date; None without ranges."""
+    if _is_encoded(got) or got.headers.get("Accept-Ranges", "").lower() == "none":
+        return None
+    etag = got.headers.get("ETag", "")
+    return etag if etag.startswith('"') else got.headers.get("Last-Modified")
+
+
+def _content_length(got: requests.Response) -> int | None:
+    length = got.headers.get("Content-Length", "")
+    return int(length) if re.fullmatch("[0-9]{1,18}", length) and not _is_encoded(got) else None
+
+
+def _is_encoded(got: requests.Response) -> bool:
+    return got.headers.get("Content-Encoding", "identity").lower() != "identity"
+
+
+def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
+    """Return where a part begins, and the length of the whole."""
+    found = re.fullmatch(
+        r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", got.headers.get("Content-Range", "").strip()
+    )
+    if found is None:
+        return None, None
+    return int(found[1]), None if found[2] == "*" else int(found[2])

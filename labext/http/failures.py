@@ -1,0 +1,328 @@
+"""Error responses and lost connections, and the exceptions raised for them."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from html import unescape
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+import urllib3.exceptions
+
+from labext.config import is_sandbox
+from labext.errors import (
+    AccessError,
+    BusyError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ResponseLimitError,
+    ServiceError,
+    SetupError,
+    SignInError,
+    UnreachableError,
+)
+from labext.frames.sanitize import strip_control
+from labext.http.connection_pool import MIB, ResponseTooLarge, ResponseTooSlow
+from labext.http.request import Operation
+from labext.redaction import mask_start
+
+READ_FOR_WORDS = 64 * 1024
+"""Bytes of a body that are read to quote the start of it. Enough that its end can be dropped after
+masking (`labext.redaction.MARGIN`) without shortening the quote."""
+
+MESSAGE_LIMIT = 500
+"""Characters of a service's own words that are kept."""
+
+_FIELDS = ("userMessage", "message", "error", "detail", "title", "error_description", "msg")
+
+
+@dataclass(frozen=True)
+class ErrorResponse:
+    """An answer of 400 and above.
+
+    Attributes:
+        status: the HTTP status.
+        method: the HTTP method.
+        path: without host and query.
+        words: the service's own words, masked, in one line.
+        op: what was asked.
+        spoken: the service itself says so, in JSON; what stands in between sends pages and words.
+        challenged: it says how one signs in to it, as a 401 of its own does (RFC 9110, 11.6.1).
+    """
+
+    status: int
+    method: str
+    path: str
+    server_message: str
+    op: Operation
+    from_service: bool = False
+    has_challenge: bool = False
+
+
+ErrorMapper = Callable[[ErrorResponse], LabextError | None]
+"""A service's own reading of a failure; None leaves it to the general one."""
+
+
+def server_message(body: bytes, content_type: str = "") -> str:
+    """Return what the server says, in one line, masked and of bounded length.
+
+    A body may be plain text, a JSON string, or an object with `error`, `message`, `detail` or
+    `title`, each of which may hold another object or a list (real services, section jobs). Of a
+    web page the title is taken.
+    """
+    text = body.decode("utf-8", "replace").strip()
+    if "html" in content_type.lower() or looks_like_html(text):
+        said = _html_title(text)
+    else:
+        try:
+            said = _json_message(json.loads(text)) or text
+        except (ValueError, RecursionError):
+            said = text
+    return excerpt(said, MESSAGE_LIMIT)
+
+
+def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
+    """Return the start of a text as one masked line that steers no terminal.
+
+    `is_cut`: the text is itself the start of a longer one.
+    """
+    # Many blanks may become one, so that more is read than is shown.
+    line = " ".join(strip_control(mask_start(text, limit * 20, is_cut=is_cut)).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def looks_like_html(text: str) -> bool:
+    """Tell whether a text is a web page."""
+    return text[:200].lstrip("\ufeff \t\r\n").lower().startswith(("<!doctype html", "<html"))
+
+
+def _html_title(page: str) -> str:
+    found = re.search(r"<title[^>]*>(.*?)</title>", page[:20_000], re.IGNORECASE | re.DOTALL)
+    title = unescape(found[1]).strip() if found else ""
+    return f"a web page, “{title}”" if title else "a web page"
+
+
+def _json_message(body: Any) -> str:
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(filter(None, map(_json_message, body[:10])))
+    if not isinstance(body, dict):
+        return ""
+    words = next(filter(None, (_json_message(body.get(name)) for name in _FIELDS)), "")
+    where = body.get("loc")  # a validation error's place, as FastAPI gives it
+    if words and isinstance(where, list):
+        return f"{'.'.join(map(str, where))}: {words}"
+    return words
+
+
+def to_exception(failure: ErrorResponse, service: str, explain: ErrorMapper | None) -> LabextError:
+    """Return the error for a failure: the service's own reading, or the general one."""
+    error = explain(failure) if explain else None
+    if error is None:
+        error = _default_exception(failure, service)
+    error.status = error.status or failure.status
+    error.method = error.method or failure.method
+    error.path = error.path or failure.path
+    error.server = error.server or failure.server_message
+    return error
+
+
+def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
+    status, said = failure.status, f": {failure.server_message}" if failure.server_message else ""
+    what = f"The {service} answered {status} to '{failure.op.name}'{said}"
+    what = what if what.endswith((".", "!", "?", "…")) else f"{what}."
+    match status:
+        case 401:
+            return SignInError(what, "Check the key or password, and sign in again.")
+        case 403:
+            return AccessError(what)
+        case 404 | 410:
+            return NotFoundError(what, "Check the name.")
+        case 409:
+            return ConflictError(what, "Choose another name.")
+        case 429:
+            return BusyError(what)
+        case _ if status < 500:
+            return InputError(what, "Change what the service objects to.")
+        case _:
+            return ServiceError(what)
+
+
+class FailureStage(Enum):
+    """How far a request came before it was lost."""
+
+    NEVER = "never"
+    """It can't be sent at all; a repeat changes nothing."""
+    UNSENT = "unsent"
+    """No connection: it surely did not arrive."""
+    SENT = "sent"
+    """It may have arrived."""
+    LIMIT = "limit"
+    """It arrived, and the response exceeds a limit; a repeat would change nothing."""
+
+
+@dataclass(frozen=True)
+class ConnectionFailure:
+    """Why there is no answer.
+
+    Attributes:
+        stage: how far the request came.
+        why: the reason in a few words, without the address.
+        error: what a user meets if it stays so.
+    """
+
+    stage: FailureStage
+    reason: str
+    error: LabextError
+
+
+NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+"""What `requests` raises when a request fails or its answer can't be read."""
+
+
+def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
+    """Judge a failure of `requests`; its own message is dropped, since it holds the whole URL."""
+    place = _redacted_url(url)
+    too_slow, too_large = (
+        _find_cause(failure, ResponseTooSlow),
+        _find_cause(failure, ResponseTooLarge),
+    )
+    if isinstance(too_slow, ResponseTooSlow):
+        return _limit_exceeded(
+            f"The {service} at {place} took more than {too_slow.seconds:g} s to send its response.",
+            "Ask for less, or allow more with `max_response_seconds` in the profile.",
+        )
+    if isinstance(too_large, ResponseTooLarge):
+        return _limit_exceeded(
+            f"The response of the {service} at {place} exceeds {too_large.limit / MIB:g} MiB.",
+            "Ask for less, or allow more with `max_response_mib` in the profile.",
+        )
+    if _find_cause(failure, urllib3.exceptions.InvalidHeader):
+        what = f"The {service} at {place} sends headers that make no sense."
+        error = ServiceError(what, "Tell whoever runs the service, and try again later.")
+        return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
+    if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
+        return _tls_failure(failure, place, service)
+    stage, why = _failure_stage(failure)
+    if stage is FailureStage.NEVER:
+        return ConnectionFailure(
+            stage,
+            why,
+            SetupError(f"{place} is no address that can be asked ({why}).", "Correct the address."),
+        )
+    if stage is FailureStage.UNSENT:
+        what = f"No {service} answers at {place} ({why})."
+        step = "Check the address, and that the service runs."
+        if is_sandbox(url):
+            step = "Start the sandbox again with `%lab sandbox start`."
+        return ConnectionFailure(stage, why, UnreachableError(what, step))
+    what = f"The connection to the {service} at {place} broke ({why})."
+    return ConnectionFailure(
+        stage, why, UnreachableError(what, "Try again; look at the service if it stays.")
+    )
+
+
+def _limit_exceeded(what: str, step: str) -> ConnectionFailure:
+    return ConnectionFailure(
+        FailureStage.LIMIT, "a limit was exceeded", ResponseLimitError(what, step)
+    )
+
+
+def _redacted_url(url: str) -> str:
+    """Return an address without user, password and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an invalid address"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFailure:
+    refused = _find_cause(failure, ssl.SSLCertVerificationError)
+    if isinstance(refused, ssl.SSLCertVerificationError):
+        why = excerpt(refused.verify_message or "certificate refused")
+        error: LabextError = SetupError(
+            f"The certificate of the {service} at {place} is not trusted ({why}).",
+            "Give the service's CA bundle (`--ca-bundle FILE`, or a profile's ca_bundle), or "
+            "correct the address.",
+        )
+        return ConnectionFailure(FailureStage.NEVER, why, error)
+    broken = _find_cause(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)
+    if broken is not None:
+        why = "the encrypted connection was cut"
+        return ConnectionFailure(
+            FailureStage.SENT, why, ServiceError(f"The {service} at {place} failed: {why}.")
+        )
+    why = "no TLS is spoken there"
+    return ConnectionFailure(
+        FailureStage.NEVER,
+        why,
+        SetupError(
+            f"The {service} at {place} can't be reached by HTTPS ({why}).",
+            "Check the address: scheme, host and port.",
+        ),
+    )
+
+
+def _failure_stage(failure: Exception) -> tuple[FailureStage, str]:
+    kinds = requests.exceptions
+    invalid = kinds.InvalidURL, kinds.InvalidSchema, kinds.MissingSchema
+    if isinstance(failure, invalid) or _find_cause(failure, urllib3.exceptions.LocationParseError):
+        return FailureStage.NEVER, "not an HTTP address"
+    if isinstance(failure, (kinds.InvalidHeader, kinds.InvalidJSONError)):
+        return FailureStage.NEVER, "the request can't be written"
+    if isinstance(failure, kinds.ConnectTimeout):
+        return FailureStage.UNSENT, "no connection in time"
+    if isinstance(failure, kinds.ProxyError):
+        return FailureStage.UNSENT, "the proxy does not answer"
+    if _find_cause(failure, urllib3.exceptions.NameResolutionError):
+        return FailureStage.UNSENT, "the host's name is unknown"
+    if _find_cause(failure, urllib3.exceptions.NewConnectionError):
+        refused = _find_cause(failure, ConnectionRefusedError)
+        return FailureStage.UNSENT, "connection refused" if refused else "no connection"
+    return FailureStage.SENT, _disconnect_reason(failure)
+
+
+def _disconnect_reason(failure: Exception) -> str:
+    if isinstance(failure, requests.exceptions.ReadTimeout) or _find_cause(
+        failure, urllib3.exceptions.ReadTimeoutError, TimeoutError
+    ):
+        return "no answer in time"
+    if _find_cause(failure, http.client.IncompleteRead):  # urllib3's own is one too
+        return "the answer was cut short"
+    if _find_cause(failure, urllib3.exceptions.DecodeError):
+        return "the answer can't be unpacked"
+    reset = _find_cause(failure, ConnectionError)
+    if reset is not None:
+        return "closed without an answer" if _is_closed(reset) else "connection reset"
+    return "the answer was cut"
+
+
+def _is_closed(failure: BaseException) -> bool:
+    return getattr(failure, "errno", None) not in {errno.ECONNRESET, errno.EPIPE}
+
+
+def _find_cause(failure: BaseException, *kinds: type[BaseException]) -> BaseException | None:
+    """Return the first of `kinds` among what a failure wraps, however it was wrapped."""
+    return next((part for part in _causes(failure, 0) if isinstance(part, kinds)), None)
+
+
+def _causes(failure: BaseException, depth: int) -> Iterator[BaseException]:
+    yield failure
+    if depth > 8:
+        return
+    inner = [*failure.args, getattr(failure, "reason", None), failure.__cause__]
+    for part in inner:
+        if isinstance(part, BaseException):
+            yield from _causes(part, depth + 1)

@@ -1,0 +1,334 @@
+"""Client-side rate limiting, shared by the clients of one identity."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+from labext.errors import BusyError
+from labext.http.connection_pool import origin
+from labext.http.rate_headers import RateLimitStatus, requested_delay
+from labext.http.retry_policy import backoff
+
+_CLOCK_MARGIN = 1.001
+"""The window is kept a little longer than named: two machines' clocks run unequally fast."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A limit: `requests` in any `seconds`.
+
+    `Rate(None)` names no limit and only follows what the service's headers say.
+    """
+
+    requests: int | None
+    seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.requests is not None and self.requests < 1:
+            raise ValueError("a rate needs at least one request in its window")
+        if self.seconds <= 0:
+            raise ValueError("a rate's window is longer than 0 seconds")
+
+    def stricter(self, other: Rate) -> Rate:
+        """Return the one that allows less: fewer a second, then fewer at once."""
+        return min(self, other, key=Rate._allows)
+
+    def _allows(self) -> tuple[float, float]:
+        if self.requests is None:
+            return math.inf, math.inf
+        return self.requests / self.seconds, self.requests
+
+
+class SlidingWindow:
+    """One's own requests as a service with a sliding window counts them, never fewer.
+
+    A service counts a request at some moment between its departure and its answer. So it stands
+    here from its departure on, and until the window's length after its answer.
+
+    Attributes:
+        flying: requests on their way.
+        departed: all requests there ever were.
+    """
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self.flying = self.departed = 0
+        self._over: list[float] = []
+
+    def start_request(self) -> None:
+        """Count a request that begins."""
+        self.flying += 1
+        self.departed += 1
+
+    def end_request(self, now: float) -> None:
+        """Note that a request was answered, or is lost."""
+        self.flying -= 1
+        if self.rate.requests is not None:
+            insort(self._over, now)
+
+    def count(self, now: float) -> int:
+        """Return how many requests the service may still count."""
+        del self._over[: bisect_right(self._over, now - self.rate.seconds * _CLOCK_MARGIN)]
+        return self.flying + len(self._over)
+
+    def next_start(self, now: float) -> float:
+        """Return the earliest moment at which another request may go."""
+        if self.rate.requests is None:
+            return now
+        surplus = self.count(now) - self.rate.requests
+        if surplus < 0:
+            return now
+        # What still flies leaves the window after its length from now on, at the earliest.
+        leaving = self._over[surplus] if surplus < len(self._over) else now
+        return leaving + self.rate.seconds * _CLOCK_MARGIN
+
+
+_PROBE_SECONDS = 2.0
+"""So long the others wait for the answer of the one that was sent ahead."""
+
+_PROBE_INTERVAL = 0.02
+"""Seconds between two looks whether it has come."""
+
+
+class RequestSlot:
+    """One request's turn: it learns what the answer says, if there is one.
+
+    Attributes:
+        began: when the request could go.
+        reach: the requests that the service could count then, less all that had ever departed.
+    """
+
+    def __init__(self, began: float = 0.0, reach: int = 0) -> None:
+        self.began, self.reach = began, reach
+        self.status = 0
+        self.headers: Mapping[str, str] = {}
+
+    def record_response(self, headers: Mapping[str, str], status: int = 200) -> None:
+        """Note the answer's status and headers."""
+        self.headers, self.status = headers, status
+
+
+@dataclass
+class _ServerAllowance:
+    """What the service allows, by its own word, until `ends`.
+
+    Attributes:
+        remaining: the least that an answer has named: of answers that overtake each other it is
+            the newest.
+        uncounted: requests that it may not include: on their way, or lost.
+    """
+
+    remaining: int
+    uncounted: int
+    ends: float
+
+    def update(self, word: RateLimitStatus, now: float) -> None:
+        """Take in the word of another answer."""
+        self.uncounted -= 1
+        if word.remaining <= self.remaining:
+            # Of a window that slides, what was to leave may have left, and something else is next.
+            self.remaining, self.ends = word.remaining, max(self.ends, now + word.resets)
+
+
+class RateLimiter:
+    """Lets a request through when the limit allows it; shared by threads, and by clients.
+
+    Two limits, of which one holds at a time. The named rate is exact: requests are counted here as
+    a window that slides. It holds until the service's headers say something else: another limit, a
+    longer window, or fewer requests left than one's own would leave, since somebody else uses the
+    allowance too. Then their word holds: what they leave, and nothing more until they say so.
+
+    Where nobody knows what is left (at first, after a window that the service told, after a 429)
+    one request goes ahead, and the others wait for what its answer tells. A pause that the service
+    asks for, or a 429 without one, holds everybody.
+    """
+
+    def __init__(
+        self,
+        rate: Rate,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._own = SlidingWindow(rate)
+        self._told: _ServerAllowance | None = None
+        self._unsure = rate.requests is not None
+        self._ahead: RequestSlot | None = None
+        self._since = -float("inf")
+        self._refusals = 0
+        self._paused_until = -float("inf")
+
+    @contextmanager
+    def slot(self, patience: float) -> Iterator[RequestSlot]:
+        """Begin when the next request may go, and end when its answer has begun or is lost.
+
+        Raises:
+            BusyError: it may not go within `patience` seconds.
+        """
+        turn = self._wait(patience)
+        try:
+            yield turn
+        finally:
+            with self._lock:
+                self._over(turn, self._clock())
+
+    def pause(self, seconds: float) -> None:
+        """Hold every request for `seconds`."""
+        with self._lock:
+            self._paused_until = max(self._paused_until, self._clock() + seconds)
+
+    def tighten(self, rate: Rate) -> None:
+        """Keep this rate too: of two the stricter one."""
+        with self._lock:
+            self._own.rate = self._own.rate.stricter(rate)
+
+    def _wait(self, patience: float) -> RequestSlot:
+        deadline = self._clock() + patience
+        while True:
+            with self._lock:
+                now = self._clock()
+                due = self._due(now)
+                if due <= now:
+                    return self._begun(now)
+            if due > deadline:
+                raise BusyError(
+                    f"The service asks to wait {due - now:.0f} seconds.",
+                    f"Try again after {due - now:.0f} seconds.",
+                )
+            self._sleep(due - now)
+
+    def _due(self, now: float) -> float:
+        if now < self._paused_until:
+            return self._paused_until
+        if self._told is None:
+            due = self._own.next_start(now)
+            if due > now:
+                return due
+        elif now < self._told.ends:
+            return now if self._told.remaining > self._told.uncounted else self._told.ends
+        if self._ahead is None or not self._is_unsure(now):
+            return now
+        return now + _PROBE_INTERVAL if now < self._ahead.began + _PROBE_SECONDS else now
+
+    def _is_unsure(self, now: float) -> bool:
+        return self._unsure or (self._told is not None and now >= self._told.ends)
+
+    def _begun(self, now: float) -> RequestSlot:
+        self._own.start_request()
+        turn = RequestSlot(now, self._own.count(now) - self._own.departed)
+        if self._told is not None:
+            self._told.uncounted += 1
+        if self._is_unsure(now):
+            self._ahead = turn
+        return turn
+
+    def _over(self, turn: RequestSlot, now: float) -> None:
+        self._own.end_request(now)
+        if self._ahead is turn:
+            self._ahead = None
+        if not turn.status or turn.began < self._since:
+            return  # lost, or from before what is known now: it stays uncounted
+        if turn.status == 429:
+            self._refused(turn, now)
+            return
+        self._refusals = 0
+        self._learn(turn, RateLimitStatus.from_headers(turn.headers), now)
+
+    def _refused(self, turn: RequestSlot, now: float) -> None:
+        self._refusals += 1
+        asked = requested_delay(turn.status, turn.headers)
+        wait = backoff(self._refusals) if asked is None else asked
+        self._paused_until = max(self._paused_until, now + wait)
+        self._told, self._unsure, self._since = None, True, now
+
+    def _learn(self, turn: RequestSlot, word: RateLimitStatus | None, now: float) -> None:
+        told = self._told
+        if told is not None and turn.began < told.ends:
+            if word is not None:
+                told.update(word, now)
+        elif word is None or self._is_ours(word, turn):
+            self._told, self._unsure = None, False
+        else:
+            self._told = _ServerAllowance(word.remaining, self._own.flying, now + word.resets)
+            self._unsure, self._since = False, turn.began
+
+    def _is_ours(self, word: RateLimitStatus, turn: RequestSlot) -> bool:
+        """Say whether the service counts by the named rate, and counts nobody else's requests."""
+        rate = self._own.rate
+        if rate.requests is None or word.limit not in (None, rate.requests):
+            return False
+        most = turn.reach + self._own.departed
+        # Services round the seconds up.
+        return rate.requests - word.remaining <= most and word.resets <= rate.seconds + 1
+
+
+class UnlimitedRateLimiter(RateLimiter):
+    """Lets every request through at once."""
+
+    def __init__(self) -> None:
+        super().__init__(Rate(None))
+
+    @contextmanager
+    def turn(self, patience: float) -> Iterator[RequestSlot]:  # noqa: ARG002 - nothing to wait for
+        """Begin at once."""
+        yield RequestSlot()
+
+    def pause(self, seconds: float) -> None:
+        """Hold nobody: whoever was told to wait does so alone."""
+
+
+def new_rate_limiter(
+    rate: Rate | None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> RateLimiter:
+    """Return a pacer that nobody shares; None is no pacing."""
+    return UnlimitedRateLimiter() if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
+
+
+_limiters: WeakValueDictionary[tuple[Any, str], RateLimiter] = WeakValueDictionary()
+_limiters_lock = threading.Lock()
+
+
+def shared_rate_limiter(
+    address: str,
+    identity: str,
+    rate: Rate | None,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> RateLimiter:
+    """Return the one pacer of everybody in this process who asks a service as an identity.
+
+    A service counts an identity's requests together, whichever client or thread sends them (lab
+    platform contract, Limits: per user or per app). A pacer lives as long as somebody holds it.
+
+    Args:
+        address: the service's; its origin counts.
+        identity: who asks, as text that tells identities apart and is no secret.
+        rate: the limit to keep. Where clients name different ones the strictest holds for all,
+            until the service names its own. None is no pacing, and shares nothing.
+        clock: seconds, ever rising. A pacer with a clock of its own is not shared.
+        sleep: waits for seconds.
+    """
+    if rate is None or clock is not time.monotonic or sleep is not time.sleep:
+        return new_rate_limiter(rate, clock, sleep)
+    key = origin(address), identity
+    with _limiters_lock:
+        pacer = _limiters.get(key)
+        if pacer is None:
+            pacer = _limiters[key] = RateLimiter(rate)
+        else:
+            pacer.tighten(rate)
+    return pacer

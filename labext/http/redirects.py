@@ -1,0 +1,210 @@
+"""Send a request and follow its redirects without leaking credentials."""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin, urlsplit
+
+import requests
+from requests.utils import rewind_body
+
+from labext.errors import LabextError, ServiceError
+from labext.http.connection_pool import (
+    UNSAFE_CHARACTERS,
+    Deadline,
+    Timeout,
+    enforce_deadline,
+    origin,
+    proxies_for,
+)
+from labext.http.failures import (
+    NETWORK_ERRORS,
+    READ_FOR_WORDS,
+    ConnectionFailure,
+    FailureStage,
+    classify_failure,
+)
+
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+
+MAX_REDIRECTS = 5
+"""Redirects that are followed for one request."""
+
+_SAFE_HEADERS = ("Accept", "Accept-Encoding", "Range", "If-Range", "User-Agent")
+"""The headers that are sent to another origin; any other may hold a key."""
+
+
+class RedirectError(Exception):
+    """A redirect that is not followed.
+
+    Attributes:
+        error: what the user sees.
+    """
+
+    def __init__(self, error: LabextError) -> None:
+        super().__init__()
+        self.error = error
+
+
+def redirect_request(
+    session: requests.Session, response: requests.Response, service: str, *, away: bool
+) -> requests.PreparedRequest:
+    """Return the request that a redirect leads to.
+
+    Within the same origin (scheme, host and port) the request is sent on unchanged. To another
+    origin no key is ever sent: with `away` a GET is followed there without one. A redirect that
+    would turn a change into a GET (301, 302, 303) is not followed: its response would look like
+    success.
+
+    Args:
+        session: prepares the request.
+        response: the redirect.
+        service: what it is called in errors.
+        away: a GET may go to another origin.
+
+    Raises:
+        RefusedRedirect: the redirect is not followed.
+    """
+    request, status = response.request, response.status_code
+    here = request.url or ""
+    again = _prepare_redirect(request, _location(response, service), service, status)
+    target = again.url or ""
+    scheme, other = origin(target)[0], origin(here) != origin(target)
+    reading = request.method in {"GET", "HEAD"}
+    if origin(here)[0] == "https" and scheme == "http":
+        raise _unsafe_redirect(
+            service, f"from HTTPS to unencrypted HTTP ({_redacted_url(target)})", status
+        )
+    if other and not (away and reading):
+        raise _unsafe_redirect(service, f"to another address ({_redacted_url(target)})", status)
+    streamed = hasattr(request.body, "read") and not hasattr(request.body, "seek")
+    if not reading and (streamed or status not in {307, 308}):
+        raise _unsafe_redirect(service, f"without what was sent (status {status})", status)
+    if other:
+        kept = {name: request.headers[name] for name in _SAFE_HEADERS if name in request.headers}
+        return session.prepare_request(requests.Request(request.method, target, headers=kept))
+    if hasattr(again.body, "read"):
+        rewind_body(again)
+    return again
+
+
+def too_many_redirects(response: requests.Response, service: str) -> RedirectError:
+    """Return the refusal of one redirect too many."""
+    place = _redacted_url(response.url)
+    return _unsafe_redirect(
+        service, f"more than {MAX_REDIRECTS} times ({place})", response.status_code
+    )
+
+
+def _location(response: requests.Response, service: str) -> str:
+    """Return the Location of a redirect; its bytes are read as UTF-8, as browsers do."""
+    try:
+        location = response.headers["location"].encode("latin-1").decode()
+        unsafe = UNSAFE_CHARACTERS.search(location) or "@" in urlsplit(location).netloc
+    except (KeyError, ValueError):
+        location, unsafe = "", True
+    if unsafe:
+        raise _invalid_location(service, response.status_code)
+    return location
+
+
+def _prepare_redirect(
+    request: requests.PreparedRequest, location: str, service: str, status: int
+) -> requests.PreparedRequest:
+    again = request.copy()
+    try:
+        again.prepare_url(urljoin(request.url or "", location), None)
+        scheme, host, _ = origin(again.url or "")
+    except ValueError:  # requests.InvalidURL is one
+        raise _invalid_location(service, status) from None
+    if scheme not in {"http", "https"} or not host:
+        raise _invalid_location(service, status)
+    return again
+
+
+def _redacted_url(url: str) -> str:
+    scheme, host, port = origin(url)
+    return f"{scheme}://{host}:{port}"
+
+
+def _unsafe_redirect(service: str, how: str, status: int) -> RedirectError:
+    return RedirectError(
+        ServiceError(
+            f"The {service} redirects {how}; the redirect was not followed.",
+            "Use the address that the service really answers at.",
+            status=status,
+        )
+    )
+
+
+def _invalid_location(service: str, status: int) -> RedirectError:
+    return RedirectError(
+        ServiceError(
+            f"The {service} redirects to an invalid or unsafe address; it was not followed.",
+            "Check the service's address, and tell whoever runs the service.",
+            status=status,
+        )
+    )
+
+
+def send_following_redirects(
+    session: requests.Session,
+    request: requests.Request,
+    timeout: Timeout,
+    verify: bool | str,
+    service: str,
+    *,
+    deadline: Deadline,
+    away: bool,
+) -> requests.Response | ConnectionFailure:
+    """Send a request, follow its redirects, and return the response before its body is read.
+
+    Args:
+        session: sends it.
+        request: the request, signed by its `auth`.
+        timeout: seconds to connect, and between two bytes of the response.
+        verify: True, or the path of a CA bundle.
+        service: what it is called in errors.
+        deadline: limits each response from its first byte on, also while the caller reads it.
+        away: a GET may be redirected to another origin, without its key.
+    """
+    url = request.url or ""
+    try:
+        prepared = session.prepare_request(request)
+        for _ in range(MAX_REDIRECTS):
+            url = prepared.url or ""
+            deadline.reset()
+            with enforce_deadline(deadline):
+                response = session.send(
+                    prepared,
+                    stream=True,
+                    timeout=timeout,
+                    verify=verify,
+                    proxies=proxies_for(url),
+                    allow_redirects=False,
+                )
+            if response.status_code < 200:  # 103, whose final response http.client does not read
+                response.close()
+                return _interim_response(service, response.status_code)
+            if response.status_code not in REDIRECT_STATUSES:
+                return response
+            response.close()
+            prepared = redirect_request(session, response, service, away=away)
+        raise too_many_redirects(response, service)
+    except RedirectError as refused:
+        return ConnectionFailure(FailureStage.NEVER, "redirected", refused.error)
+    except NETWORK_ERRORS as failure:
+        return classify_failure(failure, url, service)
+
+
+def _interim_response(service: str, status: int) -> ConnectionFailure:
+    what = f"The {service} sent an interim response (status {status}) in place of its response."
+    error = ServiceError(what, "Try again; look at the service if it stays.", status=status)
+    return ConnectionFailure(FailureStage.SENT, "an interim response", error)
+
+
+def read_start(response: requests.Response) -> bytes:
+    """Return the start of a body, for an error's words; nothing if it can't be read."""
+    try:
+        return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
+    except NETWORK_ERRORS:
+        return b""

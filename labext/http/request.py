@@ -1,0 +1,190 @@
+"""Operations of a service and the requests made from them."""
+
+from __future__ import annotations
+
+import io
+import json as stdlib_json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, BinaryIO, Literal
+from urllib.parse import quote, urlsplit
+
+import requests
+from requests.auth import AuthBase
+
+from labext.errors import InputError
+from labext.http.connection_pool import SEND_BLOCK_SIZE
+
+
+class RetryMode(Enum):
+    """Whether a request may be sent again after its answer was lost."""
+
+    ALWAYS = "always"
+    """Reads, also those that are POSTs, and changes that end the same however often they come."""
+
+    DELETE = "delete"
+    """A removal: a 404 on a repeat means that the first one succeeded."""
+
+    UNSENT = "unsent"
+    """A change that must not happen twice: again only if it surely did not arrive."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a service.
+
+    Attributes:
+        name: what it does, in words for an error: `submit a job`.
+        method: the HTTP method.
+        path: relative to the service's base address; may hold `{placeholders}`.
+        repeat: whether it may be sent again.
+        answer: `json` where nothing but JSON makes sense: anything else under 200 then counts as
+            a broken answer. Else an answer is judged by its own Content-Type, or with `unchecked`
+            not at all.
+        find_out: the next step for a user when it is not known whether it was done.
+    """
+
+    name: str
+    method: str
+    path: str
+    repeat: RetryMode
+    answer: Literal["json", "any", "unchecked"] = "any"
+    find_out: str = "Look whether it is there before you send it again."
+
+    def address(self, base_url: str, values: Mapping[str, str]) -> str:
+        """Return the whole address, each placeholder filled with its quoted value.
+
+        Raises:
+            InputError: a value that would change the path itself: empty, `.` or `..`.
+        """
+        filled = {name: _quote_segment(name, value) for name, value in values.items()}
+        return f"{base_url.rstrip('/')}/{self.path.lstrip('/').format_map(filled)}"
+
+
+def _quote_segment(name: str, value: str) -> str:
+    if value in {"", ".", ".."}:
+        raise InputError(f"{value!r} can't be a {name}.", f"Give the {name} a name of its own.")
+    return quote(value, safe="")
+
+
+QueryParams = Mapping[str, str | int | float | bool | None]
+
+
+@dataclass
+class Request:
+    """An operation with its values.
+
+    Attributes:
+        url: the whole address, without the query.
+        body: what is sent, if it is in memory.
+        content: opens what is sent, anew for every try, if it is a stream.
+        seen: an earlier try may have reached the service.
+    """
+
+    op: Operation
+    url: str
+    path: str
+    params: dict[str, str] = field(repr=False)  # what is sent may hold a secret
+    headers: dict[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    content: Callable[[], BinaryIO] | None = None
+    maybe_received: bool = field(default=False, compare=False)
+
+    def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
+        """Return the request, with what was opened of its stream."""
+        data: bytes | BinaryIO | None = stream
+        if stream is not None and stream_size(stream) == 0:
+            data = b""  # `requests` would send an empty file in chunks, which stores refuse
+        elif self.body is not None:
+            # In blocks, for each of which there is time.
+            data = io.BytesIO(self.body) if len(self.body) > SEND_BLOCK_SIZE else self.body
+        return requests.Request(
+            self.op.method, self.url, headers=self.headers, params=self.params, data=data, auth=auth
+        )
+
+    @contextmanager
+    def open_content(self) -> Iterator[BinaryIO | None]:
+        """Open the stream to send, if there is one.
+
+        Raises:
+            InputError: it can't be read.
+        """
+        if self.content is None:
+            yield None
+            return
+        try:
+            stream = self.content()
+        except OSError as failure:
+            what, why = failure.filename or "What was to be sent", failure.strerror
+            stream = None
+        if stream is None:
+            raise InputError(f"{what} can't be read ({why}).", "Check the file.")
+        with closing(stream):
+            yield stream
+
+
+def build_request(
+    op: Operation,
+    base_url: str,
+    *,
+    path: Mapping[str, str],
+    params: QueryParams | None,
+    json: Any,
+    content: Callable[[], BinaryIO] | None,
+    headers: Mapping[str, str] | None,
+) -> Request:
+    """Return the call; `json` is written here, so that what can't be written fails at once."""
+    if json is not None and content is not None:
+        raise ValueError("a request has one body: json or content")
+    url = op.address(base_url, path)
+    sent = dict(headers or {})
+    body = None
+    if json is not None:
+        body = _encode_json(json, op)
+        sent.setdefault("Content-Type", "application/json")
+    elif content is not None:
+        sent.setdefault("Content-Type", "application/octet-stream")
+    base_path = urlsplit(base_url).path.rstrip("/")
+    shown = urlsplit(url).path.removeprefix(base_path)
+    return Request(op, url, shown, _encode_query(params), sent, body, content)
+
+
+def _encode_query(params: QueryParams | None) -> dict[str, str]:
+    written = {}
+    for name, value in (params or {}).items():
+        if value is not None:
+            written[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return written
+
+
+def _encode_json(json: Any, op: Operation) -> bytes:
+    try:
+        text = stdlib_json.dumps(
+            json, allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_to_builtin
+        )
+        return text.encode()
+    except (TypeError, ValueError, RecursionError) as failure:
+        raise InputError(
+            f"What '{op.name}' was given can't be written as JSON ({failure}).",
+            "Use text, finite numbers, booleans, lists and dictionaries.",
+        ) from None
+
+
+def _to_builtin(value: Any) -> Any:
+    """Return the Python number behind one of numpy's."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} is no JSON")
+
+
+def stream_size(stream: BinaryIO) -> int | None:
+    """Return how many bytes a stream has left; None where it can't tell."""
+    try:
+        start = stream.tell()
+        size = stream.seek(0, io.SEEK_END) - start
+        stream.seek(start)
+    except (OSError, AttributeError):
+        return None
+    return size

@@ -1,0 +1,243 @@
+"""Decide whether a failed request is retried, reported, or of unknown outcome."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import requests
+import tenacity
+
+from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
+from labext.http.connection_pool import ResponseLimits, Timeout, tls_verification
+from labext.http.failures import (
+    ConnectionFailure,
+    ErrorMapper,
+    ErrorResponse,
+    FailureStage,
+    server_message,
+    to_exception,
+)
+from labext.http.rate_headers import requested_delay
+from labext.http.redirects import read_start
+from labext.http.request import Request, RetryMode
+
+FIRST_WAIT = 0.4
+LONGEST_WAIT = 20.0
+
+REJECTED = frozenset({408, 425, 429})
+"""The service says that it did not act: to be repeated whatever the operation."""
+
+TRANSIENT = frozenset({500, 502, 503, 504})
+"""To be repeated where a repeat does no harm."""
+
+GATEWAY = frozenset({502, 504})
+"""Something in between lost the service's answer."""
+
+
+class RetryableError(Exception):
+    """A try failed in a way that another one may mend.
+
+    Attributes:
+        error: what a user meets if none does.
+        after: seconds that the service asked to wait.
+        at_most: tries in all for this kind of failure.
+    """
+
+    def __init__(
+        self, error: LabextError, after: float | None = None, at_most: int | None = None
+    ) -> None:
+        super().__init__()
+        self.error = error
+        self.after = after
+        self.at_most = at_most
+
+
+def new_retrying(
+    attempts: int,
+    patience: float,
+    *,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> tenacity.Retrying:
+    """Return the policy: waits double from 0.4 to 20 s with jitter, what the service asks is kept.
+
+    At most `attempts` tries, none begun later than `patience` seconds after the policy was made.
+    """
+    began = clock()
+
+    def out_of_patience(state: tenacity.RetryCallState) -> bool:
+        return clock() - began + state.upcoming_sleep > patience
+
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(RetryableError),
+        wait=_next_wait,
+        stop=lambda state: (
+            state.attempt_number >= min(attempts, _last_failure(state).at_most or attempts)
+            or out_of_patience(state)
+        ),
+        sleep=sleep,
+        reraise=True,
+    )
+
+
+def backoff(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
+
+    Jitter, so that the threads and users that failed together don't come back together.
+    """
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 10))
+    return random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret
+
+
+def _next_wait(state: tenacity.RetryCallState) -> float:
+    pause = backoff(state.attempt_number)
+    asked = _last_failure(state).after
+    return pause if asked is None else max(asked, 0.0) + pause / 10
+
+
+def _last_failure(state: tenacity.RetryCallState) -> RetryableError:
+    failure = state.outcome.exception() if state.outcome else None
+    if not isinstance(failure, RetryableError):
+        raise TypeError("only Again is tried again")
+    return failure
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """Whom to trust, how long to wait, how often to try.
+
+    Attributes:
+        service: what it is called in errors: `job service`.
+        verify: True, or the path of a CA bundle.
+        timeout: seconds to connect, and between two bytes of the answer.
+        attempts: tries of one request, at most.
+        patience: seconds after which no further try begins.
+        limits: bounds of a response that is read as a whole.
+        clock: seconds, ever rising.
+        sleep: waits for seconds.
+
+    Raises:
+        SetupError: the CA bundle is not there.
+    """
+
+    service: str = "service"
+    verify: bool | str = True
+    timeout: Timeout = (5, 60)
+    attempts: int = 5
+    patience: float = 60.0
+    limits: ResponseLimits = field(default_factory=ResponseLimits)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verify", tls_verification(self.verify))
+
+    def run_with_retries(self, once: Callable[[], _T]) -> _T:
+        """Try until a try does not raise Again; raise what the last one's error was."""
+        policy = new_retrying(self.attempts, self.patience, clock=self.clock, sleep=self.sleep)
+        try:
+            return policy(once)
+        except RetryableError as again:
+            error = again.error
+        raise error
+
+
+_MAX_FIRST_CONNECTS = 3
+"""Tries to connect to a service that has never answered: a wrong address is told at once."""
+
+
+def on_connection_lost(call: Request, missing: ConnectionFailure, *, answered: bool) -> Exception:
+    """Return what follows from a request without an answer.
+
+    Args:
+        call: what was asked; it remembers that the service may have seen it.
+        missing: how the answer was lost.
+        answered: the service has answered before, so that it is there.
+    """
+    missing.error.method, missing.error.path = call.op.method, call.path
+    if missing.stage is FailureStage.NEVER:
+        return missing.error
+    if missing.stage is FailureStage.LIMIT:
+        return on_limit_exceeded(call, missing.error)
+    if missing.stage is FailureStage.UNSENT:
+        return RetryableError(missing.error, at_most=None if answered else _MAX_FIRST_CONNECTS)
+    return on_incomplete_response(call, missing.error)
+
+
+def on_incomplete_response(call: Request, error: LabextError) -> Exception:
+    """Return what follows from an answer that came, but not as a whole or as what it should be."""
+    if call.op.repeat is RetryMode.UNSENT:
+        return _outcome_unknown(call, error)
+    call.maybe_received = True
+    return RetryableError(error)
+
+
+def on_limit_exceeded(call: Request, error: LabextError) -> Exception:
+    """Return what follows from a response that exceeds a limit: the same again would do so too."""
+    return _outcome_unknown(call, error) if call.op.repeat is RetryMode.UNSENT else error
+
+
+def on_error_response(
+    call: Request,
+    response: requests.Response,
+    service: str,
+    explain: ErrorMapper | None,
+    last_words: Set[int] = frozenset(),
+) -> Exception:
+    """Return what follows from an answer of 400 and above; reads it to its end.
+
+    Args:
+        call: what was asked.
+        response: the answer.
+        service: what it is called.
+        explain: the service's own reading of a failure.
+        last_words: statuses that are the service's last word where it says them itself: nothing is
+            tried again then, and nothing is left unknown.
+    """
+    status = response.status_code
+    after = requested_delay(status, response.headers)
+    kind = response.headers.get("Content-Type", "")
+    with response:
+        words = server_message(read_start(response), kind)
+    spoken = "json" in kind.lower()
+    challenged = "WWW-Authenticate" in response.headers
+    failure = ErrorResponse(status, call.op.method, call.path, words, call.op, spoken, challenged)
+    error = to_exception(failure, service, explain)
+    if spoken and status in last_words:
+        return error
+    if status in REJECTED or (status == 503 and after is not None):
+        return RetryableError(error, after)
+    if status not in TRANSIENT:
+        return error
+    if call.op.repeat is RetryMode.UNSENT:
+        return _outcome_unknown(call, error) if status in GATEWAY else error
+    call.maybe_received = True
+    return RetryableError(error, after)
+
+
+def is_already_deleted(call: Request, verdict: Exception) -> bool:
+    """Tell whether a removal's repeat finds nothing more to remove: then it has succeeded."""
+    return (
+        call.op.repeat is RetryMode.DELETE
+        and call.maybe_received
+        and isinstance(verdict, NotFoundError)
+    )
+
+
+def _outcome_unknown(call: Request, error: LabextError) -> OutcomeUnknownError:
+    return OutcomeUnknownError(
+        f"'{call.op.name}' was sent ({call.op.method} {call.path}) and may or may not have been"
+        f" done: {error.what}",
+        call.op.find_out,
+        status=error.status,
+        method=call.op.method,
+        path=call.path,
+        server=error.server,
+    )

@@ -1,0 +1,296 @@
+"""Upload files to presigned URLs and as streamed multipart forms."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, TypeVar, cast
+
+import requests
+from urllib3.fields import RequestField
+
+from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.http.connection_pool import (
+    UNSAFE_CHARACTERS,
+    Deadline,
+    ResponseTooLarge,
+    new_session,
+    origin,
+    read_body,
+)
+from labext.http.failures import (
+    NETWORK_ERRORS,
+    ConnectionFailure,
+    FailureStage,
+    classify_failure,
+    excerpt,
+    server_message,
+)
+from labext.http.rate_headers import requested_delay
+from labext.http.redirects import read_start, send_following_redirects
+from labext.http.request import stream_size
+from labext.http.retry_policy import REJECTED, TRANSIENT, RequestOptions, RetryableError
+
+_READ_SIZE = 256 * 1024
+
+
+class MultipartForm:
+    """A form of `multipart/form-data` with fields and files, to be sent as often as need be.
+
+    Use it as `transport.send(op, content=form.open, headers=form.headers)`.
+
+    Args:
+        fields: text by name; a name may come more than once.
+        files: paths by the name of their field.
+        on_bytes: is told the bytes of the form that were taken to be sent, and the whole's; a try
+            after a cut begins at 0 again.
+    """
+
+    def __init__(
+        self,
+        fields: Iterable[tuple[str, str]] = (),
+        files: Mapping[str, Path] | None = None,
+        on_bytes: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._boundary = secrets.token_hex(16)
+        self._fields = list(fields)
+        self._files = dict(files or {})
+        self._on_bytes = on_bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The Content-Type that goes with the body."""
+        return {"Content-Type": f"multipart/form-data; boundary={self._boundary}"}
+
+    def open(self) -> BinaryIO:
+        """Open the body at its beginning.
+
+        Raises:
+            OSError: a file can't be read.
+        """
+        parts: list[bytes | Path] = []
+        for name, text in self._fields:
+            parts.append(self._head(name, None) + text.encode() + b"\r\n")
+        for name, path in self._files.items():
+            parts += [self._head(name, path.name), path, b"\r\n"]
+        parts.append(f"--{self._boundary}--\r\n".encode())
+        return cast(BinaryIO, _MultipartStream(parts, self._on_bytes))
+
+    def _head(self, name: str, filename: str | None) -> bytes:
+        field = RequestField(name, b"", filename=filename)
+        kind = "application/octet-stream" if filename is not None else None
+        field.make_multipart(content_type=kind)
+        return f"--{self._boundary}\r\n{field.render_headers()}".encode()
+
+
+class _MultipartStream:
+    """What `requests` needs of a stream: a length, and pieces."""
+
+    def __init__(
+        self, parts: list[bytes | Path], on_bytes: Callable[[int, int], None] | None
+    ) -> None:
+        self._opened: list[tuple[BinaryIO, int, str]] = []
+        try:
+            for part in parts:
+                self._opened.append(_open_part(part))
+        except BaseException:
+            self.close()
+            raise
+        self._rest = iter(self._opened)
+        self._part, self._left, self._name = next(self._rest)
+        self._length = sum(size for _, size, _ in self._opened)
+        self._taken = 0
+        self._on_bytes = on_bytes
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[bytes]:
+        while chunk := self.read(_READ_SIZE):
+            yield chunk
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most `size` bytes, none only at the end; all the rest without a size.
+
+        What is read of a file is handed on as it is: at the speed of an upload a copy costs.
+
+        Raises:
+            OSError: a file has become shorter.
+        """
+        if size < 0:
+            return b"".join(self)
+        while not self._left and self._taken < self._length:
+            self._part, self._left, self._name = next(self._rest)
+        if not self._left or not size:
+            return b""
+        chunk = self._part.read(min(self._left, size))
+        if not chunk:
+            raise OSError(f"{self._name} became shorter while it was sent")
+        self._left -= len(chunk)
+        self._taken += len(chunk)
+        if self._on_bytes is not None:
+            self._on_bytes(self._taken, self._length)
+        return chunk
+
+    def close(self) -> None:
+        """Close the files."""
+        for part, _, _ in self._opened:
+            part.close()
+
+
+def _open_part(part: bytes | Path) -> tuple[BinaryIO, int, str]:
+    """Return a part as a stream, with its length and what it is called."""
+    if isinstance(part, bytes):
+        return io.BytesIO(part), len(part), ""
+    file = part.open("rb", buffering=0)
+    return cast(BinaryIO, file), os.fstat(file.fileno()).st_size, str(part)
+
+
+_T = TypeVar("_T")
+
+_EXPIRED_UPLOAD = frozenset({400, 401, 403, 410})
+"""What stores answer to a presigned address that is no longer good."""
+
+
+def check_presigned_url(url: str, service: str) -> None:
+    """Check that an address that a service gave is one.
+
+    Raises:
+        ServiceError: it is not.
+    """
+    try:
+        prepared = requests.Request("GET", url).prepare().url or ""
+        is_address = origin(prepared)[0] in {"http", "https"} and not UNSAFE_CHARACTERS.search(url)
+    except ValueError:  # requests.InvalidURL is one
+        is_address = False
+    if not is_address:
+        raise ServiceError(
+            f"The {service} gave an invalid address for a file.",
+            "Try again; tell whoever runs the service if it stays.",
+        )
+
+
+class PresignedStore:
+    """Where presigned addresses lead."""
+
+    def __init__(self, terms: RequestOptions) -> None:
+        self._terms = terms
+
+    def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
+        """Send a file's content; the same again does no harm, so a lost answer is tried again.
+
+        Args:
+            url: the presigned address.
+            name: the file's, for messages.
+            content: opens it, anew for every try.
+
+        Raises:
+            AccessError: the address is not, or no longer, good.
+            ServiceError: the store failed.
+        """
+        check_presigned_url(url, self._terms.service)
+
+        def once(session: requests.Session) -> None:
+            with closing(content()) as stream:
+                empty = stream_size(stream) == 0  # `requests` would send that in chunks
+                request = requests.Request(
+                    "PUT",
+                    url,
+                    headers={"Content-Type": "application/octet-stream"},
+                    data=b"" if empty else stream,
+                )
+                self._sent(session, request, name).close()
+
+        self._tried(once)
+
+    def headers(self, url: str, name: str) -> Mapping[str, str]:
+        """Return the headers that describe the file at an address, as HEAD gives them.
+
+        Raises:
+            NotFoundError: it is not there.
+            AccessError, ServiceError: as for `put`.
+        """
+        check_presigned_url(url, self._terms.service)
+
+        def once(session: requests.Session) -> Mapping[str, str]:
+            request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
+            with self._sent(session, request, name) as response:
+                return response.headers
+
+        return self._tried(once)
+
+    def tail(self, url: str, name: str, length: int) -> bytes:
+        """Return the last bytes of the file at an address, `length` at most.
+
+        Nothing where the store ignores ranges and the file is longer.
+
+        Raises:
+            NotFoundError: it is not there.
+            AccessError, ServiceError: as for `put`.
+        """
+        check_presigned_url(url, self._terms.service)
+
+        def once(session: requests.Session) -> bytes:
+            headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
+            request = requests.Request("GET", url, headers=headers)
+            with self._sent(session, request, name) as response:
+                try:
+                    return read_body(response, length)
+                except ResponseTooLarge:
+                    return b""
+                except NETWORK_ERRORS as failure:
+                    raise RetryableError(
+                        classify_failure(failure, url, self._terms.service).error
+                    ) from failure
+
+        return self._tried(once)
+
+    def _tried(self, once: Callable[[requests.Session], _T]) -> _T:
+        with new_session() as session:
+            return self._terms.run_with_retries(lambda: once(session))
+
+    def _sent(
+        self, session: requests.Session, request: requests.Request, name: str
+    ) -> requests.Response:
+        terms = self._terms
+        got = send_following_redirects(
+            session,
+            request,
+            terms.timeout,
+            terms.verify,
+            terms.service,
+            deadline=Deadline(terms.limits.seconds),
+            away=request.method == "GET",
+        )
+        if isinstance(got, ConnectionFailure):
+            raise (
+                got.error
+                if got.stage in {FailureStage.NEVER, FailureStage.LIMIT}
+                else RetryableError(got.error)
+            )
+        if got.status_code < 400:
+            return got
+        with got:
+            words = server_message(read_start(got), got.headers.get("Content-Type", ""))
+        error = self._refused(got.status_code, str(request.method), words, name)
+        if got.status_code in REJECTED | TRANSIENT:
+            raise RetryableError(error, requested_delay(got.status_code, got.headers))
+        raise error
+
+    def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
+        said = f": {excerpt(words, 200)}" if words else ""
+        kind: type[LabextError] = ServiceError
+        transfer = "download" if method == "GET" else "upload"
+        what = f"The {self._terms.service} answered {status} to the {transfer} of {name}{said}."
+        step = None
+        if status == 404:
+            kind, step = NotFoundError, f"{transfer.capitalize()} it again."
+        elif status in _EXPIRED_UPLOAD:
+            kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
+            what = f"The address for the {transfer} of {name} is not, or no longer, good"
+            what += f" ({status}{said})."
+        return kind(what, step, status=status, method=method, server=words)

@@ -1,0 +1,388 @@
+"""Operations of the job service, one method per request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from labext.errors import (
+    AccessError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    UnreachableError,
+)
+from labext.http import HttpClient, Operation, Response, RetryMode
+from labext.http.pagination import PageGuard
+from labext.jobs import records
+from labext.jobs.file_versions import FileVersion
+from labext.jobs.records import JobRecord, Page
+
+
+def _submission(name: str, path: str) -> Operation:
+    """A second one under the name would be refused, or be a second job: the name settles it."""
+    return Operation(
+        name,
+        "POST",
+        path,
+        RetryMode.UNSENT,
+        find_out="Look whether `%jobs list` shows it; the same line again sends nothing twice.",
+    )
+
+
+TOOLS = Operation("list the tools", "GET", "tools", RetryMode.ALWAYS, answer="json")
+JOB = Operation("look at a job", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+JOBS = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
+VALIDATE = Operation("validate a job", "POST", "validate-job", RetryMode.ALWAYS, answer="json")
+SUBMIT = _submission("submit a job", "submit-job")
+SUBMIT_BATCH = _submission("submit a batch", "submit-batch")
+SUBMIT_PIPELINE = _submission("submit a pipeline", "submit-pipeline")
+RUN_PIPELINE = _submission("run a pipeline", "run-pipeline")
+RESULT = Operation("ask for results", "POST", "result", RetryMode.ALWAYS)
+STOP = Operation("stop a job", "POST", "stop-job", RetryMode.ALWAYS)
+CANCEL_JOB = Operation("stop a job", "POST", "cancelJob", RetryMode.ALWAYS)  # as `stop-job`
+CANCEL_BATCH = Operation("stop a batch", "POST", "cancelBatch", RetryMode.ALWAYS)  # as `stop-job`
+DELETE = Operation("delete a job", "DELETE", "delete-job", RetryMode.DELETE)
+UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
+FILES = Operation("list files", "GET", "files", RetryMode.ALWAYS, answer="json")
+FOLDERS = Operation("list folders", "GET", "getFolders", RetryMode.ALWAYS, answer="json")
+PRESIGN = Operation(
+    "ask for an address to upload to",
+    "POST",
+    "getPresignedUploadUrl",
+    RetryMode.ALWAYS,  # an address stores nothing; another one does no harm
+    answer="json",
+)
+USAGE = Operation("read the usage", "GET", "usage-statistics", RetryMode.ALWAYS, answer="json")
+DELETE_FILE = Operation("delete a file", "DELETE", "delete-file", RetryMode.DELETE)
+
+BY_NAME = frozenset({JOB.name, RESULT.name, STOP.name, CANCEL_BATCH.name, DELETE.name})
+"""The operations on a job that is there, by its name."""
+PIPELINES = frozenset({SUBMIT_PIPELINE.name, RUN_PIPELINE.name})
+SUBMISSIONS = frozenset({SUBMIT.name, SUBMIT_BATCH.name, VALIDATE.name}) | PIPELINES
+
+
+def confirmation_text(reply: Response) -> str:
+    """Return a confirmation: plain text, a JSON string, or an object with `message`."""
+    text = reply.text().strip()
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    if isinstance(answer, Mapping):
+        return str(answer.get("message") or answer.get("status") or "")
+    return answer if isinstance(answer, str) else text
+
+
+def presigned_url(reply: Response, name: str) -> str:
+    """Return the presigned address: bare, in quotes, or in an object."""
+    text = reply.text().strip()
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = text.strip("\"' \t\r\n")
+    if isinstance(answer, Mapping):
+        answer = next((answer[key] for key in ("url", "resultUrl", "message") if key in answer), "")
+    address = str(answer).strip()
+    if not is_http_url(address):
+        raise ServiceError(f"The service gave no address for the results of {name}.")
+    return address
+
+
+def is_http_url(text: str) -> bool:
+    """Say whether a text is an HTTP address."""
+    return text.lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
+
+
+def is_not_served(error: LabextError) -> bool:
+    """Say whether a refusal means that the service has no such address at all."""
+    if isinstance(error, NotFoundError) and error.status in (403, 404):
+        return True
+    return not isinstance(error, AccessError) and error.status in (405, 501)
+
+
+class FilesApi:
+    """The files of the job service that a transport leads to."""
+
+    transport: HttpClient
+    _describes_files = True
+
+    def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
+        """Upload a file's content; return the service's words."""
+        reply = self.transport.send(
+            UPLOAD,
+            path={"filename": name},
+            params={"folder": folder},
+            content=content,
+            headers={"Content-Type": "application/octet-stream"},
+        )
+        return confirmation_text(reply)
+
+    def files(self, folder: str | None = None, *, include_folders: bool = False) -> list[str]:
+        """Return the names of the uploaded files."""
+        params = {"folder": folder, "includeFolders": include_folders or None}
+        answer = self.transport.send(FILES, params=params).json()
+        if isinstance(answer, Mapping):
+            answer = answer.get("files")
+        if not isinstance(answer, list):
+            raise ServiceError("The service's list of files makes no sense.")
+        return [
+            str(entry.get("name") or entry.get("key")) if isinstance(entry, Mapping) else str(entry)
+            for entry in answer
+        ]
+
+    def folders(self) -> list[str] | None:
+        """Return the names of the folders of uploaded files; None where that can't be asked."""
+        try:
+            answer = self.transport.send(FOLDERS).json()
+        except LabextError as error:
+            if is_not_served(error):
+                return None
+            raise
+        if isinstance(answer, Mapping):
+            answer = answer.get("folders")
+        if not isinstance(answer, list):
+            raise ServiceError("The service's list of folders makes no sense.")
+        return [
+            str(entry.get("name")) if isinstance(entry, Mapping) else str(entry) for entry in answer
+        ]
+
+    def presigned_upload(self, name: str, folder: str | None) -> tuple[str, str | None]:
+        """Return the address to PUT a file to, and the one to ask with HEAD whether it is there.
+
+        Raises:
+            NotFoundError: the service gives no such addresses.
+        """
+        body = {"filename": name} if folder is None else {"filename": name, "folder": folder}
+        try:
+            answer = self.transport.send(PRESIGN, json=body).json()
+        except LabextError as error:
+            if not is_not_served(error):
+                raise
+            raise NotFoundError(
+                "The service gives no presigned address to upload to.",
+                "Upload without `--presigned`.",
+                status=error.status,
+            ) from None
+        address = answer.get("uploadUrl") if isinstance(answer, Mapping) else None
+        if not isinstance(address, str) or not is_http_url(address):
+            raise ServiceError(f"The service gave no address to upload {name} to.")
+        head = answer.get("headUrl")
+        return address, head if isinstance(head, str) and is_http_url(head) else None
+
+    def stored_version(self, name: str, folder: str | None) -> FileVersion | None:
+        """Return what the service's store tells of an uploaded file.
+
+        None where it tells nothing: a service without presigned addresses, or none that are good.
+        """
+        if not self._describes_files:
+            return None
+        try:
+            _, head = self.presigned_upload(name, folder)
+            if head is None:
+                return None
+            return FileVersion.from_headers(self.transport.store().headers(head, name))
+        except NotFoundError as error:
+            if error.method != "HEAD":
+                self._describes_files = False
+            return None
+        except LabextError:
+            return None
+
+    def delete_file(self, path: str | None, folder: str | None) -> str:
+        """Delete an uploaded file, or a folder with its files; return the service's words."""
+        params = {"filePath": path, "folder": folder}
+        return confirmation_text(self.transport.send(DELETE_FILE, params=params))
+
+
+PAGE_SIZE = 1000
+"""Rows asked for in one page of a list (job service contract, Limits)."""
+
+
+class JobsApi(FilesApi):
+    """The job service at one address, over one transport."""
+
+    def __init__(self, transport: HttpClient) -> None:
+        self.transport = transport
+        self.address = transport.base_url.rstrip("/")
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Return every tool's record."""
+        answer = self.transport.send(TOOLS).json()
+        if isinstance(answer, Mapping) and isinstance(answer.get("tools"), list):
+            answer = answer["tools"]
+        if not isinstance(answer, list):
+            raise ServiceError("The service's list of tools makes no sense.")
+        return [tool for tool in answer if isinstance(tool, dict) and tool.get("name")]
+
+    def row(self, name: str, email: str | None = None) -> JobRecord:
+        """Return one job's row, with the tally of its jobs as `statuses` if it is a batch.
+
+        Raises:
+            NotFoundError: no job has the name.
+        """
+        params = {"jobName": name, "jobEmail": email}
+        return records.parse_record(self.transport.send(JOB, params=params).json(), name)
+
+    def find(self, name: str, email: str | None = None) -> JobRecord | None:
+        """Return one job's row; None where no job has the name, or it was deleted."""
+        try:
+            row = self.row(name, email)
+        except NotFoundError:
+            return None
+        return None if records.phase(row) == "Deleted" else row
+
+    def pages(
+        self, *, limit: int | None = None, start_key: str | None = None, **params: Any
+    ) -> Iterator[Page]:
+        """Yield the pages of a list, of at most `limit` rows in all.
+
+        Raises:
+            ResponseLimitError: the list does not end.
+        """
+        left, key, guard = limit, start_key, page_guard(start_key)
+        while left is None or left > 0:
+            page = self.page(PAGE_SIZE if left is None else min(left, PAGE_SIZE), key, **params)
+            if left is not None:
+                page = page._replace(rows=page.rows[:left])
+                left -= len(page.rows)
+            yield page
+            key = page.start_key
+            if not key:
+                return
+            guard.add_page(row_names(page.rows))
+            guard.check_next(key)
+
+    def page(self, limit: int, start_key: str | None = None, **params: Any) -> Page:
+        """Return one page of a list."""
+        query = {**params, "limit": limit, "startKey": start_key or None}
+        return records.parse_page(self.transport.send(JOBS, params=query).json())
+
+    def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
+        """Ask whether a submission would be accepted; None where the service can't be asked.
+
+        Returns:
+            Whether it would, and the service's words if not.
+        """
+        try:
+            answer = self.transport.send(VALIDATE, json=body).json()
+        except LabextError as error:
+            if is_not_served(error):
+                return None
+            raise
+        if not isinstance(answer, Mapping) or not isinstance(answer.get("valid"), bool):
+            return None
+        return answer["valid"], str(answer.get("error") or "")
+
+    def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
+        """Ask which rows of a batch would be refused: the service's words by position.
+
+        None where no rows are judged: by a service that checks one job at a time, or one that
+        refuses the request as a whole, which the submission will tell.
+
+        Args:
+            body: `type`, `settings` (an array) and `jobNames`.
+        """
+        try:
+            answer = self.transport.send(VALIDATE, json=body).json()
+        except (InputError, ServiceError) as error:
+            if isinstance(error, UnreachableError):
+                raise
+            return None
+        results = answer.get("results") if isinstance(answer, Mapping) else None
+        if not isinstance(results, list) or not all(isinstance(row, Mapping) for row in results):
+            return None
+        judged = {
+            row["index"]: row["valid"]
+            for row in results
+            if isinstance(row.get("index"), int) and isinstance(row.get("valid"), bool)
+        }
+        if judged.keys() != set(range(len(body["settings"]))):
+            return None
+        return {
+            row["index"]: str(row.get("error") or "it is not valid")
+            for row in results
+            if not row["valid"]
+        }
+
+    def submit_job(self, body: Mapping[str, Any]) -> str:
+        """Submit a job; return the service's words."""
+        return confirmation_text(self.transport.send(SUBMIT, json=body))
+
+    def submit_batch(self, body: Mapping[str, Any]) -> str:
+        """Submit a batch of at most 100 jobs; return the service's words."""
+        return confirmation_text(self.transport.send(SUBMIT_BATCH, json=body))
+
+    def submit_pipeline(self, body: Mapping[str, Any]) -> str:
+        """Submit a pipeline with its stages; return the service's words."""
+        return confirmation_text(self.transport.send(SUBMIT_PIPELINE, json=body))
+
+    def run_pipeline(self, body: Mapping[str, Any]) -> str:
+        """Run a pipeline that is saved on the service; return the service's words."""
+        return confirmation_text(self.transport.send(RUN_PIPELINE, json=body))
+
+    def result_url(
+        self,
+        name: str,
+        *,
+        file: str | None = None,
+        pdbs_only: bool = False,
+        email: str | None = None,
+    ) -> str:
+        """Return a fresh presigned address of a job's results."""
+        body: dict[str, Any] = {"jobName": name}
+        if file is not None:
+            body["fileName"] = file
+        if pdbs_only:
+            body["pdbsOnly"] = True
+        if email is not None:
+            body["jobEmail"] = email
+        return presigned_url(self.transport.send(RESULT, json=body), name)
+
+    def stop(self, name: str, *, batch: bool = False) -> str:
+        """Stop a job, a pipeline or a batch; return the service's words.
+
+        A service without `/stop-job` has `cancelJob` and, for a batch, `cancelBatch`.
+        """
+        try:
+            return confirmation_text(self.transport.send(STOP, json={"jobName": name}))
+        except LabextError as error:
+            if not is_not_served(error) or _mentions(error.server, name):
+                raise  # what it says of this job is no word about the address
+            refused = error
+        cancel = CANCEL_BATCH if batch else CANCEL_JOB
+        try:
+            return confirmation_text(
+                self.transport.send(cancel, json={"batchName" if batch else "jobName": name})
+            )
+        except LabextError as error:
+            if not is_not_served(error):
+                raise
+        raise refused
+
+    def delete(self, name: str) -> str:
+        """Delete a job or a batch with its data; return the service's words."""
+        return confirmation_text(self.transport.send(DELETE, json={"jobName": name}))
+
+    def usage(self, statistic: str, scope: str) -> Any:
+        """Return the service's usage statistics as it gives them."""
+        params = {"statistic": statistic, "scope": scope}
+        return self.transport.send(USAGE, params=params).json()
+
+
+def _mentions(words: str | None, name: str) -> bool:
+    """Say whether the service's words name a job, and not only hold its letters."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words or "") is not None
+
+
+def page_guard(start_key: str | None) -> PageGuard:
+    """Return a check that a list of jobs ends."""
+    return PageGuard("The job service's list of jobs", start_key or "")
+
+
+def row_names(found: Iterable[JobRecord]) -> list[str | None]:
+    """Return what tells job rows apart; None where a row has no name."""
+    return [str(row["JobName"]) if row.get("JobName") else None for row in found]

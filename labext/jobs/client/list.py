@@ -1,0 +1,264 @@
+"""Client methods that list and watch jobs and download their results."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext import messages, progress
+from labext.errors import InputError, JobFailedError, NotReadyError
+from labext.http.download import OnBytes
+from labext.jobs import identity, records
+from labext.jobs.batch.merge_parts import find_row
+from labext.jobs.client.base import BaseClient
+from labext.jobs.job_filter import JobFilter, parse_since
+from labext.jobs.listing import ListQuery
+from labext.jobs.results import archives
+from labext.jobs.results.download import OnPhase, ResultSelection, TransferCallbacks
+from labext.jobs.results.results import Results
+from labext.jobs.watch import JobWatcher
+from labext.progress import Outcome, Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ListMethods(BaseClient):
+    """Where jobs and batches are."""
+
+    def jobs(
+        self,
+        *,
+        batch: str | None = None,
+        limit: int | None = None,
+        organization: bool = False,
+        subjobs: bool = False,
+        email: str | None = None,
+        start_key: str | None = None,
+        state: str | None = None,
+        tool: str | None = None,
+        since: str | datetime | timedelta | None = None,
+        scores: bool = False,
+        rows: pd.DataFrame | None = None,
+        name_column: str | None = None,
+    ) -> pd.DataFrame:
+        """Return a list of jobs as a typed DataFrame, a row a job.
+
+        Columns: JobName, Type, JobStatus, batchStatus, Created, Started, Completed (UTC),
+        WeightedHours, Settings and Score (parsed), AggregationError, then what else the service
+        gives. A split batch is one row. Of a batch's jobs the first column is Name, the job's own
+        name; they stand in the input's order, the input's columns beside them (`<column>.input`
+        where both have a name).
+        All of them are in `.columns`; shown are those that hold anything, what tells most first.
+        `.attrs` holds `statuses`, the service's tally, and `start_key`, where a list that `limit`
+        cut short goes on.
+
+        Args:
+            batch: the jobs of this batch, also of a split one, or of this pipeline.
+            limit: rows wanted in all; None for every one.
+            organization: the organization's jobs, where permitted; parts as they are.
+            subjobs: the jobs of batches too; parts as they are.
+            email: a teammate's jobs, where permitted.
+            start_key: where an earlier list ended.
+            state: jobs in this state, in any case; `failed` also stands for `Stopped` and
+                `AggregationFailed`, `queued` for `In Queue` and `Pending`. Of a batch it is
+                `batchStatus`.
+            tool: jobs of this tool; also batches of it, and pipelines with a stage of it.
+            since: jobs created since then: a date, a time, a duration such as `2h` or `3d`, or a
+                datetime or timedelta. Without a zone it is the machine's.
+            scores: spread Score into columns `score.<metric>`.
+            rows: the input's rows, to be put beside the jobs; of a batch that was sent from this
+                machine the journal has them.
+            name_column: the column of `rows` with the jobs' names, as they were before some were
+                adapted; then that column stands behind JobName.
+
+        The service filters by none of state, tool and time: its pages are read until there are
+        `limit` rows that match.
+
+        Raises:
+            NotFoundError: the batch is not there; a near name is told.
+            InputError: no job is in that state or of that tool, and neither is known.
+        """
+        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = ListQuery(batch, limit, organization, subjobs, email, start_key, wanted)
+        table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
+        if wanted and table.empty:
+            wanted.check_state(table.attrs.get("statuses", {}))
+            self._check_tool(tool)
+        return table
+
+    def _check_tool(self, tool: str | None) -> None:
+        """Check the name of a tool that no job is of.
+
+        Raises:
+            InputError: the service has no such tool.
+        """
+        known = ["batch", "pipeline", *self._catalogue.cached_tools()]
+        if tool is not None and tool.casefold() not in {name.casefold() for name in known}:
+            raise InputError(
+                f'No job is of "{tool}", and the service has no such tool'
+                f"{messages.did_you_mean(tool, known)}.",
+                "See `%jobs tools`.",
+            )
+
+    def iter_jobs(
+        self,
+        *,
+        batch: str | None = None,
+        limit: int | None = None,
+        organization: bool = False,
+        subjobs: bool = False,
+        email: str | None = None,
+        start_key: str | None = None,
+        state: str | None = None,
+        tool: str | None = None,
+        since: str | datetime | timedelta | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield job rows as the service gives them, page by page; arguments as for `jobs`."""
+        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = ListQuery(batch, limit, organization, subjobs, email, start_key, wanted)
+        for _, page in self._lister.pages(query):
+            yield from page.rows
+
+    def job(self, name: str, email: str | None = None) -> dict[str, Any]:
+        """Return one job's or batch's row as the service gives it.
+
+        A batch's tells its jobs by state in `statuses`. Of a split batch it is merged out of the
+        parts': `batchStatus` is `Complete` only if every part's is, `parts` names them.
+
+        Raises:
+            NotFoundError: there is none of that name; a near name is told.
+        """
+        return find_row(self._service, self._parts, identity.check_name(name), email)
+
+    def show(self, name: str, email: str | None = None) -> pd.DataFrame:
+        """Return one job's or batch's row as a typed DataFrame of one row.
+
+        Raises:
+            NotFoundError: there is none of that name.
+        """
+        from labext.frames import conversion
+        from labext.jobs.views import JOBS
+
+        row = self.job(name, email)
+        kept = {key: value for key, value in row.items() if key not in ("resultUrl", "statuses")}
+        if records.is_parent(row):
+            kept["statuses"] = records.parse_tally(row.get("statuses"))
+        return JOBS.show(conversion.records_to_frame([kept], records.job_columns()))
+
+    def watch(
+        self, name: str, stop: threading.Event | None = None, email: str | None = None
+    ) -> Iterator[Progress]:
+        """Look at something until it has ended; yield what is seen, and ticks between.
+
+        A batch is judged by `batchStatus` alone.
+
+        Args:
+            name: of a job, a pipeline or a batch, also of a split one.
+            stop: ends the watching, not the job.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            ServiceError: its status is unknown and has not changed for ten minutes.
+        """
+        watched = JobWatcher(self._service, self._parts, identity.check_name(name), email)
+        return progress.watch(watched.look, stop=stop)
+
+    def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
+        """Wait until a job or a batch is complete, and return its row.
+
+        Args:
+            name: of a job or a batch.
+            timeout: seconds to wait at most.
+
+        Raises:
+            JobFailedError: it ended, but not as complete; the service's reason is told.
+            NotReadyError: it is not complete in time; it goes on.
+        """
+        watched = JobWatcher(self._service, self._parts, identity.check_name(name))
+        for seen in progress.watch(watched.look):
+            if seen.outcome is Outcome.COMPLETE:
+                return watched.row
+            if seen.outcome is not None:
+                why = f": {seen.reason}" if seen.reason else ""
+                raise JobFailedError(
+                    f"{name} has ended as {seen.phase}{why}.",
+                    f"See `%jobs show {name}`.",
+                )
+            if timeout is not None and seen.elapsed >= timeout:
+                break
+        raise NotReadyError(
+            f"{name} is not complete after {timeout:g} seconds.", "It goes on; wait again."
+        )
+
+
+_TABLE_OF_CONTENTS = 256 * 1024
+"""Bytes of the end of an archive that are read for the names of its files."""
+
+
+class ResultMethods(BaseClient):
+    """What jobs have made."""
+
+    def download(
+        self,
+        name: str,
+        to: Path | str,
+        *,
+        file: str | None = None,
+        pdbs_only: bool = False,
+        email: str | None = None,
+        on_bytes: OnBytes | None = None,
+        on_phase: OnPhase | None = None,
+    ) -> Results:
+        """Fetch the results of a complete job or batch; what is on disk and whole is kept.
+
+        Into a folder go the archive as `<name>.zip`, its files, `<name>.manifest.json` with their
+        checksums, and their provenance as `ro-crate-metadata.json` (RO-Crate 1.1). A split batch
+        gives one archive with one metrics.csv, in the input's order. `.frame()` of what is
+        returned has the metrics beside the input.
+
+        Args:
+            name: of a job or a batch.
+            to: a folder, made if need be; or a path ending in `.zip` for the archive alone.
+            file: one output file instead of the archive; `to` is then its path, or a folder.
+            pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
+            email: a teammate's job, where permitted.
+            on_bytes: is told the bytes that have come, and the whole's if known; in later phases
+                those that are done.
+            on_phase: is told what is done now: Fetching (part by part of a split batch), Merging,
+                Unpacking.
+
+        Raises:
+            NotFoundError: there is no such job or file.
+            NotReadyError: it is not complete.
+            ConflictError: something else stands where a file would go; nothing was written.
+            ArchiveError: the archive is damaged or would leave the folder; nothing was written.
+            StorageError: the disk is full, or the folder can't be written.
+        """
+        wanted = ResultSelection(file, pdbs_only, email)
+        told = TransferCallbacks(
+            on_bytes or TransferCallbacks.bytes, on_phase or TransferCallbacks.phase
+        )
+        return self._fetcher.fetch(identity.check_name(name), to, wanted, told)
+
+    def result_files(self, name: str, email: str | None = None) -> list[str]:
+        """Return the paths of the files in the results of a complete job, for `download(file=…)`.
+
+        Only the end of the archive is fetched, which has its table of contents: two requests. The
+        list is empty for an archive of several thousand files, and for a split batch.
+
+        Args:
+            name: of a job, a batch or a pipeline.
+            email: a teammate's, where permitted.
+
+        Raises:
+            NotFoundError: there is no such job.
+            InputError: it is not complete.
+        """
+        url = self._service.result_url(identity.check_name(name), email=email)
+        tail = self._service.transport.store().tail(url, name, _TABLE_OF_CONTENTS)
+        return archives.names_at_end(tail)

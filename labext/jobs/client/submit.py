@@ -1,0 +1,323 @@
+"""Client methods that check and submit jobs, batches and pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError
+from labext.jobs import identity, input_files
+from labext.jobs.batch.draft import BatchDraft, make_draft
+from labext.jobs.batch.plan import BatchLimits
+from labext.jobs.batch.report import unfinished_frame, unfinished_names
+from labext.jobs.batch.submit_batch import BatchSubmission
+from labext.jobs.client.base import BaseClient
+from labext.jobs.input_files import InputContent
+from labext.jobs.pipelines import (
+    PIPELINE_TYPE,
+    Pipeline,
+    check_pipeline_references,
+    clean_stages,
+    parse_inputs,
+    submit_pipeline,
+)
+from labext.jobs.schema import Tool
+from labext.jobs.submission import Submission, submit_job, validate_job
+from labext.jobs.tool_settings import file_values, settings_error
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class SubmitMethods(BaseClient):
+    """What is sent, once, and what is only checked."""
+
+    def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings as they would be sent, held against the tool's parameters.
+
+        Nothing is submitted, and nothing added: defaults are the service's. The rules are the job
+        service contract's, Settings rules 1 to 8; the schema is read anew before anything is
+        refused.
+
+        Raises:
+            InputError: the tool is unknown, or the settings have faults; every one is named.
+        """
+        clean, _ = self._checked(type, settings)
+        return clean
+
+    def validate(
+        self, type: str, settings: Mapping[str, Any], name: str | None = None
+    ) -> dict[str, Any]:
+        """Return settings as they would be sent, checked here and by the service itself.
+
+        The service's `/validate-job` runs the check of a submission without submitting; where it
+        has none, the check here is all.
+
+        Raises:
+            InputError: the settings would be refused.
+            ConflictError: the name is taken by another job.
+        """
+        if name is not None:
+            identity.check_name(name)
+        clean, content = self._checked(type, settings)
+        name = name or identity.generate_name(type, clean, content.checksums())
+        validate_job(self._service, name, type, clean, content)
+        return clean
+
+    def submit(
+        self,
+        name: str | None,
+        type: str,
+        settings: Mapping[str, Any],
+        project_tag: str | None = None,
+    ) -> Submission:
+        """Submit one job, or take an identical one that is there as it.
+
+        Args:
+            name: unique; letters, digits, `-` and `_`, 1 to 100. None makes one up, always the
+                same for the same type, settings and content of the files that they name.
+            type: the tool.
+            settings: what the tool takes; `check` tells what is wrong with them.
+            project_tag: the project to file it under, `proj_<id>`.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent.
+            ConflictError: the name is taken by a job of another type, with other settings, or
+                whose files had other content.
+            OutcomeUnknownError: the answer was lost and the service can't be asked.
+        """
+        if name is not None:
+            identity.check_name(name)
+        identity.check_project_tag(project_tag)
+        clean, content = self._checked(type, settings)
+        if name is None:
+            name = identity.generate_name(type, clean, content.checksums())
+        return submit_job(self._service, name, type, clean, project_tag, content)
+
+    def submit_batch(
+        self,
+        name: str,
+        type: str,
+        jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+        name_column: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        max_runtime_seconds: int | None = None,
+        weighted_hours_budget: float | None = None,
+        skip_invalid: bool = False,
+    ) -> BatchSubmission:
+        """Submit many jobs of one tool as one batch, or take an identical one as it.
+
+        More than 100 jobs are sent as `<name>-part1of3` and so on, and seen as one batch. All is
+        checked before anything is sent, and written to a journal; what broke off half-way is
+        finished by `resume`, or by the same call again, which sends what is missing.
+
+        Args:
+            name: the batch's name.
+            type: the tool, one for all jobs.
+            jobs: a DataFrame, a row a job; or a mapping of job names to settings; or the service's
+                own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
+            settings: settings that all jobs share.
+            name_column: the frame's column with the jobs' names; without it they are numbered. A
+                name there that breaks the job name's rule is adapted: other characters become
+                `-`, and it is cut where it is too long.
+            mapping: for each setting the frame's column that holds it; without it all other
+                columns must be called as settings are.
+            max_runtime_seconds: the time limit of each job.
+            weighted_hours_budget: the limit of the whole batch, divided over its parts.
+            skip_invalid: submit the jobs that are valid; `.refused` has the others.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent.
+            InvalidJobsError: jobs are not valid; all of them are named, and nothing was sent.
+            ConflictError: the name is taken by something else, or by a batch whose files had other
+                content.
+            StorageError: the journal can't be written; nothing was sent.
+            OutcomeUnknownError: an answer was lost and the service can't be asked.
+        """
+        limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
+        draft = make_draft(
+            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+        )
+        tool, content = self._batch_content(draft)
+        return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
+
+    def resume(self, name: str) -> BatchSubmission:
+        """Finish a batch that broke off, from this machine's journal alone.
+
+        Neither the frame nor the process that began it is needed. What is on the service is not
+        sent; a part that was sent and deleted since is told (`gone`) and not sent again; of a
+        batch that is whole nothing is sent, and that is said. It may be called as often as you
+        like. It is for batches that were sent from this machine, to this address, with this key.
+
+        Args:
+            name: the batch's name, as `submit_batch` was given it.
+
+        Raises:
+            NotFoundError: this machine has sent no batch of that name; a near one is told.
+            ConflictError: a part's name has been taken by something else, or a file that the
+                settings name has other content than when the first parts were sent.
+            NotReadyError: another process of this machine is sending it now.
+            StorageError: the journal of it is damaged, or can't be written; nothing was sent.
+            OutcomeUnknownError: an answer was lost and the service can't be asked.
+        """
+        return self._submitter.resume(identity.check_name(name, "batch"))
+
+    def unfinished(self) -> pd.DataFrame:
+        """Return the batches that were begun from this machine and not seen whole, newest first.
+
+        Columns: Name, Type, Jobs, Parts, Sent (parts that the service has confirmed), Missing
+        (jobs in the others), Written (UTC), Note (parts whose answer was lost; a record that is
+        damaged). The service is not asked.
+        """
+        return unfinished_frame(self._journal)
+
+    def unfinished_names(self) -> list[str]:
+        """Return the names that `unfinished` may list, without reading what the batches hold."""
+        return unfinished_names(self._journal)
+
+    def check_batch(
+        self,
+        name: str,
+        type: str,
+        jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None = None,
+        name_column: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        max_runtime_seconds: int | None = None,
+        weighted_hours_budget: float | None = None,
+        skip_invalid: bool = False,
+    ) -> pd.DataFrame:
+        """Check a batch as `submit_batch` does, and by the service's `/validate-job`; send nothing.
+
+        A service that does not check several jobs at once is asked about one of each shape of
+        settings.
+
+        Returns:
+            A row a job: Name, JobName (as the service would know it), Part, the input's columns;
+            where names were adapted the original ones behind JobName. With `skip_invalid` the jobs
+            that would be refused: Name, Error, the input's columns.
+
+        Raises:
+            InputError, InvalidJobsError, ConflictError: as for `submit_batch`.
+        """
+        limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
+        draft = make_draft(
+            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+        )
+        tool, content = self._batch_content(draft)
+        return self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
+
+    def _checked(
+        self, type: str, settings: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], InputContent]:
+        """Return clean settings, and the content of the files that they name."""
+        clean = self._catalogue.check(type, settings)
+        named = input_files.check_references(self._service, self._catalogue.tool(type), [clean])
+        return clean, self._contents.read_files(named.uploaded, named.outputs)
+
+    def _batch_content(self, draft: BatchDraft) -> tuple[Tool, InputContent]:
+        """Return a draft's tool, and the content of the files that its rows name.
+
+        A row that names what is not there gets a fault.
+        """
+        tool = self._catalogue.tool(draft.type)
+        valid = [draft.settings[row] for row in draft.valid_rows]
+        named = input_files.resolve_references(self._service, tool, valid)
+        sound = not draft.faults
+        for row in draft.valid_rows:
+            values = file_values(tool, draft.settings[row]).values()
+            if faults := [named.faults[value] for value in values if value in named.faults]:
+                draft.add_faults({row: faults})
+        if sound and draft.faults:
+            draft.errors[frozenset(draft.faults)] = settings_error(
+                tool, draft.fault_lines(), named.next_step
+            )
+        return tool, self._contents.read_files(named.uploaded, named.outputs)
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Inputs = Sequence[Any] | pd.Series[Any]
+
+
+class PipelineMethods(BaseClient):
+    """Several tools, one after the other."""
+
+    def submit_pipeline(
+        self,
+        name: str | None,
+        stages: Sequence[Mapping[str, Any]],
+        initial_inputs: Inputs,
+        project_tag: str | None = None,
+    ) -> Submission:
+        """Submit a pipeline, or take an identical one that is there as it.
+
+        Each input goes through on its own. A stage runs its tools side by side, once for each
+        output of the stage before (job service contract, `/submit-pipeline`; the form of a stage:
+        real services, jobs).
+
+        Args:
+            name: unique, as a job's. None makes one up, always the same for the same pipeline and
+                content of the files that it names.
+            stages: `{"task": …, "toolSettings": {tool: settings}}` each; the value `"pipe"` in a
+                setting takes the output of the stage before, in the first one the input.
+            initial_inputs: a list, or a column of a frame: sequences, other texts, the bare names
+                of uploaded files, `<Job>/path` of an earlier job's output.
+            project_tag: the project to file it under, `proj_<id>`.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent. Every fault is named.
+            ConflictError: the name is taken by something else, or by a pipeline whose files had
+                other content.
+            OutcomeUnknownError: the answer was lost and the service can't be asked.
+        """
+        identity.check_project_tag(project_tag)
+        if name is not None:
+            identity.check_name(name, "pipeline")
+        inputs = parse_inputs(initial_inputs)
+        pipeline = Pipeline(inputs, clean_stages(self._catalogue, stages))
+        content = self._pipeline_content(pipeline)
+        made = name or identity.generate_name(PIPELINE_TYPE, pipeline.settings, content.checksums())
+        return submit_pipeline(self._service, made, pipeline, project_tag, content)
+
+    def run_pipeline(
+        self,
+        name: str | None,
+        pipeline: str,
+        inputs: Inputs,
+        project_tag: str | None = None,
+    ) -> Submission:
+        """Run a pipeline that is saved on the service, or take an identical run as this one.
+
+        Args:
+            name: of this run; unique, as a job's. None makes one up, always the same for the same
+                pipeline and inputs.
+            pipeline: the saved pipeline's name (job service contract, `/run-pipeline`).
+            inputs: as `initial_inputs` of `submit_pipeline`.
+            project_tag: the project to file it under, `proj_<id>`.
+
+        Raises:
+            InputError: something has to be corrected; nothing was sent.
+            ConflictError: the name is taken by something else, or by a pipeline whose files had
+                other content.
+            OutcomeUnknownError: the answer was lost and the service can't be asked.
+        """
+        identity.check_project_tag(project_tag)
+        if not isinstance(pipeline, str) or not pipeline.strip():
+            raise InputError(
+                f"{messages.quote_value(pipeline)} is no saved pipeline.", "Give the name of one."
+            )
+        if name is not None:
+            identity.check_name(name, "pipeline")
+        saved = Pipeline(parse_inputs(inputs), saved=pipeline)
+        content = self._pipeline_content(saved)
+        made = name or identity.generate_name(pipeline, saved.settings, content.checksums())
+        return submit_pipeline(self._service, made, saved, project_tag, content)
+
+    def _pipeline_content(self, pipeline: Pipeline) -> InputContent:
+        """Return the content of the files that a pipeline names, once all are known to be there."""
+        named = check_pipeline_references(self._service, self._catalogue, pipeline)
+        return self._contents.read_files(named.uploaded, named.outputs)

@@ -1,0 +1,163 @@
+"""Map error responses of the job service to exceptions by their text."""
+
+from __future__ import annotations
+
+import re
+
+from labext.errors import (
+    AccessError,
+    BusyError,
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    NotReadyError,
+    SignInError,
+)
+from labext.http import ErrorResponse
+from labext.jobs import api
+
+_KEY_PATTERN = re.compile(
+    r"(?i)api[-_ ]?key|unauthori[sz]ed|not authenticated|authentication|credentials"
+)
+_EARLY_PATTERN = re.compile(
+    r"(?i)\bnot (?:yet )?(?:complete|finished|ready|done)|still (?:running|queued)"
+)
+_NOT_UPLOADED_PATTERN = re.compile(r"(?i)not been uploaded|not uploaded")
+_TAKEN_PATTERN = re.compile(
+    r"(?i)already (?:been )?(?:taken|exists?|in use|used)|duplicate (?:job|batch) ?name"
+    r"|name\b.*\b(?:must be|not) unique"
+)
+_UNKNOWN_PATTERN = re.compile(
+    r"(?i)not found|does(?: not|n't) exist|no such|non-?existent"
+    r"|\bno (?:matching )?(?:jobs?|batch(?:es)?|files?|folders?)\b"
+    r"|unknown (?:job|batch|file)|could(?: not|n't) find|can(?:not|'t) find"
+)
+_INVALID_NAME_PATTERN = re.compile(r"(?i)\binvalid (?:job|batch)[-_ ]?name")
+"""Of a name that keeps the rule for names, which the client sees to: there is no job of it."""
+_OUTPUT_PATTERN = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
+_BUDGET_PATTERN = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
+_STORAGE_PATTERN = re.compile(r"(?i)storage|quota")
+_CURSOR_PATTERN = re.compile(r"(?i)start[-_ ]?key|cursor")
+_RATE_PATTERN = re.compile(r"(?i)too many|\brate|throttl|flood|blocked|forbidden by waf")
+_NO_ENDPOINT_PATTERN = re.compile(r"(?i)missing authentication token")
+
+
+def map_error(failure: ErrorResponse) -> LabextError | None:
+    """Return the error that a refusal means; None leaves it to the general reading."""
+    match failure.status:
+        case 400 | 422:
+            return _bad_request_error(failure)
+        case 401:
+            return _sign_in_error(failure)
+        case 403:
+            return _forbidden_error(failure)
+        case 404:
+            return _not_found_error(failure)
+        case 429:
+            return BusyError(_with_server_message(failure, "The job service is asked too often"))
+        case _:
+            return None
+
+
+def is_taken(words: str) -> bool:
+    """Return whether the service's words mean that a name is taken."""
+    return _TAKEN_PATTERN.search(words) is not None
+
+
+def _bad_request_error(failure: ErrorResponse) -> LabextError:
+    words = failure.server_message
+    if _NOT_UPLOADED_PATTERN.search(words):
+        return InputError(
+            _with_server_message(failure, "A file is not there"),
+            "Upload it with `%jobs upload`, then give its bare name.",
+        )
+    if _EARLY_PATTERN.search(words):
+        return NotReadyError(
+            _with_server_message(failure, "Too early"), "Wait with `%jobs watch`, then ask again."
+        )
+    if _TAKEN_PATTERN.search(words):
+        return ConflictError(
+            _with_server_message(failure, "The name is taken"), "Choose another name."
+        )
+    if failure.op.name not in api.SUBMISSIONS and _UNKNOWN_PATTERN.search(words):
+        return _not_found_error(failure)
+    if failure.op.name in api.BY_NAME and _INVALID_NAME_PATTERN.search(words):
+        return _not_found_error(failure)
+    if _KEY_PATTERN.search(words):
+        return _sign_in_error(failure)
+    return InputError(
+        _with_server_message(failure, f"The job service refused to {failure.op.name}"),
+        _next_step(failure),
+    )
+
+
+def _sign_in_error(failure: ErrorResponse) -> SignInError:
+    return SignInError(
+        _with_server_message(failure, "The job service does not accept the key"),
+        "Check the key: `%jobs login`, or LABEXT_JOBS_API_KEY.",
+    )
+
+
+def _forbidden_error(failure: ErrorResponse) -> LabextError:
+    words = failure.server_message
+    if _NO_ENDPOINT_PATTERN.search(words):
+        return NotFoundError(
+            _with_server_message(failure, f"The job service can't {failure.op.name}"),
+            "Check the service's address.",
+        )
+    if _BUDGET_PATTERN.search(words):
+        step = "Ask whoever runs the service for a larger budget."
+    elif _RATE_PATTERN.search(words):
+        step = "Wait a few minutes: after too many requests the service refuses all for a while."
+    else:
+        step = (
+            "Ask whoever runs the service: it may be a permission, the budget, or a pause after "
+            "too many requests."
+        )
+    return AccessError(
+        _with_server_message(failure, f"The job service refused to {failure.op.name}"), step
+    )
+
+
+def _not_found_error(failure: ErrorResponse) -> NotFoundError:
+    if failure.op.name == api.RESULT.name and _OUTPUT_PATTERN.search(failure.server_message):
+        return NotFoundError(
+            _with_server_message(failure, "Not found"),
+            "Without `--file` and `--pdbs-only` all the job's files are fetched.",
+        )
+    if failure.op.name in api.BY_NAME:
+        return NotFoundError(_with_server_message(failure, "Not found"), "See `%jobs list`.")
+    if failure.op.name == api.RUN_PIPELINE.name:
+        return NotFoundError(
+            _with_server_message(failure, "Not found"),
+            "Check the pipeline's name: it is the one under which it was saved on the service.",
+        )
+    if failure.op.name == api.DELETE_FILE.name:
+        return NotFoundError(_with_server_message(failure, "Not found"), "See `%jobs files`.")
+    return NotFoundError(
+        _with_server_message(
+            failure, f"The job service did not find what it needs to {failure.op.name}"
+        ),
+        "Check the names, and the service's address.",
+    )
+
+
+def _next_step(failure: ErrorResponse) -> str:
+    if failure.op.name in api.PIPELINES:
+        return "Correct the pipeline; `%jobs tool` shows what a tool takes."
+    if failure.op.name in api.SUBMISSIONS:
+        return "Correct the settings; `%jobs tool` shows what the tool takes."
+    if _CURSOR_PATTERN.search(failure.server_message):
+        return "Take the key that the list before gave, or leave `--start-key` out."
+    if _STORAGE_PATTERN.search(failure.server_message):
+        return "Make room: `%jobs files` lists what is uploaded, `%jobs rm FILE --yes` removes it."
+    return "Change what the service objects to."
+
+
+def _with_server_message(failure: ErrorResponse, otherwise: str) -> str:
+    """Return the service's words as a sentence, after what they mean."""
+    words = failure.server_message.strip()
+    if not words:
+        return f"{otherwise} (status {failure.status}, without a word)."
+    return f"{otherwise}: {words if words[-1] in '.!?…' else f'{words}.'}"

@@ -1,0 +1,276 @@
+"""DataFrames of tools, usage, and jobs joined with their input rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError, ServiceError
+from labext.frames.sanitize import strip_control, strip_control_json
+from labext.jobs.schema import MISSING, Tool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIX = ".input"
+"""Added to an input column whose name the job frame has too."""
+
+_BEHIND = 2  # Name and JobName, which every frame of a batch's jobs begins with
+
+
+def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
+    """Return the names in a column of the input's rows, as they are there.
+
+    Raises:
+        InputError: `rows` has no such column, or a name twice.
+    """
+    columns = [str(column) for column in rows.columns]
+    if name_column not in columns:
+        raise InputError(
+            f'The rows have no column "{name_column}"{messages.did_you_mean(name_column, columns)}.',
+            "Name the column that holds the jobs' names.",
+        )
+    named = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
+    if len(set(named)) < len(named):
+        twice = next(name for n, name in enumerate(named) if name in named[:n])
+        raise InputError(
+            f'The rows hold the name "{twice}" more than once.', "Give each row a name of its own."
+        )
+    return named
+
+
+def drop_name_column(rows: pd.DataFrame, name_column: str) -> pd.DataFrame:
+    """Return the rows' other columns."""
+    return rows.iloc[:, [n for n, name in enumerate(rows.columns) if str(name) != name_column]]
+
+
+def join_input_rows(
+    jobs: pd.DataFrame,
+    key: str,
+    order: Sequence[str],
+    rows: pd.DataFrame | None,
+    *,
+    name_column: str | None = None,
+    missing: bool = True,
+) -> pd.DataFrame:
+    """Return the jobs in the order of their input, with the input's rows beside them.
+
+    Args:
+        jobs: a row a job.
+        key: the column of `jobs` that holds the names.
+        order: the names, in the input's order.
+        rows: the input's row for each name; None to have the order alone.
+        name_column: the column of `rows` with the original names, if it is among them.
+        missing: whether a name without a job stays, its job columns empty.
+
+    Returns:
+        Jobs that the input does not name come last.
+    """
+    there = {name: n for n, name in enumerate(jobs[key])}
+    wanted = [(there.get(name, -1), n) for n, name in enumerate(order)]
+    if not missing:
+        wanted = [(place, n) for place, n in wanted if place >= 0]
+    known = set(order)
+    wanted += [(place, -1) for name, place in there.items() if name not in known]
+    ordered = take_rows(jobs, [place for place, _ in wanted])
+    if any(place < 0 for place, _ in wanted):
+        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[place] for place, n in wanted]
+        ordered[key] = ordered[key].astype(jobs[key].dtype)
+    if rows is None:
+        return ordered
+    return concat_input_rows(ordered, take_rows(rows, [n for _, n in wanted]), name_column)
+
+
+def concat_input_rows(
+    jobs: pd.DataFrame, rows: pd.DataFrame, name_column: str | None = None
+) -> pd.DataFrame:
+    """Return the rows' columns to the right of the jobs', row by row.
+
+    Original names, in the column `name_column` of `rows`, stand behind the jobs'.
+    """
+    import pandas as pd
+
+    taken, given = set(jobs.columns), list(map(str, rows.columns))
+    renamed = [f"{name}{SUFFIX}" if name in taken else name for name in given]
+    right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
+    both = pd.concat([jobs.reset_index(drop=True), right], axis=1)
+    if name_column not in given:
+        return both
+    order = list(range(both.shape[1]))
+    order.insert(_BEHIND, order.pop(jobs.shape[1] + given.index(name_column)))
+    return both.iloc[:, order]
+
+
+def take_rows(frame: pd.DataFrame, place: Sequence[int]) -> pd.DataFrame:
+    """Return the frame's rows at `place`, numbered anew; an empty row for -1."""
+    import numpy as np
+
+    at = np.asarray(place, dtype=np.intp)
+    if (at >= 0).all():
+        return frame.iloc[at].reset_index(drop=True)
+    numbered = frame.reset_index(drop=True)
+    # An empty cell makes numbers of whole ones, and objects of truth values, but for these types.
+    holding = {"i": "Int64", "b": "boolean"}
+    kinds = {name: getattr(dtype, "kind", "") for name, dtype in numbered.dtypes.items()}
+    plain = {name: holding[kind] for name, kind in kinds.items() if kind in holding}
+    numbered = numbered.astype(plain)
+    return numbered.reindex(np.where(at < 0, len(frame), at)).reset_index(drop=True)
+
+
+def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
+    """Return a row a tool."""
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.jobs.views import TOOLS
+
+    columns = ("name", "displayName", "description", "required", "optional", "paper", "github")
+    records = [
+        {
+            **{name: tool.record.get(name) for name in columns},
+            "required": _parameter_list(tool, required=True),
+            "optional": _parameter_list(tool, required=False),
+        }
+        for tool in tools
+    ]
+    return TOOLS.show(records_to_frame(records, [Column(name, "text") for name in columns]))
+
+
+def parameters_frame(tool: Tool) -> pd.DataFrame:
+    """Return a row a parameter; `.attrs` holds the tool's other fields."""
+    import pandas as pd
+
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.jobs.views import PARAMETERS
+
+    columns = [
+        Column("name", "text"),
+        Column("required", "boolean"),
+        Column("type", "text"),
+        Column("default", "json"),
+        Column("options", "json"),
+        Column("description", "text"),
+    ]
+    records: list[dict[str, Any]] = [
+        {
+            "name": parameter.name,
+            "required": parameter.required,
+            "type": parameter.type_name,
+            "default": None if parameter.default is MISSING else parameter.default,
+            "options": list(parameter.options) or None,
+            "description": parameter.description,
+        }
+        for parameter in tool.parameters.values()
+    ]
+    table = records_to_frame(records, columns)
+    # Whatever a default is, also text that could be read as JSON.
+    table["default"] = pd.Series(
+        [strip_control_json(record["default"]) for record in records], dtype=object
+    )
+    table.attrs = {key: value for key, value in tool.record.items() if key != "settings"}
+    return PARAMETERS.show(table)
+
+
+def _parameter_list(tool: Tool, *, required: bool) -> str:
+    return ", ".join(p.name for p in tool.parameters.values() if p.required is required)
+
+
+STATISTICS = ("weighted_hours", "jobs")
+SCOPES = ("user", "organization")
+"""What may be asked for (job service contract, GET /usage-statistics)."""
+
+_TOOLS = ("byTool", "by_tool", "tools", "byType")
+_USERS = ("byUser", "by_user", "users", "byMember", "by_member", "members")
+_VALUES = ("value", "weightedHours", "weighted_hours", "hours", "jobs", "count", "total")
+_NAMES = ("name", "tool", "type", "user", "email", "member")
+
+_MAX_EXACT = 1 << 53
+"""Beyond it a float is no exact count any more; nobody has used so much."""
+
+Numbers = dict[str, float]
+
+
+def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
+    """Return a row for the total, for each tool and for each user, the most used first.
+
+    Raises:
+        ServiceError: the answer holds no number that could be one of these.
+    """
+    import pandas as pd
+
+    total, tools, users = _parse_usage(answer)
+    rows: list[tuple[str, str, float]] = [] if total is None else [("total", "", total)]
+    for group, numbers in (("tool", tools), ("user", users)):
+        rows += [
+            (group, strip_control(name), number)
+            for name, number in sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+        ]
+    table = pd.DataFrame(rows, columns=["group", "name", statistic])
+    whole = statistic == "jobs" and all(row[2].is_integer() for row in rows)
+    table = table.astype({"group": "str", "name": "str", statistic: "Int64" if whole else float})
+    shown = int(total) if total is not None and whole else total
+    table.attrs = {"statistic": statistic, "scope": scope, "total": shown}
+    return table
+
+
+def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
+    """Return the total (None where there is none), and the numbers by tool and by user."""
+    if (alone := _usage_number(answer)) is not None:
+        return alone, {}, {}
+    if isinstance(answer, Mapping) and isinstance(answer.get("usage"), Mapping):
+        answer = answer["usage"]
+    if not isinstance(answer, Mapping):
+        raise _malformed_response()
+    by_tool, tools_of = _parse_group(_first_field(answer, _TOOLS))
+    by_user, tools_of_users = _parse_group(_first_field(answer, _USERS))
+    by_tool = by_tool or tools_of_users
+    by_user = by_user or tools_of
+    total = _usage_number(answer.get("total"))
+    if total is None and (parts := by_tool or by_user):
+        total = math.fsum(parts.values())
+    if total is None:
+        raise _malformed_response()
+    return total, by_tool, by_user
+
+
+def _parse_group(found: Any) -> tuple[Numbers, Numbers]:
+    """Return a group's numbers by name, and by what stands within each where something does."""
+    if isinstance(found, list):
+        found = {_member_name(each): each for each in found if isinstance(each, Mapping)}
+    outer: Numbers = {}
+    inner: Numbers = {}
+    for name, value in found.items() if isinstance(found, Mapping) else ():
+        number = _usage_number(value)
+        if number is None and isinstance(value, Mapping):
+            number = _usage_number(_first_field(value, _VALUES))
+            if number is None:
+                within = {str(key): each for key, v in value.items() if (each := _usage_number(v))}
+                number = math.fsum(within.values())
+                for key, each in within.items():
+                    inner[key] = inner.get(key, 0.0) + each
+        if number is not None:
+            outer[str(name)] = number
+    return outer, inner
+
+
+def _first_field(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((record[key] for key in keys if key in record), None)
+
+
+def _member_name(record: Mapping[str, Any]) -> str:
+    return str(_first_field(record, _NAMES))
+
+
+def _usage_number(value: Any) -> float | None:
+    """Return a number, also one that came as text, if it can be a use."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) <= _MAX_EXACT else None
+
+
+def _malformed_response() -> ServiceError:
+    return ServiceError("The service's answer about usage makes no sense.")

@@ -1,0 +1,484 @@
+"""Resolve the files named in settings and compare their content."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labext import messages
+from labext.errors import ConflictError, NotFoundError, StorageError
+from labext.jobs import identity, records
+from labext.jobs.api import JobsApi
+from labext.jobs.file_versions import FileVersion, UploadRecords, changed_since, parse_time
+from labext.jobs.identity import account_digest, canonical_json
+from labext.jobs.records import JobRecord
+from labext.jobs.schema import Tool
+from labext.jobs.tool_settings import (
+    file_values,
+    looks_like_file_name,
+    settings_error,
+    split_file_path,
+)
+from labext.progress import Outcome
+from labext.storage import make_folder, write_atomic
+
+_MAX_JOBS = 10
+"""References to more jobs than this are left to the service to check."""
+
+_MAX_FOLDERS = 100
+"""Folders searched for a file name; with more, the service decides whether it is content."""
+_MAX_FILE_NAME = 255
+
+
+@dataclass
+class FileReferences:
+    """What the values of file parameters name.
+
+    Attributes:
+        uploaded: the paths of uploaded files, `name` or `folder/name`, by value.
+        outputs: the rows of earlier jobs whose outputs are named, by value; None if not looked up.
+        faults: what is wrong with a value, with its parameter, by value.
+        absent: the values that look like file names and name nothing.
+    """
+
+    uploaded: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, JobRecord | None] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+
+    def add(self, other: FileReferences) -> None:
+        """Add what other settings name."""
+        self.uploaded |= other.uploaded
+        self.outputs |= other.outputs
+        self.faults |= other.faults
+        self.absent += other.absent
+
+    @property
+    def next_step(self) -> str | None:
+        """The next step where all that is wrong is that files are not there."""
+        if len(self.faults) > len(self.absent):
+            return None
+        return f"Correct the name, or upload it: `%jobs upload {' '.join(self.absent)}`."
+
+
+def check_references(
+    service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
+) -> FileReferences:
+    """Return what the file parameters of clean settings name.
+
+    Raises:
+        InputError: a file that has not been uploaded, or whose name is ambiguous; a job that is not
+            there or not complete.
+    """
+    references = resolve_references(service, tool, jobs)
+    if references.faults:
+        raise settings_error(tool, [*references.faults.values()], references.next_step)
+    return references
+
+
+def resolve_references(
+    service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
+) -> FileReferences:
+    """Return what the file parameters of clean settings name, and what is wrong with it."""
+    values: dict[str, str] = {}
+    for settings in jobs:
+        values |= {value: name for name, value in file_values(tool, settings).items()}
+    return resolve_values(service, values)
+
+
+def resolve_values(service: JobsApi, values: Mapping[str, str]) -> FileReferences:
+    """Return what values name; `values` holds the parameter of each."""
+    uploads = _UploadedNames(service)
+    references = FileReferences()
+    _resolve_paths(service, uploads, values, references)
+    _resolve_names(uploads, values, references)
+    return references
+
+
+class _UploadedNames:
+    """The names of uploaded files, asked for once."""
+
+    def __init__(self, service: JobsApi) -> None:
+        self._service = service
+        self._folders: dict[str, set[str]] = {}
+        self._by_name: dict[str, list[str]] | None = None
+        self.is_complete = True
+        """Whether all folders have been looked through."""
+
+    def outside_folders(self) -> set[str]:
+        """Return the names of the files in no folder."""
+        if "" not in self._folders:
+            self._folders[""] = set(self._service.files())
+        return self._folders[""]
+
+    def in_folder(self, folder: str) -> set[str]:
+        """Return the names of the files in a folder; none where there is no such folder."""
+        if folder not in self._folders:
+            try:
+                listed = self._service.files(folder)
+            except NotFoundError:
+                listed = []
+            self._folders[folder] = {name.rpartition("/")[2] for name in listed}
+        return self._folders[folder]
+
+    def paths(self, name: str) -> list[str]:
+        """Return the paths of the files of a name in folders, as far as the service lists them."""
+        if self._by_name is None:
+            self._by_name = {}
+            for path in self._all_in_folders():
+                self._by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        return self._by_name.get(name, [])
+
+    def names(self) -> set[str]:
+        """Return all names that are known by now."""
+        return self._folders.get("", set()) | set(self._by_name or ())
+
+    def _all_in_folders(self) -> list[str]:
+        entries = self._service.files(include_folders=True)
+        folders = [entry.rstrip("/") for entry in entries if entry.endswith("/")]
+        self.is_complete = len(folders) <= _MAX_FOLDERS
+        within = [
+            f"{folder}/{name}"
+            for folder in folders[:_MAX_FOLDERS]
+            for name in sorted(self.in_folder(folder))
+        ]
+        listed = [entry for entry in entries if "/" in entry.strip("/")]
+        return [*dict.fromkeys([*within, *listed])]
+
+
+def _resolve_paths(
+    service: JobsApi, uploads: _UploadedNames, values: Mapping[str, str], references: FileReferences
+) -> None:
+    """Resolve `<JobName>/path` and `folder/name`."""
+    paths = {value: path for value in values if (path := split_file_path(value)) is not None}
+    heads = {head for head, _ in paths.values()}
+    if len(heads) > _MAX_JOBS:
+        references.outputs |= dict.fromkeys(paths)
+        return
+    jobs = {
+        head: service.find(head) if identity.name_fault(head) is None else None
+        for head in sorted(heads)
+    }
+    for value, (head, rest) in paths.items():
+        row = jobs[head]
+        if row is not None and records.outcome(row) is Outcome.COMPLETE:
+            references.outputs[value] = row
+        elif rest in uploads.in_folder(head):
+            references.uploaded[value] = value
+        elif row is None:
+            references.faults[value] = (
+                f'{values[value]} is {messages.quote_value(value)}, but no job is called "{head}", and '
+                f'no file "{rest}" has been uploaded to a folder "{head}"'
+            )
+        else:
+            references.faults[value] = (
+                f"{values[value]} is an output of {head}, which is not complete ({records.phase(row)})"
+            )
+
+
+def _resolve_names(
+    uploads: _UploadedNames, values: Mapping[str, str], references: FileReferences
+) -> None:
+    """Resolve bare names; what does not look like one and names no file is content."""
+    bare = [
+        value
+        for value in values
+        if split_file_path(value) is None and 0 < len(value.strip()) <= _MAX_FILE_NAME
+    ]
+    for value in bare:
+        if value in uploads.outside_folders():
+            references.uploaded[value] = value
+            continue
+        if not looks_like_file_name(value):
+            continue
+        paths = uploads.paths(value)
+        if len(paths) == 1:
+            references.uploaded[value] = paths[0]
+        elif paths:
+            references.faults[value] = (
+                f"{values[value]} is {messages.quote_value(value)}, the name of {len(paths)} uploaded "
+                f"files: write {_alternatives(paths)}"
+            )
+        elif uploads.is_complete:
+            references.faults[value] = (
+                f"{values[value]} is {messages.quote_value(value)}, but no such file has been uploaded"
+                f"{messages.did_you_mean(value, uploads.names())}"
+            )
+            references.absent.append(value)
+
+
+def _alternatives(paths: Sequence[str]) -> str:
+    return f"{', '.join(paths[:-1])} or {paths[-1]}"
+
+
+_MAX_LOOKUPS = 20
+"""Files of one submission that the service's store is asked about, at two requests each."""
+
+_MAX_SHOWN_FILES = 3
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """What a setting's value names.
+
+    Attributes:
+        value: as the setting has it.
+        path: of an uploaded file, `name` or `folder/name`; empty for an output.
+        job: the earlier job whose output it is; empty for an uploaded file.
+        version: its content, as far as it is known.
+    """
+
+    value: str
+    path: str = ""
+    job: str = ""
+    version: FileVersion | None = None
+
+
+class ContentRecords:
+    """What the content of submissions' files was, by the submission's name, on this machine."""
+
+    def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
+        self._folder = folder / "contents"
+        self._key = f"{address}\n{account_digest(address, api_key)}"
+
+    def write(self, name: str, files: Iterable[InputFile]) -> None:
+        """Record the files of a submission.
+
+        Raises:
+            StorageError: it can't be written.
+        """
+        record = {
+            file.value: {
+                "path": file.path,
+                "job": file.job,
+                **(file.version.to_record() if file.version else {}),
+            }
+            for file in files
+        }
+        make_folder(self._folder, 0o700)
+        write_atomic(self._file(name), json.dumps(record).encode(), private=True)
+
+    def read(self, name: str) -> dict[str, InputFile]:
+        """Return the recorded files of a submission, by value; empty where nothing is recorded."""
+        try:
+            record = json.loads(self._file(name).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(record, dict):
+            return {}
+        return {
+            value: InputFile(
+                value, str(known.get("path")), str(known.get("job")), FileVersion.from_record(known)
+            )
+            for value, known in record.items()
+            if isinstance(known, dict)
+        }
+
+    def forget(self, name: str) -> None:
+        """Remove the record of a submission."""
+        with contextlib.suppress(OSError):
+            self._file(name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        digest = hashlib.sha256(f"{self._key}\n{name}".encode("utf-8", "replace")).hexdigest()
+        return self._folder / f"{digest[:32]}.json"
+
+
+class InputContent:
+    """The files that one submission names, with their content now, and what was recorded.
+
+    Args:
+        records: what the content was at submissions from this machine.
+        files: the files by value.
+    """
+
+    def __init__(self, records: ContentRecords | None, files: Mapping[str, InputFile]) -> None:
+        self._records = records
+        self._files = files
+
+    def checksums(self) -> dict[str, str]:
+        """Return a checksum for each value whose content is known."""
+        return {
+            value: file.version.checksum
+            for value, file in self._files.items()
+            if file.version is not None and file.version.checksum is not None
+        }
+
+    def remember(self, name: str) -> None:
+        """Record the content for a submission that is about to be sent under a name."""
+        if self._files and self._records is not None:
+            with contextlib.suppress(StorageError):  # then it can't be compared later
+                self._records.write(name, self._files.values())
+
+    def check(self, name: str, row: JobRecord, values: Collection[str] | None = None) -> None:
+        """Compare the content with that of the submission whose row is there under the name.
+
+        Args:
+            name: of the submission, as it was given to `remember`.
+            row: its row, or that of a part of a batch.
+            values: the values that the row's settings hold; None for all.
+
+        Raises:
+            ConflictError: it was submitted with other content.
+        """
+        changed = self._compared(name, row, True, values)
+        if not changed:
+            return
+        then = self._recorded(name)
+        words = [
+            _content_difference(file, then.get(file.value)) for file in changed[:_MAX_SHOWN_FILES]
+        ]
+        if len(changed) > _MAX_SHOWN_FILES:
+            words.append(
+                f"{messages.pluralize(len(changed) - _MAX_SHOWN_FILES, 'file')} more changed"
+            )
+        raise ConflictError(
+            f"{name} is there already, and was submitted with other content: {'; '.join(words)}.",
+            f"To run it anew, delete it first (`%jobs delete {name} --yes`) and run the same line "
+            "again; or choose another name.",
+        )
+
+    def caveat(self, name: str, row: JobRecord) -> str:
+        """Return a sentence about the files whose content could not be compared; empty if none."""
+        unknown = [file.value for file in self._compared(name, row, None)]
+        if not unknown:
+            return ""
+        return (
+            f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be compared with what was "
+            "submitted: neither the service nor this machine knows what it was then. To run it "
+            f"anew, delete it first: `%jobs delete {name} --yes`."
+        )
+
+    def check_unchanged(self, name: str) -> None:
+        """Check that the content is still what was recorded for a submission that broke off.
+
+        Raises:
+            ConflictError: the rest would be sent with other content.
+        """
+        then = self._recorded(name)
+        changed = [
+            _content_difference(file, then.get(value))
+            for value, file in self._files.items()
+            if changed_since(None, _file_version(then.get(value)), file.version)
+        ]
+        if changed:
+            raise ConflictError(
+                f"The rest of {name} would run with other content than its first jobs: "
+                f"{messages.join_words(changed, _MAX_SHOWN_FILES)}.",
+                f"Upload what it was, or delete the batch (`%jobs delete {name} --yes`) and submit "
+                "it anew.",
+            )
+
+    def _recorded(self, name: str) -> dict[str, InputFile]:
+        return self._records.read(name) if self._files and self._records is not None else {}
+
+    def _compared(
+        self, name: str, row: JobRecord, verdict: bool | None, values: Collection[str] | None = None
+    ) -> list[InputFile]:
+        """Return the files whose comparison with those of a submission has a result."""
+        then = self._recorded(name)
+        created = parse_time(row.get("Created"))
+        return [
+            file
+            for value, file in self._files.items()
+            if (values is None or value in values)
+            and changed_since(created, _file_version(then.get(value)), file.version) is verdict
+        ]
+
+
+NO_FILES = InputContent(None, {})
+"""The content of a submission that names no files."""
+
+
+class ContentReader:
+    """Reads the content of the files that submissions to one service name."""
+
+    def __init__(self, service: JobsApi, uploaded: UploadRecords, records: ContentRecords) -> None:
+        self._service = service
+        self._uploaded = uploaded
+        self.records = records
+
+    def read_files(
+        self, uploaded: Mapping[str, str], outputs: Mapping[str, JobRecord | None]
+    ) -> InputContent:
+        """Return the content of what the settings of a submission name, as it is now.
+
+        Args:
+            uploaded: the paths of uploaded files, by the settings' values.
+            outputs: the rows of the earlier jobs whose outputs are named, by the values.
+        """
+        return self._read(
+            [
+                *(InputFile(value, path=path) for value, path in uploaded.items()),
+                *(InputFile(value, job=value.partition("/")[0]) for value in outputs),
+            ],
+            {value: row for value, row in outputs.items() if row is not None},
+        )
+
+    def recorded(self, name: str) -> InputContent:
+        """Return the content of what a recorded submission names, as it is now."""
+        files = self.records.read(name).values()
+        jobs = {file.job for file in files if file.job}
+        found = {job: self._service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
+        outputs = {file.value: row for file in files if (row := found.get(file.job)) is not None}
+        return self._read(files, outputs)
+
+    def _read(self, files: Iterable[InputFile], outputs: Mapping[str, JobRecord]) -> InputContent:
+        versions: dict[str, FileVersion | None] = {}
+        current: dict[str, InputFile] = {}
+        for file in files:
+            if file.job:
+                version = _output_version(outputs.get(file.value))
+            else:
+                if file.path not in versions:
+                    versions[file.path] = self.version(file.path, ask=len(versions) < _MAX_LOOKUPS)
+                version = versions[file.path]
+            current[file.value] = InputFile(file.value, file.path, file.job, version)
+        return InputContent(self.records, current)
+
+    def version(self, path: str, *, ask: bool = True) -> FileVersion | None:
+        """Return what is known of an uploaded file's content now.
+
+        Args:
+            path: `name` or `folder/name`.
+            ask: ask the service's store; else what was uploaded from here is taken for it.
+        """
+        folder, _, name = path.rpartition("/")
+        stored = self._service.stored_version(name, folder or None) if ask else None
+        noted = self._uploaded.latest(name, folder)
+        if stored is None or noted is None:
+            return stored or noted
+        same = noted.same_content(stored)
+        if same is False or (same is None and stored.size is None):
+            return stored
+        return stored.with_checksums_of(noted)
+
+
+def _output_version(row: JobRecord | None) -> FileVersion | None:
+    """Return a version for the output of an earlier job: that of its run."""
+    if row is None:
+        return None
+    run = hashlib.sha256(
+        canonical_json(records.run_fields(row)).encode("utf-8", "replace")
+    ).hexdigest()
+    completed = row.get("Completed")
+    return FileVersion(etag=run, modified=completed if isinstance(completed, str) else None)
+
+
+def _file_version(file: InputFile | None) -> FileVersion | None:
+    return None if file is None else file.version
+
+
+def _content_difference(file: InputFile, then: InputFile | None) -> str:
+    """Say in a few words how the content of a file has changed."""
+    if file.job:
+        return f"{file.value} is of another run of {file.job} now"
+    now, before = file.version, _file_version(then)
+    if now is None or before is None or before.checksum is None:
+        return f"{file.value} was uploaded again since"
+    return f"{file.value} has {now.description()} now, and had {before.description()}"

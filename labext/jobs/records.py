@@ -1,0 +1,243 @@
+"""Parse job records and read their state, kind and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from labext.errors import NotFoundError, ServiceError
+from labext.jobs.identity import stored_settings, submission_digest
+from labext.progress import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.frames.conversion import Column
+
+JobRecord = dict[str, Any]
+
+_OUTCOMES = {
+    "Complete": Outcome.COMPLETE,
+    "Failed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+    "Deleted": Outcome.STOPPED,
+}
+_BATCH_OUTCOMES = {
+    "Complete": Outcome.COMPLETE,
+    "AggregationFailed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+    "Deleted": Outcome.STOPPED,
+}
+REASON_FIELDS = (
+    "AggregationError",
+    "Reason",
+    "reason",
+    "StatusReason",
+    "Error",
+    "error",
+    "Message",
+)
+
+
+class Page(NamedTuple):
+    """One page of a list: its rows, the key of the next one (or empty), the tally by state."""
+
+    rows: list[JobRecord]
+    start_key: str
+    statuses: dict[str, int]
+
+
+class Presigned(str):
+    """A presigned address: a string like any other, whose repr hides its query."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.partition("?")[0] + ("?•••" if "?" in self else ""))
+
+
+def job_columns() -> list[Column]:
+    """Return the columns of a frame of job rows, in their order."""
+    from labext.frames.conversion import Column
+
+    return [
+        Column("JobName", "text"),
+        Column("Type", "category"),
+        Column("JobStatus", "category"),
+        Column("batchStatus", "category"),
+        Column("Created", "time"),
+        Column("Started", "time"),
+        Column("Completed", "time"),
+        Column("WeightedHours", "number"),
+        Column("Settings", "json"),
+        Column("Score", "json"),
+        Column("AggregationError", "text"),
+    ]
+
+
+def jobs_frame(found: Iterable[JobRecord]) -> pd.DataFrame:
+    """Return rows as a typed DataFrame, without what is no property of a job.
+
+    That is a presigned address, and the tally that a question by name brings.
+    """
+    from labext.frames import conversion
+
+    made = conversion.records_to_frame(found, job_columns())
+    return made.drop(columns=["resultUrl", "statuses"], errors="ignore")
+
+
+def parse_record(answer: Any, name: str) -> JobRecord:
+    """Return the row out of an answer to a question by name, with the tally as `statuses`.
+
+    Raises:
+        NotFoundError: the answer holds no row.
+        ServiceError: the answer is none that a job service gives.
+    """
+    bare = isinstance(answer, Mapping) and "JobName" in answer
+    rows = [answer] if bare else _find_rows(answer) if answer else []
+    if rows is None:
+        raise ServiceError(f"The service's answer about {name} makes no sense.")
+    # A service that overlooks the name answers with whichever jobs there are.
+    row = next((row for row in rows if row.get("JobName", name) == name), None)
+    if row is None:
+        raise unknown_name_error(name)
+    row = dict(row)
+    if not bare and isinstance(answer, Mapping) and isinstance(answer.get("statuses"), Mapping):
+        row.setdefault("statuses", answer["statuses"])
+    return _clean_record(row)
+
+
+def parse_page(answer: Any) -> Page:
+    """Return the page out of an answer to a question for a list.
+
+    Raises:
+        ServiceError: the answer is none that a job service gives.
+    """
+    rows = (
+        [dict(answer)]
+        if isinstance(answer, Mapping) and "JobName" in answer
+        else _find_rows(answer)
+    )
+    if rows is None:
+        raise ServiceError("The service's list of jobs makes no sense.")
+    if not isinstance(answer, Mapping):
+        return Page(rows, "", {})
+    key = answer.get("startKey")
+    return Page(rows, "" if key is None else str(key), parse_tally(answer.get("statuses")))
+
+
+def _find_rows(answer: Any) -> list[JobRecord] | None:
+    if isinstance(answer, Mapping):
+        if isinstance(answer.get("jobs"), list):
+            answer = answer["jobs"]
+        elif set(answer) <= {"statuses", "startKey"} and answer:
+            return []
+        else:
+            answer = [answer[key] for key in sorted(filter(str.isdecimal, answer), key=int)]
+            if not answer:
+                return None
+    if isinstance(answer, list) and all(isinstance(row, dict) for row in answer):
+        return answer
+    return None
+
+
+def _clean_record(row: JobRecord) -> JobRecord:
+    if isinstance(row.get("resultUrl"), str):
+        row["resultUrl"] = Presigned(row["resultUrl"])
+    return row
+
+
+def unknown_name_error(name: str, near: str = "") -> NotFoundError:
+    """Return the error for a name that no job, batch or pipeline has."""
+    return NotFoundError(
+        f'No job, batch or pipeline is called "{name}"{near}.', "See `%jobs list`."
+    )
+
+
+def is_batch(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is a batch's parent: by its type, or by having a `batchStatus`.
+
+    `statuses` says nothing: a single job asked by name may carry it too.
+    """
+    return row.get("Type") == "batch" or bool(row.get("batchStatus"))
+
+
+def is_pipeline(row: Mapping[str, Any]) -> bool:
+    """Say whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
+
+    The contract shows no row of a pipeline; the sandbox gives its type as `pipeline`.
+    """
+    return str(row.get("Type")).casefold() == "pipeline" and not is_batch(row)
+
+
+def is_parent(row: Mapping[str, Any]) -> bool:
+    """Say whether a row stands for other jobs: a batch's, or a pipeline's."""
+    return is_batch(row) or is_pipeline(row)
+
+
+def kind(row: Mapping[str, Any]) -> str:
+    """Return what a row is, in one word: `batch`, `pipeline` or `job`."""
+    return "batch" if is_batch(row) else "pipeline" if is_pipeline(row) else "job"
+
+
+def phase(row: Mapping[str, Any]) -> str:
+    """Return the service's own word for where a job, a batch or a pipeline is.
+
+    A batch's is `batchStatus` alone: its jobs are all `Complete` before its results are there.
+    But one that was deleted is gone, whatever it was before.
+    """
+    if row.get("JobStatus") == "Deleted":
+        return "Deleted"
+    word = row.get("batchStatus") if is_batch(row) else row.get("JobStatus")
+    return str(word) if word else "unknown"
+
+
+def outcome(row: Mapping[str, Any]) -> Outcome | None:
+    """Return how a job or a batch ended; None while it goes on, or its status is unknown."""
+    return (_BATCH_OUTCOMES if is_batch(row) else _OUTCOMES).get(phase(row))
+
+
+def stage(row: Mapping[str, Any]) -> str:
+    """Return which of its stages a pipeline is in, if the service says so.
+
+    The sandbox gives `Stage`: "2 of 3: Scoring PDB".
+    """
+    words = row.get("Stage")
+    return words.strip() if is_pipeline(row) and isinstance(words, str) else ""
+
+
+def reason(row: Mapping[str, Any]) -> str:
+    """Return the service's words on why something failed or stopped, if it has any."""
+    return next((str(row[key]) for key in REASON_FIELDS if row.get(key)), "")
+
+
+def parse_tally(statuses: Any) -> dict[str, int]:
+    """Return how many jobs are in which state, the states that none is in left out."""
+    if not isinstance(statuses, Mapping):
+        return {}
+    counted = {
+        str(state): int(count)
+        for state, count in statuses.items()
+        if isinstance(count, int) or (isinstance(count, float) and count.is_integer())
+    }
+    return {state: count for state, count in counted.items() if count > 0}
+
+
+def count_states(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Count rows by their state."""
+    counted: dict[str, int] = {}
+    for row in found:
+        state = str(row.get("JobStatus") or "unknown")
+        counted[state] = counted.get(state, 0) + 1
+    return counted
+
+
+def run_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells one run of a job from another: name, type, settings, times."""
+    return {
+        "name": row.get("JobName"),
+        "type": row.get("Type"),
+        "settings": submission_digest(str(row.get("Type")), stored_settings(row)),
+        "created": row.get("Created"),
+        "completed": row.get("Completed"),
+    }

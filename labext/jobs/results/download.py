@@ -1,0 +1,376 @@
+"""Download results archives and files from the job service."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from labext.errors import (
+    AccessError,
+    ArchiveError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    NotReadyError,
+)
+from labext.http.download import OnBytes
+from labext.jobs import identity, records
+from labext.jobs.api import JobsApi
+from labext.jobs.batch.merge_parts import PartFinder
+from labext.jobs.file_versions import UploadRecords
+from labext.jobs.identity import stored_record, stored_settings
+from labext.jobs.records import JobRecord
+from labext.jobs.results.archives import METRICS, JobArchive, merge_archives, merge_metrics
+from labext.jobs.results.manifest import Origin
+from labext.jobs.tool_settings import ToolCatalogue
+from labext.progress import Outcome
+from labext.storage import write_atomic
+
+OnPhase = Callable[[str], None]
+"""Is told what is being done now; the bytes told from then on are this phase's."""
+
+
+def _ignore(*_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class TransferCallbacks:
+    """Who is told how far a fetch is: the bytes, and the phase. Without anybody, nobody is."""
+
+    bytes: OnBytes = _ignore
+    phase: OnPhase = _ignore
+
+    def with_offset(self, before: int, *, last: bool) -> TransferCallbacks:
+        """Return who is told the bytes of one part as those of all; the whole's with the last."""
+
+        def part_bytes(done: int, size: int | None) -> None:
+            self.bytes(before + done, before + size if last and size is not None else None)
+
+        return replace(self, bytes=part_bytes)
+
+
+@dataclass(frozen=True)
+class ResultSelection:
+    """Which results of a job are wanted: all, one file, or the structures only; and whose."""
+
+    file: str | None = None
+    pdbs_only: bool = False
+    email: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.file is not None and self.pdbs_only:
+            raise InputError(
+                "`--file` is one file, and `--pdbs-only` all structures.",
+                "Keep one of the two.",
+            )
+        if self.file == "":
+            raise InputError("The name of the file is empty.", "Name one of the job's files.")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What stands in the manifest."""
+        return {"fileName": self.file, "pdbsOnly": self.pdbs_only}
+
+
+@dataclass(frozen=True)
+class ResultsJob:
+    """The job or batch whose results are fetched: its name, its row, and its parts' rows."""
+
+    name: str
+    row: JobRecord
+    found: Mapping[str, JobRecord | None]
+    listed: dict[str, list[JobRecord]] = field(default_factory=dict, compare=False, repr=False)
+    """The jobs of each part, as far as they have been listed."""
+
+    @property
+    def split(self) -> bool:
+        """Whether it is a split batch."""
+        return self.name not in self.found
+
+    @property
+    def complete(self) -> list[str]:
+        """The parts of a split batch that are complete."""
+        return [part for part, row in self.found.items() if _is_complete_row(row)]
+
+    @property
+    def ended(self) -> list[str]:
+        """The batches and pipelines of the service behind it that have ended."""
+        return [
+            part
+            for part, row in self.found.items()
+            if row is not None and records.is_parent(row) and records.outcome(row) is not None
+        ]
+
+    @property
+    def incomplete(self) -> list[str]:
+        """Those that have ended, and not as complete: of them single jobs may have results."""
+        return [part for part in self.ended if not _is_complete_row(self.found[part])]
+
+
+class ResultsSource:
+    """Where results come from: one service.
+
+    Args:
+        service: the service.
+        parts: knows split batches.
+        catalogue: knows the tools.
+        uploaded: knows what was uploaded from this machine.
+    """
+
+    def __init__(
+        self, service: JobsApi, parts: PartFinder, catalogue: ToolCatalogue, uploaded: UploadRecords
+    ) -> None:
+        self._service = service
+        self._parts = parts
+        self._catalogue = catalogue
+        self._uploaded = uploaded
+
+    def whole(
+        self, job: ResultsJob, stage: Path, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Path:
+        """Fetch one archive, or one file, into the stage."""
+        target = stage / "whole"
+        if wanted.file is None:
+            return self.archive(job, stage, target, wanted, told)
+        if not job.split and not job.incomplete:
+            return self.download(job.name, target, wanted, told)
+        if wanted.file == METRICS:
+            tables = {part: self._metrics(job, part, stage, wanted, told) for part in job.ended}
+            write_atomic(target, merge_metrics(tables, self._order(job, wanted)).encode())
+            return target
+        first, _, rest = wanted.file.partition("/")
+        for part in job.ended:
+            stored_names = {
+                identity.strip_batch_name(name, part): name
+                for name in self._stored_names(job, part, wanted)
+            }
+            if not rest or first not in stored_names:
+                continue
+            if part in job.incomplete:
+                single = replace(wanted, file=rest)
+                return self.download(stored_names[first], target, single, told)
+            try:
+                return self.download(part, target, wanted, told)
+            except NotFoundError:  # an archive whose folders have the jobs' stored names
+                stored = replace(wanted, file=f"{part}-{wanted.file}")
+                return self.download(part, target, stored, told)
+        raise InputError(
+            f'{job.name} has no file "{wanted.file}".', "Files are named `<job>/<file>` in a batch."
+        )
+
+    def archive(
+        self,
+        job: ResultsJob,
+        stage: Path,
+        target: Path,
+        wanted: ResultSelection,
+        told: TransferCallbacks,
+    ) -> Path:
+        """Fetch the archive; merge what comes in several.
+
+        Raises:
+            NotReadyError: nothing of it has results.
+        """
+        # What an interrupted fetch left whole is not fetched again.
+        if target.exists():
+            return target
+        if not job.split and not job.incomplete:
+            return self.download(job.name, target, wanted, told)
+        archives: dict[str, Path] = {}
+        jobs: list[JobArchive] = []
+        tables: dict[str, bytes] = {}
+        for number, part in enumerate(job.ended, 1):
+            if job.split:
+                told.phase(f"Fetching part {number} of {len(job.ended)}")
+            done = _total_size([*archives.values(), *(each.path for each in jobs)])
+            last = part == job.ended[-1]
+            path = self._part(job, part, stage, wanted, told.with_offset(done, last=last))
+            if path is not None:
+                archives[part] = path
+                continue
+            jobs += self._single_jobs(job, part, stage, wanted, told.with_offset(done, last=False))
+            if not wanted.pdbs_only:
+                tables[part] = _metrics_of_rows(self.jobs(job, wanted, [part]), part)
+        if not archives and not jobs:
+            raise NotReadyError(f"Nothing of {job.name} has results.")
+        if not job.split and archives:
+            archives[job.name].replace(target)
+            return target
+        told.phase("Merging")
+        order = self._order(job, wanted)
+        try:
+            merge_archives(archives, target, order, told.bytes, jobs=jobs, tables=tables)
+        except ArchiveError:
+            for path in (*archives.values(), *(each.path for each in jobs)):
+                path.unlink(missing_ok=True)
+            raise
+        return target
+
+    def complete_jobs(self, job: ResultsJob, wanted: ResultSelection) -> list[str]:
+        """Return the names of the complete jobs in what ended, but not as complete."""
+        return [
+            str(row.get("JobName"))
+            for row in self.jobs(job, wanted, job.incomplete)
+            if _is_complete_row(row)
+        ]
+
+    def jobs(
+        self, job: ResultsJob, wanted: ResultSelection, parts: Iterable[str]
+    ) -> list[JobRecord]:
+        """Return the rows of the jobs of batches and pipelines; none where they are not listed."""
+        try:
+            return [row for part in parts for row in self._rows(job, part, wanted.email)]
+        except (AccessError, InputError):
+            return []
+
+    def _part(
+        self,
+        job: ResultsJob,
+        part: str,
+        stage: Path,
+        wanted: ResultSelection,
+        told: TransferCallbacks,
+    ) -> Path | None:
+        """Fetch the archive of a batch or a pipeline; None where it has none of its own."""
+        path = stage / f"{part}.zip"
+        if path.exists():
+            return path
+        if part not in job.incomplete:
+            return self.download(part, path, wanted, told)
+        if records.outcome(job.found[part] or {}) is Outcome.FAILED:
+            return None  # its aggregation failed
+        try:
+            return self.download(part, path, wanted, told)
+        except (InputError, NotReadyError):
+            return None
+
+    def _single_jobs(
+        self,
+        job: ResultsJob,
+        part: str,
+        stage: Path,
+        wanted: ResultSelection,
+        told: TransferCallbacks,
+    ) -> list[JobArchive]:
+        """Fetch the archives of the complete jobs in a batch or a pipeline, one by one."""
+        fetched: list[JobArchive] = []
+        for row in self.jobs(job, wanted, [part]):
+            if not _is_complete_row(row):
+                continue
+            name = str(row.get("JobName"))
+            path = stage / f"job-{name}.zip"
+            if not path.exists():
+                before = _total_size([each.path for each in fetched])
+                try:
+                    self.download(name, path, wanted, told.with_offset(before, last=False))
+                except (InputError, NotReadyError):
+                    continue  # without results, or without structures
+            fetched.append(JobArchive(name, identity.strip_batch_name(name, part), path))
+        return fetched
+
+    def _metrics(
+        self,
+        job: ResultsJob,
+        part: str,
+        stage: Path,
+        wanted: ResultSelection,
+        told: TransferCallbacks,
+    ) -> bytes:
+        """Return the table of metrics of a batch or a pipeline."""
+        if part in job.incomplete:
+            return _metrics_of_rows(self._rows(job, part, wanted.email), part)
+        return self.download(part, stage / f"{part}.csv", wanted, told).read_bytes()
+
+    def download(
+        self, name: str, target: Path, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Path:
+        """Fetch what is wanted of one job, or one batch of the service, to `target`."""
+
+        def address() -> str:
+            return self._service.result_url(
+                name, file=wanted.file, pdbs_only=wanted.pdbs_only, email=wanted.email
+            )
+
+        return self._service.transport.download(
+            address(), target, fresh=address, on_bytes=told.bytes
+        )
+
+    def _order(self, job: ResultsJob, wanted: ResultSelection) -> list[str]:
+        entry = None if wanted.email else self._parts.entry(job.name)
+        if entry is not None and {part.name for part in entry.plan.parts} == set(job.found):
+            return list(entry.plan.jobs)
+        return [
+            identity.strip_batch_name(name, part)
+            for part in job.ended
+            for name in self._stored_names(job, part, wanted)
+        ]
+
+    def _stored_names(self, job: ResultsJob, part: str, wanted: ResultSelection) -> list[str]:
+        return [str(row.get("JobName")) for row in self._rows(job, part, wanted.email)]
+
+    def _rows(self, job: ResultsJob, part: str, email: str | None) -> list[JobRecord]:
+        if part not in job.listed:
+            pages = self._service.pages(batch=part, jobEmail=email)
+            job.listed[part] = [row for page in pages for row in page.rows]
+        return job.listed[part]
+
+    def origin(self, job: ResultsJob, wanted: ResultSelection) -> Origin:
+        """Ask where the results come from: the jobs, in the input's order, and their tools.
+
+        What the service does not tell, as it may not of a teammate's, stays empty.
+        """
+        found = [job.row]
+        if records.is_parent(job.row):
+            try:
+                found = self._in_order(job, wanted)
+            except (AccessError, NotFoundError):
+                found = []
+        types = dict.fromkeys(str(row.get("Type")) for row in found)
+        inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in () if wanted.email else found:  # a teammate's file of that name is another one
+            for each in self._uploaded.of(row, stored_settings(row) or {}):
+                key = each["name"], each["sha256"]
+                inputs.setdefault(key, {**each, "jobs": []})["jobs"].append(row.get("JobName"))
+        return Origin.now(filter(None, map(self._tool, types)), found, inputs.values())
+
+    def _in_order(self, job: ResultsJob, wanted: ResultSelection) -> list[JobRecord]:
+        parts = [part for part, row in job.found.items() if row is not None]
+        by_name = {
+            identity.strip_batch_name(str(row.get("JobName")), part): row
+            for part in parts
+            for row in self._rows(job, part, wanted.email)
+        }
+        order = [name for name in self._order(job, wanted) if name in by_name]
+        return [by_name[name] for name in dict.fromkeys([*order, *by_name])]
+
+    def _tool(self, name: str) -> Mapping[str, Any] | None:
+        try:
+            return self._catalogue.tool(name).record
+        except LabextError:  # gone from the catalogue, or no word of it now: the results count
+            return None
+
+
+def _is_complete_row(row: JobRecord | None) -> bool:
+    return row is not None and records.outcome(row) is Outcome.COMPLETE
+
+
+def _total_size(paths: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+def _metrics_of_rows(found: Iterable[JobRecord], part: str) -> bytes:
+    """Return a table of metrics as the service makes it: a row a job, with its state and score."""
+    scores = [(row, stored_record(row, "Score") or {}) for row in found]
+    keys = [*dict.fromkeys(key for _, score in scores for key in score)]
+    out = io.StringIO(newline="")
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["job", "status", *keys])
+    for row, score in scores:
+        own = identity.strip_batch_name(str(row.get("JobName")), part)
+        table.writerow([own, records.phase(row), *(score.get(key, "") for key in keys)])
+    return out.getvalue().encode()

@@ -1,0 +1,206 @@
+"""Move unpacked results into the user's folder without overwriting other files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from labext.errors import ArchiveError, ConflictError, StorageError
+from labext.http.download import OnBytes
+from labext.jobs.results import archives
+from labext.jobs.results.archives import ArchiveFile
+from labext.jobs.results.manifest import Manifest, file_matches
+from labext.storage import make_folder, storage_errors
+
+
+@contextmanager
+def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
+    """Make a hidden folder for what is not whole yet, in the folder where it will go.
+
+    After a failure it stays if it holds a download that can be gone on with; else it goes, and so
+    do the folders that were made for it.
+
+    Args:
+        folder: made if need be.
+        name: the job's name, or what stands for one file.
+        key: tells one run's results from another's; what was left of others is removed.
+    """
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    make_folder(folder)
+    stage = folder / f"{_stage_pattern(name)}{key[:12]}"
+    remove_old_stages(folder, name, but=stage)
+    make_folder(stage)
+    try:
+        yield stage
+    except BaseException:
+        shutil.rmtree(stage / "files", ignore_errors=True)
+        _remove_empty(stage, *made)
+        raise
+    shutil.rmtree(stage, ignore_errors=True)
+
+
+def remove_old_stages(folder: Path, name: str, but: Path | None = None) -> None:
+    """Remove what fetches of a name that were cut short have left, `but` for one of them."""
+    for old in folder.glob(f"{_stage_pattern(name)}*"):
+        if old != but:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def single_file_stage_name(target: Path) -> str:
+    """Return the name to stage one file under, which no job has and no pattern is in."""
+    return f"={hashlib.sha256(target.name.encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def _stage_pattern(name: str) -> str:
+    return f".labext-{name}."  # a dot parts them: no job's name has one
+
+
+def _remove_empty(*folders: Path) -> None:
+    """Remove folders, each in the next one, up to the first that has something in it."""
+    with suppress(OSError):
+        for each in folders:
+            each.rmdir()
+
+
+def clear_stage(stage: Path) -> None:
+    """Remove what is in the stage: nothing of it can be used."""
+    for entry in stage.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+
+
+def install_archive(
+    archive: Path,
+    stage: Path,
+    folder: Path,
+    before: Manifest | None,
+    record: str,
+    begin: Callable[[list[ArchiveFile], ArchiveFile], None],
+    on_bytes: OnBytes | None = None,
+    *,
+    bounds: archives.ArchiveBounds | None = None,
+) -> tuple[list[ArchiveFile], ArchiveFile]:
+    """Unpack an archive and put its files, and itself, into the folder.
+
+    Args:
+        archive: in the stage, or in the folder already.
+        stage: where it is unpacked first.
+        folder: the results folder.
+        before: what an earlier fetch of the same job's results put there.
+        record: the name of the manifest.
+        begin: is told the files and the archive before the first of them is put there.
+        on_bytes: is told the bytes that are unpacked, and the whole's.
+        bounds: how much the archive may hold.
+
+    Returns:
+        The files, and the archive.
+
+    Raises:
+        ArchiveError: it is damaged, or not safe to unpack; nothing was put there.
+        ConflictError: something stands there that is not these results; nothing was put there.
+        StorageError: the disk is too full, or the folder can't be written.
+    """
+    files = unpack_into_stage(archive, stage, on_bytes, bounds)
+    kept = archives.describe_file(archive, archive.name)
+    paths = {file.path for file in files}
+    if taken := paths & {kept.path, record}:
+        raise ArchiveError(
+            f"The archive holds a file {taken.pop()}, which is what is written here.",
+            "Fetch the archive alone, to a path that ends in .zip.",
+        )
+    earlier = () if before is None else (*before.files, *before.earlier)
+    ours = {file.path for file in earlier} | ({kept.path} if before else set())
+    check_targets(folder, [*files, kept], ours)
+    begin(files, kept)
+    move_files(stage, folder, files)
+    with storage_errors(folder):
+        archive.replace(folder / kept.path)
+    remove_stale_files(folder, earlier, paths)
+    return files, kept
+
+
+def unpack_into_stage(
+    archive: Path,
+    stage: Path,
+    on_bytes: OnBytes | None = None,
+    bounds: archives.ArchiveBounds | None = None,
+) -> list[ArchiveFile]:
+    """Unpack an archive into the stage's `files`.
+
+    Raises:
+        ArchiveError: it is damaged, or not safe to unpack.
+        StorageError: the disk is too full.
+    """
+    size = archives.unpacked_size(archive, bounds)
+    with storage_errors(stage):
+        free = shutil.disk_usage(stage).free
+    if size > free:
+        raise StorageError(
+            f"The results unpack to {size:,} bytes, and {free:,} are free at {stage.parent}.",
+            "Make room, or choose a folder on another disk.",
+        )
+    into = stage / "files"
+    shutil.rmtree(into, ignore_errors=True)
+    return archives.unpack_archive(archive, make_folder(into), bounds, on_bytes)
+
+
+def check_targets(folder: Path, files: Iterable[ArchiveFile], ours: Container[str]) -> None:
+    """Check that files can be put into a folder.
+
+    Args:
+        folder: where to.
+        files: what is to be put there.
+        ours: the paths that an earlier fetch of the same job's results put there.
+
+    Raises:
+        ConflictError: something stands there that is not these results.
+    """
+    for file in files:
+        target = folder.joinpath(*PurePosixPath(file.path).parts)
+        for above in [*target.parents][: len(PurePosixPath(file.path).parts) - 1]:
+            if above.is_symlink() or (above.exists() and not above.is_dir()):
+                raise _conflict_error(above)
+        if not os.path.lexists(target):
+            continue
+        if target.is_symlink() or target.is_dir():
+            raise _conflict_error(target)
+        if file.path not in ours and not file_matches(folder, file):
+            raise _conflict_error(target)
+
+
+def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
+    """Move unpacked files from the stage to their place, each at once.
+
+    Raises:
+        StorageError: the folder can't be written.
+    """
+    for file in files:
+        parts = PurePosixPath(file.path).parts
+        target = folder.joinpath(*parts)
+        with storage_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace((stage / "files").joinpath(*parts), target)
+
+
+def remove_stale_files(folder: Path, before: Iterable[ArchiveFile], now: Container[str]) -> None:
+    """Remove files of an earlier run's results that are unchanged, and not among the new ones."""
+    for file in before:
+        path = folder.joinpath(*PurePosixPath(file.path).parts)
+        if file.path in now or path.is_symlink() or not file_matches(folder, file):
+            continue
+        with storage_errors(path):
+            path.unlink()
+        _remove_empty(*[*path.parents][: len(PurePosixPath(file.path).parts) - 1])
+
+
+def _conflict_error(path: Path) -> ConflictError:
+    return ConflictError(
+        f"{path} is there already, and is not from these results.",
+        "Choose another folder, or move it away.",
+    )

@@ -1,0 +1,343 @@
+"""Fetch results to disk, reusing what is there and complete."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import ArchiveError, ConflictError, JobFailedError, NotReadyError, StorageError
+from labext.jobs import records
+from labext.jobs.api import JobsApi
+from labext.jobs.batch.merge_parts import PartFinder, find_rows, merge_found_rows
+from labext.jobs.identity import canonical_json
+from labext.jobs.listing import JobLister
+from labext.jobs.results import archives, install, manifest, provenance
+from labext.jobs.results.archives import ArchiveFile
+from labext.jobs.results.download import (
+    ResultSelection,
+    ResultsJob,
+    ResultsSource,
+    TransferCallbacks,
+)
+from labext.jobs.results.manifest import Manifest
+from labext.progress import Outcome
+from labext.storage import storage_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 3
+
+
+def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], of: str) -> str:
+    """Return how many jobs did not complete, which, and why; empty if all did.
+
+    Args:
+        jobs: the rows of the jobs.
+        of: the batch or the pipeline that they belong to.
+    """
+    failed = [job for job in jobs if records.outcome(job) is not Outcome.COMPLETE]
+    if not failed:
+        return ""
+    by_reason: dict[str, list[str]] = {}
+    for job in failed:
+        reason = records.reason(job) or records.phase(job)
+        name = manifest.own_job_name(str(job.get("JobName")), of)
+        by_reason.setdefault(reason.rstrip("."), []).append(name)
+    groups = [
+        f"{messages.join_words(names, _SHOWN)} ({reason})"
+        for reason, names in list(by_reason.items())[:_SHOWN]
+    ]
+    if len(by_reason) > _SHOWN:
+        others = sum(map(len, list(by_reason.values())[_SHOWN:]))
+        groups.append(f"{others:,} more for other reasons")
+    total = messages.pluralize(len(jobs), "job")
+    return f"{len(failed):,} of {total} did not complete: {'; '.join(groups)}"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results on disk.
+
+    Attributes:
+        path: the folder, or the one file, that was asked for.
+        files: a row a file: file (path in the folder), bytes, sha256.
+        fetched: False where they were on disk already and whole.
+        archive: the archive, if it was kept.
+        message: what happened, one sentence.
+        rows_of_jobs: makes what `frame` returns.
+    """
+
+    path: Path
+    files: pd.DataFrame = field(repr=False, compare=False)
+    fetched: bool
+    archive: Path | None
+    message: str
+    rows_of_jobs: Callable[[pd.DataFrame | None, str | None], pd.DataFrame] = field(
+        repr=False, compare=False
+    )
+
+    def frame(
+        self, rows: pd.DataFrame | None = None, name_column: str | None = None
+    ) -> pd.DataFrame:
+        """Return the results as one DataFrame: a row a job, in the input's order.
+
+        Columns: Name (the job's own), JobName, Type (the tool), of a pipeline Stage and Input (the
+        initial one that the job comes from), JobStatus, Reason (why a job failed), Folder (of the
+        job's files), Structures (the paths of its structures, a list); then the metrics; then the
+        input's columns, or the jobs' settings where no input is known. A metric called like a
+        column before it is `score.<metric>`, and an input column `<column>.input`.
+
+        The service is asked for the jobs' rows.
+
+        Args:
+            rows: the input's rows; of a batch that was sent from this machine the journal has them.
+            name_column: the column of `rows` with the jobs' names.
+
+        Raises:
+            InputError: `rows` has no such column, or a name twice.
+        """
+        return self.rows_of_jobs(rows, name_column)
+
+
+class ResultsFetcher:
+    """Fetches results from one service.
+
+    Args:
+        service: the service.
+        parts: knows split batches.
+        lister: lists a batch's jobs.
+        source: where results come from.
+        state: the folder for records of single files.
+    """
+
+    def __init__(
+        self,
+        service: JobsApi,
+        parts: PartFinder,
+        lister: JobLister,
+        source: ResultsSource,
+        state: Path,
+    ) -> None:
+        self._service = service
+        self._parts = parts
+        self._lister = lister
+        self._state = state
+        self._source = source
+
+    def fetch(
+        self, name: str, to: Path | str, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Results:
+        """Fetch results; see `JobsClient.download`."""
+        found = find_rows(self._service, self._parts, name, wanted.email)
+        job = ResultsJob(name, merge_found_rows(name, found, {}), found)
+        _check_ended(job)
+        told.phase("Fetching")
+        try:
+            return self._placed(job, to, wanted, told)
+        except NotReadyError as error:
+            if records.outcome(job.row) in (None, Outcome.COMPLETE):
+                raise
+            raise _without_results(job) from error
+
+    def _placed(
+        self, job: ResultsJob, to: Path | str, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Results:
+        path = Path(to).expanduser()
+        if wanted.file is not None:
+            base = PurePosixPath(wanted.file).name
+            if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
+                path = path / base
+            return self._single(job, path, wanted, told)
+        if path.suffix.lower() == ".zip" and not path.is_dir():
+            return self._single(job, path, wanted, told)
+        return self._folder(job, path, wanted, told)
+
+    def _folder(
+        self, job: ResultsJob, folder: Path, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Results:
+        if folder.exists() and not folder.is_dir():
+            raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
+        stem = f"{job.name}-pdbs" if wanted.pdbs_only else job.name
+        record = folder / f"{stem}.manifest.json"
+        fresh, before = self._manifest(job, wanted), Manifest.read(record)
+        if before is not None and before.is_of(fresh) and before.is_whole(folder):
+            install.remove_old_stages(folder, stem)
+            provenance.write_crate(folder)
+            return self._results(
+                job, wanted, folder, before, False, f"are in {folder} already, whole"
+            )
+        with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
+            archive = folder / f"{stem}.zip"
+            fetched = not _restorable(before, fresh, folder)
+            if fetched:
+                archive = self._source.archive(job, stage, stage / f"{stem}.zip", wanted, told)
+            if fetched or before is None:
+                fresh = replace(fresh, origin=self._source.origin(job, wanted))
+            else:
+                fresh = replace(fresh, origin=before.origin)
+            told.phase("Unpacking")
+            earlier = () if before is None else (*before.files, *before.earlier)
+
+            def begin(files: list[ArchiveFile], kept: ArchiveFile) -> None:
+                begun = replace(fresh, files=tuple(files), archive=kept)
+                stale = tuple(file for file in earlier if file.path not in begun.paths)
+                replace(begun, earlier=stale).write(record)
+
+            try:
+                files, kept = install.install_archive(
+                    archive,
+                    stage,
+                    folder,
+                    before,
+                    record.name,
+                    begin,
+                    told.bytes,
+                    bounds=archives.ArchiveBounds.for_parts(len(job.found)),
+                )
+            except (ArchiveError, ConflictError, StorageError):
+                if fetched:
+                    install.clear_stage(stage)
+                raise
+            done = replace(fresh, files=tuple(files), archive=kept)
+            done.write(record)
+            provenance.write_crate(folder)
+        what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
+        return self._results(job, wanted, folder, done, fetched, what)
+
+    def _single(
+        self, job: ResultsJob, target: Path, wanted: ResultSelection, told: TransferCallbacks
+    ) -> Results:
+        record = manifest.separate_manifest_path(self._state, target)
+        fresh, before = self._manifest(job, wanted), Manifest.read(record)
+        there = target.exists()
+        if there and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
+            install.remove_old_stages(target.parent, install.single_file_stage_name(target))
+            return self._results(
+                job, wanted, target, before, False, f"are at {target} already, whole"
+            )
+        if target.is_dir():
+            raise StorageError(f"{target} is a folder.", "Give the name of a file.")
+        if there and before is None:
+            raise ConflictError(
+                f"{target} is there already, and is not from the results of {job.name}.",
+                "Choose another name, or move it away.",
+            )
+        with install.staging_folder(
+            target.parent, install.single_file_stage_name(target), _stage_key(fresh)
+        ) as stage:
+            # What an interrupted fetch left whole is not fetched again.
+            whole = stage / "whole"
+            if not whole.exists():
+                whole = self._source.whole(job, stage, wanted, told)
+            if wanted.file is None:
+                try:
+                    archives.unpacked_size(whole, archives.ArchiveBounds.for_parts(len(job.found)))
+                except ArchiveError:
+                    install.clear_stage(stage)
+                    raise
+            done = replace(fresh, files=(archives.describe_file(whole, target.name),))
+            # The record first: a file without one counts as the user's own.
+            done.write(record)
+            with storage_errors(target):
+                whole.replace(target)
+        return self._results(job, wanted, target, done, True, f"were fetched to {target}")
+
+    def _manifest(self, job: ResultsJob, wanted: ResultSelection) -> Manifest:
+        """Return the manifest of what is wanted, as far as it is known before it is fetched."""
+        identity = manifest.run_identity(job.name, job.found)
+        if job.incomplete:
+            identity["complete"] = sorted(self._source.complete_jobs(job, wanted))
+        return Manifest(
+            self._service.address,
+            identity,
+            wanted.record,
+            (),
+            job=manifest.recorded_fields(job.row),
+        )
+
+    def _results(
+        self,
+        job: ResultsJob,
+        wanted: ResultSelection,
+        path: Path,
+        done: Manifest,
+        fetched: bool,
+        what: str,
+    ) -> Results:
+        import pandas as pd
+
+        from labext.jobs.results.frame import results_frame
+
+        files = pd.DataFrame(
+            [(file.path, file.size, file.sha256) for file in done.files],
+            columns=["file", "bytes", "sha256"],
+        )
+        single = done.archive is None
+        archive = None if done.archive is None else path / done.archive.path
+        if single and done.wanted["fileName"] is None:
+            archive = path
+        count = messages.pluralize(len(files), "file")
+        unpacked = [file.path for file in done.files] if done.archive is not None else []
+        made = partial(results_frame, self._lister, job.row, wanted.email, path, unpacked)
+        message = f"The results ({count}) {what}{self._left_out(job, wanted, done)}."
+        return Results(path, files, fetched, archive, message, made)
+
+    def _left_out(self, job: ResultsJob, wanted: ResultSelection, done: Manifest) -> str:
+        """Say which jobs did not complete, and which parts are not there, to end a sentence."""
+        if wanted.file is not None or not records.is_parent(job.row):
+            return ""
+        known = done.origin.jobs or self._source.jobs(job, wanted, job.ended)
+        words = [incomplete_jobs_message(known, job.name)] if known else []
+        if missing := [part for part, row in job.found.items() if row is None]:
+            words.append(f"{messages.join_words(missing, 3)} is not on the service")
+        return "".join(f"; {each}" for each in words if each)
+
+
+def _check_ended(job: ResultsJob) -> None:
+    """Check that there may be results; of a single job or a pipeline the service itself says so.
+
+    Raises:
+        NotReadyError: the batch goes on.
+    """
+    if not records.is_batch(job.row):
+        return
+    phase, outcome = records.phase(job.row), records.outcome(job.row)
+    if outcome is None and (job.split or phase in ("Running", "Aggregating")):
+        raise NotReadyError(
+            f"{job.name} is not complete. Status: {phase}.", f"Wait: `%jobs watch {job.name}`."
+        )
+
+
+def _without_results(job: ResultsJob) -> JobFailedError:
+    """Return the error for what has ended without results."""
+    phase, why = records.phase(job.row), records.reason(job.row)
+    ended = f"{phase} ({why.rstrip('.')})" if why else phase
+    if not records.is_parent(job.row):
+        return JobFailedError(
+            f"{job.name} has no results: it ended as {ended}.", f"See `%jobs show {job.name}`."
+        )
+    return JobFailedError(
+        f"{job.name} has no results: it ended as {ended}, and none of its jobs has any.",
+        f"`%jobs list --batch {job.name}` shows its jobs.",
+    )
+
+
+def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
+    """Say whether the archive on disk is whole, so that damaged files come from it."""
+    return (
+        before is not None
+        and before.archive is not None
+        and before.is_of(fresh)
+        and manifest.file_matches(folder, before.archive)
+    )
+
+
+def _stage_key(fresh: Manifest) -> str:
+    said = canonical_json([fresh.service, fresh.identity, fresh.wanted])
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,187 @@
+"""Upload files unless the service already has the same content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from labext import messages
+from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SignInError
+from labext.jobs.api import JobsApi
+from labext.jobs.file_versions import FileVersion
+
+TOO_LARGE = 413
+"""The status of an answer to an upload that has to go by a presigned address."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was uploaded, or that the service had with the same content.
+
+    Attributes:
+        name: its bare name, by which settings refer to it.
+        folder: the folder that it is in, or empty.
+        size: its bytes.
+        sent: False where the service had it with the same content, and nothing was sent.
+        replaced: whether a file of that name with other content was there; None if that could not
+            be found out.
+        message: what happened, one sentence.
+    """
+
+    name: str
+    folder: str
+    size: int
+    sent: bool
+    replaced: bool | None
+    message: str
+
+    @property
+    def path(self) -> str:
+        """`folder/name`, which settings may use too; the bare name where there is no folder."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
+
+def upload_file(
+    service: JobsApi,
+    path: Path | str,
+    folder: str | None = None,
+    *,
+    presigned: bool = False,
+) -> Upload:
+    """Upload a file, streamed, unless the service has it with the same content.
+
+    With `presigned`, or where the service finds it too large for `/upload` (413), it goes to an
+    address of the service's store, and is then looked for there.
+
+    Args:
+        service: the service.
+        path: the file.
+        folder: the folder to file it in.
+        presigned: send it to the service's store.
+
+    Raises:
+        InputError: there is no such file, it can't be read, or its name can't be sent.
+        NotFoundError: it has to go by a presigned address, and the service gives none.
+    """
+    source = _check_readable(path)
+    _check_folder(folder)
+    size = source.stat().st_size
+    exists = _file_exists(service, source.name, folder)
+    stored = service.stored_version(source.name, folder) if exists else None
+    if stored is not None and _has_same_content(stored, source):
+        message = (
+            f"{_service_path(source, folder)} is there already with the same content; nothing was "
+        )
+        return Upload(source.name, folder or "", size, False, False, f"{message}sent.")
+    _send_file(service, source, folder, presigned=presigned)
+    message = f"{_service_path(source, folder)} was uploaded"
+    if exists:
+        before = "" if stored is None or stored.size is None else f" of {stored.size:,} bytes"
+        message += f" ({size:,} bytes) and replaced the file of that name{before}"
+    return Upload(source.name, folder or "", size, True, exists, f"{message}.")
+
+
+def _check_readable(path: Path | str) -> Path:
+    """Return the path of a file that can be read.
+
+    Raises:
+        InputError: there is no such file, or it can't be read.
+    """
+    source = Path(path).expanduser()
+    if source.is_dir():
+        raise InputError(f"{source} is a folder.", "Upload its files one by one.")
+    if not source.is_file():
+        hint = messages.did_you_mean(source.name, _similar_files(source))
+        raise InputError(f"There is no file {source}{hint}.", "Check the path.")
+    try:
+        source.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{source} can't be read ({error.strerror}).", "Check the file.") from None
+    return source
+
+
+def _check_folder(folder: str | None) -> None:
+    """Check the name of a folder.
+
+    Raises:
+        InputError: it can't be one.
+    """
+    if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
+        raise InputError(f'"{folder}" can\'t be a folder.', "Give its plain name.")
+
+
+def _service_path(source: Path, folder: str | None) -> str:
+    return f"{folder}/{source.name}" if folder else source.name
+
+
+def _file_exists(service: JobsApi, name: str, folder: str | None) -> bool | None:
+    """Return whether the service lists a file; None if it gives no list."""
+    try:
+        return name in {entry.rpartition("/")[2] for entry in service.files(folder)}
+    except NotFoundError:
+        return False
+    except SignInError:
+        raise
+    except LabextError:
+        return None
+
+
+def _has_same_content(stored: FileVersion, source: Path) -> bool:
+    if stored.sha256 is None and stored.md5 is None:
+        return False
+    return stored.same_content(FileVersion.from_file(source)) is True
+
+
+def _send_file(service: JobsApi, source: Path, folder: str | None, *, presigned: bool) -> None:
+    if not presigned:
+        try:
+            service.upload(source.name, lambda: source.open("rb"), folder)
+            return
+        except InputError as error:
+            if error.status != TOO_LARGE:
+                raise
+            _upload_to_store(service, source, folder, too_large=error)
+            return
+    _upload_to_store(service, source, folder)
+
+
+def _upload_to_store(
+    service: JobsApi, source: Path, folder: str | None, too_large: InputError | None = None
+) -> None:
+    """Upload by a presigned address.
+
+    Raises:
+        InputError: there is none, and the file is too large for another way.
+        NotFoundError: there is none.
+        ServiceError: the store does not have the file afterwards, or not the whole of it.
+    """
+    try:
+        address, head = service.presigned_upload(source.name, folder)
+    except NotFoundError:
+        if too_large is not None:
+            raise too_large from None
+        raise
+    store = service.transport.store()
+    store.put(address, source.name, lambda: source.open("rb"))
+    if head is None:
+        return
+    try:
+        stored = FileVersion.from_headers(store.headers(head, source.name))
+    except NotFoundError:
+        raise _incomplete_upload(source, "it is not there") from None
+    size = source.stat().st_size
+    if stored.size is not None and stored.size != size:
+        raise _incomplete_upload(source, f"{stored.size:,} of {size:,} bytes are there")
+
+
+def _incomplete_upload(source: Path, what: str) -> ServiceError:
+    return ServiceError(
+        f"{source.name} was sent to the service's store, but {what}.", "Upload it again."
+    )
+
+
+def _similar_files(path: Path) -> list[str]:
+    try:
+        return [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return []

@@ -1,0 +1,153 @@
+"""Display of jobs, tools and parameters in IPython."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from typing import Any
+
+import pandas as pd
+
+from labext.frames.views import (
+    RowView,
+    cell_text,
+    column_order,
+    display_width,
+    has_content,
+    truncate,
+)
+from labext.jobs.records import REASON_FIELDS
+
+_FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *REASON_FIELDS, "Stage", "statuses")
+_LAST = (
+    "Created",
+    "Started",
+    "Completed",
+    "WeightedHours",
+    "Settings",
+    "Structures",
+    "Folder",
+    "Part",
+)
+_KNOWN = {*_FIRST, *_LAST}
+
+_LONGEST_LINE = 300
+_CLASSES = "labext tex2jax_ignore mathjax_ignore"
+_LINE = "text-align:left;white-space:nowrap;overflow:hidden;text-overflow:ellipsis"
+
+
+class JobView(RowView):
+    """Frames with a row for each job, batch or pipeline."""
+
+    def order(self, labels: list[Any]) -> list[int]:
+        """Return the positions of the columns; a job of a batch is known by its own `Name`."""
+        if "Name" not in labels:
+            return super().order(labels)
+        # `joining.beside` puts original names behind the two names; they stay beside the first.
+        original = [label for label in labels[2:3] if label not in _KNOWN]
+        return column_order(labels, ("Name", *original, *self.first[1:]), (*self.last, "JobName"))
+
+
+class SubmittedView(JobView):
+    """A frame with the row of what was just submitted, displayed in one line.
+
+    The line has the name, the tool, the state and what tells most of it: why it was stopped, its
+    score, or its settings.
+    """
+
+    def text(self, frame: pd.DataFrame) -> str:
+        """Return the line, cut to the width of the terminal."""
+        return (
+            truncate(_submitted_line(frame), display_width())
+            if len(frame) == 1
+            else super().text(frame)
+        )
+
+    def html(self, frame: pd.DataFrame) -> str | None:
+        """Return the line."""
+        if len(frame) != 1:
+            return super().html(frame)
+        return (
+            f'<div class="{_CLASSES}" style="{_LINE}">{html.escape(_submitted_line(frame))}</div>'
+        )
+
+
+def _submitted_line(frame: pd.DataFrame) -> str:
+    state = _first_value(frame, "batchStatus", "JobStatus")
+    details = _first_value(frame, *REASON_FIELDS, "Score", "Settings")
+    name, kind, stage = (_first_value(frame, column) for column in ("JobName", "Type", "Stage"))
+    return truncate(" · ".join(filter(None, (name, kind, state, stage, details))), _LONGEST_LINE)
+
+
+def _first_value(frame: pd.DataFrame, *columns: str) -> str:
+    """Return the first of these cells that holds anything, as text."""
+    cells = (cell_text(frame[name].iloc[0]) for name in columns if name in frame.columns)
+    return next(filter(None, cells), "")
+
+
+JOBS = JobView(
+    name="jobs", empty="There are no jobs.", first=_FIRST, last=_LAST, whole=REASON_FIELDS
+)
+MATCHING_JOBS = JobView(
+    name="matching jobs", empty="No job matches.", first=_FIRST, last=_LAST, whole=REASON_FIELDS
+)
+SUBMITTED = SubmittedView(name="submitted job", first=_FIRST, last=_LAST, whole=REASON_FIELDS)
+UNFINISHED = RowView(
+    name="unfinished batches",
+    empty="No batch that was sent from this machine is unfinished.",
+)
+REFUSED = RowView(
+    name="refused jobs", empty="No row was refused.", first=("Name", "Error"), whole=("Error",)
+)
+
+
+WIDTH = 88
+
+
+class ToolView(RowView):
+    """Frames whose rows have a `name` and a `description`."""
+
+    def applies_to(self, frame: pd.DataFrame) -> bool:
+        """Return True while each row has a name."""
+        return "name" in frame.columns and super().applies_to(frame)
+
+    def text(self, frame: pd.DataFrame) -> str:
+        """Return a paragraph for each row."""
+        if not len(frame):
+            return super().text(frame)
+        return "\n".join(_format_paragraph(dict(row)) for row in frame.to_dict("records"))
+
+    def html(self, frame: pd.DataFrame) -> str | None:
+        """Return a table with all columns that hold anything, also of one row."""
+        if not len(frame):
+            return super().html(frame)
+        with pd.option_context("display.max_columns", None):
+            return self._html_table(frame)
+
+
+_WHOLE = ("name", "description", "required", "optional", "default", "options")
+
+TOOLS = ToolView(name="tools", empty="There are no such tools.", whole=_WHOLE)
+PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whole=_WHOLE)
+
+
+def _format_paragraph(row: dict[Any, Any]) -> str:
+    """Return a row as text: its name and short fields in the first lines, then the description."""
+    name, description = str(row.pop("name")), row.pop("description", None)
+    fields = [part for key, value in row.items() if (part := _format_field(str(key), value))]
+    texts = ["; ".join(fields), str(description) if has_content(description) else ""]
+    lines = [
+        textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+        for text in texts
+        if text
+    ]
+    return "\n".join([name, *lines])
+
+
+def _format_field(key: str, value: Any) -> str:
+    if key == "required" and isinstance(value, bool):
+        return "required" if value else ""
+    if not has_content(value):
+        return ""
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{key} {shown}"

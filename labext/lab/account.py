@@ -1,0 +1,203 @@
+"""The signed-in user, the folders they may see and their rate limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from labext import messages
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
+from labext.frames.sanitize import strip_control
+from labext.http import HttpClient
+from labext.http.rate_headers import RateLimitStatus, header_number
+from labext.lab import api
+from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who somebody is to the platform.
+
+    Attributes:
+        name: of the user; None where the platform doesn't say.
+        email: of the user; None where the platform doesn't say.
+        method: how they signed in: `key`, `oauth` or `oidc`.
+        client_id: of the app, where one signed in.
+    """
+
+    name: str | None
+    email: str | None
+    method: str | None = None
+    client_id: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the platform told a user."""
+        return self.name is not None or self.email is not None
+
+    def __str__(self) -> str:
+        app = f"the app {self.client_id}" if self.client_id else ""
+        if not self.known:
+            return (
+                f"{app}, for no user" if app else "unknown: the platform doesn't tell who you are"
+            )
+        user = self.name or ""
+        if self.email:
+            user = f"{user} <{self.email}>" if user else self.email
+        return f"{user} by {app}" if app else user
+
+
+def fetch_identity(transport: HttpClient, method: str | None, client_id: str | None) -> Identity:
+    """Ask the platform who is calling.
+
+    A 404 means that it doesn't say: on some tenants it is so for good keys (real services, lab),
+    and an app is no user. It never means a bad key.
+
+    Raises:
+        SignInError: the platform doesn't know the caller.
+        ServiceError: its answer makes no sense.
+    """
+    try:
+        answer: Any = transport.send(CURRENT_USER).json()
+    except LabextError as error:
+        if not (isinstance(error, NotFoundError) and error.status == 404):
+            raise
+        answer = {}
+    if not isinstance(answer, dict):
+        raise ServiceError("The lab platform's answer to who you are makes no sense.")
+    return Identity(
+        _text_or_none(answer.get("name")), _text_or_none(answer.get("email")), method, client_id
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
+
+
+@dataclass(frozen=True)
+class AccountStatus:
+    """What the platform tells beside its answers.
+
+    Attributes:
+        sequences: how many the caller may see; None where it doesn't say.
+        rate: what it says of its rate limit; None where it doesn't.
+    """
+
+    sequences: int | None
+    rate: RateLimitStatus | None
+
+
+def fetch_status(transport: HttpClient) -> AccountStatus:
+    """Ask for one sequence, and read the headers (real services, lab: `Result-Count`).
+
+    Raises:
+        LabextError: the platform refuses the list.
+    """
+    query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
+    headers = transport.send(SEQUENCES, params=query).headers
+    found = header_number(headers.get("Result-Count"))
+    return AccountStatus(
+        None if found is None else int(found), RateLimitStatus.from_headers(headers)
+    )
+
+
+_FOLDER_ID = re.compile(r"lib_[A-Za-z0-9]+")
+
+_FOLDER_PAGE_SIZE = 100
+
+_MAX_FOLDERS = 1000
+"""Folders among which a name is looked for where the platform does not find it."""
+
+
+class Folder(NamedTuple):
+    """A folder that the caller may see."""
+
+    id: str
+    name: str
+    project_id: str | None
+
+
+def find_folder_id(transport: HttpClient, name: str) -> str:
+    """Return the ID of a folder.
+
+    Args:
+        transport: of the tenant.
+        name: the folder's name, in any case if no other folder differs by case alone; or its ID,
+            which is returned as it is.
+
+    Raises:
+        NotFoundError: no visible folder has the name; suggests a similar one.
+        ConflictError: several folders have the name; lists their IDs.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(
+            f"{messages.quote_value(name)} is not the name of a folder.", "Give its name or its ID."
+        )
+    name = name.strip()
+    if _FOLDER_ID.fullmatch(name):
+        return name
+    visible: list[Folder] = []
+    matches = _folders_named(name, list_folders(transport, name=name))
+    if not matches:  # the platform may compare names in another way
+        visible = list(islice(list_folders(transport), _MAX_FOLDERS))
+        matches = _folders_named(name, visible)
+    if not matches:
+        names = sorted({folder.name for folder in visible}, key=str.casefold)
+        listed = f": {messages.join_words(names, 10)}" if names else ""
+        raise NotFoundError(
+            f'No folder that you may see is called "{name}"{messages.did_you_mean(name, names)}.',
+            f"Give the name or the ID of a folder{listed}.",
+        )
+    if len(matches) > 1:
+        where = messages.join_words((_describe_folder(folder) for folder in matches), 10)
+        raise ConflictError(
+            f'{len(matches)} folders are called "{name}": {where}.',
+            f"Give one of the IDs instead, such as `{matches[0].id}`.",
+        )
+    return matches[0].id
+
+
+def list_folders(transport: HttpClient, **query: str) -> Iterator[Folder]:
+    """Yield the folders that the caller may see, page by page.
+
+    Args:
+        transport: of the tenant.
+        query: filters of the list, as the platform names them.
+
+    Raises:
+        NotFoundError: the platform does not list folders.
+    """
+
+    def ask(token: str) -> api.Page:
+        params: dict[str, Any] = {
+            **query,
+            "pageSize": _FOLDER_PAGE_SIZE,
+            "nextToken": token or None,
+        }
+        answer = transport.send(FOLDERS, params=params).json()
+        return api.parse_page(answer, key="folders", noun="folders")
+
+    for page in api.iter_pages(ask, set(), noun="folders"):
+        for record in page:
+            identifier, name, project = map(record.get, ("id", "name", "projectId"))
+            if isinstance(identifier, str) and isinstance(name, str):
+                place = project if isinstance(project, str) else None
+                yield Folder(identifier, strip_control(name), place)
+
+
+def folder_names(transport: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str]:
+    """Return the names of the folders that the caller may see, each once."""
+    return list(dict.fromkeys(folder.name for folder in islice(list_folders(transport), limit)))
+
+
+def _folders_named(name: str, found: Iterable[Folder]) -> list[Folder]:
+    """Return the folders of a name; those of another case only where none has the very name."""
+    same = [folder for folder in found if folder.name.casefold() == name.casefold()]
+    return [folder for folder in same if folder.name == name] or same
+
+
+def _describe_folder(folder: Folder) -> str:
+    return folder.id if folder.project_id is None else f"{folder.id} (project {folder.project_id})"

@@ -1,0 +1,252 @@
+"""Addresses, operations, pages and error responses of the lab platform's API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from labext.config import clean_url
+from labext.errors import (
+    AccessError,
+    BusyError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SignInError,
+)
+from labext.http import ErrorResponse, Operation, RetryMode
+from labext.http.pagination import PageGuard
+
+SEQUENCES = Operation("list sequences", "GET", "dna-sequences", RetryMode.ALWAYS, answer="json")
+FOLDERS = Operation("list folders", "GET", "folders", RetryMode.ALWAYS, answer="json")
+CURRENT_USER = Operation("ask who you are", "GET", "users/me", RetryMode.ALWAYS, answer="json")
+TOKEN = Operation(
+    "ask for a token",
+    "POST",
+    "token",
+    RetryMode.ALWAYS,  # a second token does no harm
+    answer="json",
+)
+
+
+_API_PATH = "/api/v2"
+
+
+def tenant_url(base_url: str) -> str:
+    """Return a tenant's address, without `/api/v2` and without a slash at its end.
+
+    Raises:
+        InputError: it is no address, or not HTTPS (contract, Endpoints: plain HTTP is rejected).
+    """
+    url = clean_url(base_url, secure=True).rstrip("/")
+    return url.removesuffix(_API_PATH).rstrip("/")
+
+
+def resource_tenant_url(url: str) -> str:
+    """Return the tenant's address out of that of one of its resources."""
+    before, found, _ = url.partition(f"{_API_PATH}/")
+    parts = urlsplit(url)
+    return before if found else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def check_https(url: str) -> None:
+    """Check that what signs a request goes by HTTPS, also where plain `requests` sends it.
+
+    Raises:
+        InputError: it would not.
+    """
+    if urlsplit(url).scheme != "https":
+        raise InputError(
+            "What signs in to the lab platform is sent by HTTPS alone: nothing was sent.",
+            "Begin the address with https://.",
+        )
+
+
+def api_url(tenant: str) -> str:
+    """Return the address of a tenant's API."""
+    return f"{tenant}{_API_PATH}"
+
+
+_FORBIDDEN_CAUSES = (
+    "access was not granted to the organization or project, or what was asked for does not exist, "
+    "or it is not visible"
+)
+"""What a 403 may mean (contract, Errors): the platform's own words seldom tell them apart."""
+
+_UNAUTHORIZED = {
+    "key": (
+        "does not accept the API key",
+        "Make a new key in the profile settings, then `%lab login --method key`.",
+    ),
+    "oauth": (
+        "does not accept the app's token",
+        "Check the app in the developer console, then `%lab login --method oauth`.",
+    ),
+    "oidc": (
+        "does not accept the ID token",
+        "Get a new one from your identity provider: `%lab login --method oidc`.",
+    ),
+}
+_UNKNOWN_METHOD = "does not accept how you sign in", "Sign in again: `%lab login`."
+_NOT_SIGNED_IN = "asks who you are", "Sign in: `%lab login`."
+
+_CONTACTS = {
+    "key": "an administrator of the platform to grant you access",
+    "oauth": "an administrator to grant the app access",
+    "oidc": "an administrator of the platform to grant you access",
+}
+
+
+def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | None]:
+    """Return the reading of refusals for one way to sign in; None is for none at all."""
+
+    def explain(failure: ErrorResponse) -> LabextError | None:
+        match failure.status:
+            case 401:
+                way = (
+                    _NOT_SIGNED_IN if method is None else _UNAUTHORIZED.get(method, _UNKNOWN_METHOD)
+                )
+                return SignInError(
+                    _with_server_message(failure, f"The lab platform {way[0]}"), way[1]
+                )
+            case 403:
+                whom = _CONTACTS.get(method or "", "an administrator of the platform for access")
+                return AccessError(
+                    _with_server_message(
+                        failure, f"The lab platform refuses to {_request_name(failure)}"
+                    ),
+                    f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain IP addresses.",
+                )
+            case 404 if failure.op.name == SEQUENCES.name:
+                return NotFoundError(
+                    _with_server_message(failure, "The list of sequences is not there"),
+                    "Check the tenant's address: the API is at its `/api/v2`.",
+                )
+            case 404 | 405 if failure.op.name == FOLDERS.name:
+                return NotFoundError(
+                    _with_server_message(failure, "The lab platform does not list its folders"),
+                    "Give the ID of the folder in place of its name.",
+                )
+            case 400:
+                return InputError(
+                    _with_server_message(
+                        failure, f"The lab platform can't {_request_name(failure)}"
+                    ),
+                    "Change what it objects to.",
+                )
+            case 429:
+                return BusyError(
+                    _with_server_message(
+                        failure, "The lab platform's limit of requests is used up"
+                    ),
+                    "Wait half a minute; somebody else may be using the same account.",
+                )
+        return None
+
+    return explain
+
+
+def _request_name(failure: ErrorResponse) -> str:
+    return "tell who you are" if failure.op.name == CURRENT_USER.name else failure.op.name
+
+
+def _with_server_message(failure: ErrorResponse, what: str) -> str:
+    """Return what a refusal means, and the platform's own words."""
+    words = failure.server_message.strip().rstrip(".")
+    return f"{what} (“{words}”)." if words else f"{what}."
+
+
+Record = dict[str, Any]
+
+_KEY, _NOUN = "dnaSequences", "sequences"
+
+
+class Page(NamedTuple):
+    """A page's records, and the token of the next one.
+
+    Attributes:
+        records: as they came.
+        token: empty at the end of the list.
+        told: the answer has a place for the token, empty or not.
+    """
+
+    records: list[Record]
+    token: str
+    told: bool
+
+
+def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
+    """Return the page that a response contains.
+
+    Args:
+        answer: the parsed response.
+        key: the name of the list of records.
+        noun: what the records are, for error messages.
+
+    Raises:
+        ServiceError: it contains no list of records, or several.
+    """
+    fields = answer if isinstance(answer, dict) else {"": answer}
+    lists = [name for name, value in fields.items() if _is_list(value)]
+    if key in lists:
+        lists = [key]
+    elif len(lists) > 1:
+        lists = [name for name in lists if fields[name]] or lists[:1]
+    if len(lists) != 1:
+        raise ServiceError(f"The lab platform's list of {noun} makes no sense.")
+    token = fields.get("nextToken")
+    if isinstance(token, dict | list | float):
+        raise ServiceError(f"The lab platform's list of {noun} tells no way to its next page.")
+    # 0 may be a token; only what is empty or missing ends a list
+    end = token is None or token is False or token == ""
+    return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def iter_pages(
+    ask: Callable[[str], Page], seen: set[str], *, noun: str = _NOUN
+) -> Iterator[list[Record]]:
+    """Yield the records of each page, those that came before left out.
+
+    A record that is changed while the list is read moves in it, and may come a second time.
+
+    Args:
+        ask: returns the page of a token; the first one's is empty.
+        seen: the IDs of records that came before; those that come are added.
+        noun: what the records are, for error messages.
+
+    Raises:
+        ResponseLimitError: the list does not end.
+    """
+    token, guard = "", PageGuard(f"The lab platform's list of {noun}")
+    while True:
+        found = ask(token)
+        guard.add_page(map(record_id, found.records))
+        new = [record for record in found.records if _is_new(record, seen)]
+        if found.token:
+            guard.check_next(found.token)
+        yield new
+        token = found.token
+        if not token:
+            return
+
+
+def record_id(record: Record) -> str | None:
+    """Return the ID by which a record is known again, if it has one."""
+    found = record.get("id")
+    return found if isinstance(found, str) and found else None
+
+
+def _is_new(record: Record, seen: set[str]) -> bool:
+    found = record_id(record)
+    if found is None:
+        return True
+    if found in seen:
+        return False
+    seen.add(found)
+    return True

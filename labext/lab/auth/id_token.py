@@ -1,0 +1,251 @@
+"""OpenID Connect ID tokens and the provider that issues them."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from base64 import urlsafe_b64decode
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from labext.config import clean_url
+from labext.errors import InputError, LabextError, ServiceError, SignInError
+from labext.http import ErrorResponse, HttpClient, Operation, RetryMode
+from labext.http.auth import clean_secret
+from labext.http.connection_pool import DOCUMENT
+from labext.lab.auth.http_auth import RenewableBearerAuth
+from labext.redaction import register_secret
+
+_WELL_KNOWN = "/.well-known/openid-configuration"
+
+_URL_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
+
+_CONFIGURATION = Operation(
+    "read the configuration of the identity provider",
+    "GET",
+    _WELL_KNOWN,
+    RetryMode.ALWAYS,
+    answer="json",
+)
+
+
+class ProviderSignIn:
+    """Sign in at an identity provider, once for each ID token that is needed.
+
+    An instance is a function that returns a new ID token, as `IdToken` accepts one.
+
+    Args:
+        configuration_url: of the provider: HTTPS, ending in `/.well-known/openid-configuration`.
+        client_id: the client that the tokens are for.
+        user: the e-mail address of the user.
+        secret: the user's secret; it is sent to the provider's own origin only.
+        verify: True, or the path of a CA bundle.
+
+    Attributes:
+        identity: as `IdToken.identity`.
+
+    Raises:
+        InputError: the address can't be that of a configuration.
+    """
+
+    def __init__(
+        self,
+        configuration_url: str,
+        client_id: str,
+        user: str,
+        secret: str,
+        *,
+        verify: bool | str = True,
+    ) -> None:
+        if not configuration_url.startswith("https://") or not configuration_url.endswith(
+            _WELL_KNOWN
+        ):
+            raise InputError(
+                "That is not the address of an OpenID configuration.",
+                f"It starts with https:// and ends in {_WELL_KNOWN}.",
+            )
+        clean_url(configuration_url, secure=True)
+        self.identity = f"user {user.casefold()}"
+        self._issuer = configuration_url.removesuffix(_WELL_KNOWN)
+        self._form = {
+            "grant_type": "password",
+            "client_id": client_id,
+            "username": user,
+            "password": secret,
+            "scope": "openid email",
+        }
+        register_secret(secret)
+        self._verify = verify
+
+    def __repr__(self) -> str:
+        return f"ProviderSignIn({self._issuer!r})"
+
+    def __call__(self) -> str:
+        """Return a new ID token.
+
+        Raises:
+            SignInError: the provider does not accept the user's secret.
+            ServiceError: its answer makes no sense.
+        """
+        transport = HttpClient(
+            self._issuer,
+            auth=None,
+            rate=None,
+            verify=self._verify,
+            explain=map_provider_error,
+            timeout=(5, 30),
+            limits=DOCUMENT,
+            service="identity provider",
+        )
+        try:
+            configuration = transport.send(_CONFIGURATION).json()
+            operation = Operation(
+                "sign in", "POST", self._token_path(configuration), RetryMode.ALWAYS, answer="json"
+            )
+            body = urlencode(self._form).encode()
+            answer = transport.send(
+                operation,
+                content=lambda: io.BytesIO(body),
+                headers={"Content-Type": "application/x-www-form-urlencoded"},
+            ).json()
+        finally:
+            transport.close()
+        token = answer.get("id_token") if isinstance(answer, dict) else None
+        if not isinstance(token, str):
+            raise ServiceError("The identity provider's answer contains no ID token.")
+        register_secret(token)
+        return token
+
+    def _token_path(self, configuration: Any) -> str:
+        """Return the path of the token endpoint below the issuer, where the secret may be sent."""
+        found = configuration.get("token_endpoint") if isinstance(configuration, dict) else None
+        own = isinstance(found, str) and found.startswith(self._issuer)
+        path = str(found).removeprefix(self._issuer) if own else ""
+        if not _URL_PATH.fullmatch(path):
+            raise ServiceError(
+                "The identity provider names no token endpoint at its own address.",
+                "Check the address of its OpenID configuration.",
+            )
+        return path
+
+
+def map_provider_error(failure: ErrorResponse) -> LabextError | None:
+    """Return the error for a refusal of the token endpoint (RFC 6749, section 5.2), else None."""
+    if failure.op.method == "POST" and failure.status in (400, 401, 403):
+        words = failure.server_message.strip().rstrip(".")
+        said = f" (“{words}”)" if words else ""
+        return SignInError(
+            f"The identity provider does not accept the user's secret{said}.",
+            "Check the user and the secret, or get an ID token from the provider.",
+        )
+    return None
+
+
+_RENEWAL_SECONDS = 10.0
+"""Seconds before its expiry from which another token is asked for, where one can be."""
+
+_NEXT_STEP = "Get a new one from your identity provider: `%lab login --method oidc`."
+
+
+class IdToken(RenewableBearerAuth):
+    """An ID token, or where to get one.
+
+    Its claims are read and not verified: that is for the platform to do. But one that has expired,
+    or that names nobody, is told before it is sent.
+
+    Args:
+        token: the token; or a function without arguments that gives one. It is asked when the first
+            request needs a token, again when that expires, and once after a 401.
+        clock: seconds since 1970.
+
+    Raises:
+        InputError: the token can't be one.
+    """
+
+    method = "oidc"
+
+    def __init__(
+        self, token: str | Callable[[], str], *, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self._clock = clock
+        self._give = None if isinstance(token, str) else token
+        self._value, self._until = "", 0.0
+        self._email: str | None = None
+        if isinstance(token, str):
+            self._take(token)
+
+    @property
+    def identity(self) -> str:
+        """Whose allowance its requests use: the user's, by the token's e-mail address."""
+        if self._give is None:
+            return f"user {self._email}"
+        return str(getattr(self._give, "identity", f"tokens of {id(self._give)}"))
+
+    @property
+    def expires_in(self) -> float | None:
+        """Seconds until the token expires; None without one, or where it doesn't say."""
+        left = self._until - self._clock()
+        return left if self._value and left != float("inf") else None
+
+    def ready(self) -> None:
+        """Have a token."""
+        with self._lock:
+            self._token("")
+
+    def _token(self, url: str) -> str:  # noqa: ARG002 - the same for every address
+        if self._give is not None and self._clock() >= self._until - _RENEWAL_SECONDS:
+            self._take(self._give())
+        if self._clock() >= self._until:
+            raise SignInError(
+                f"The ID token has expired ({_format_time(self._until)}).", _NEXT_STEP
+            )
+        return self._value
+
+    def _refused(self, token: str) -> None:
+        if token == self._value and self._give is not None:
+            self._until = 0.0
+
+    def _take(self, token: str) -> None:
+        value = clean_secret(token, "ID token") if isinstance(token, str) else ""
+        claims = _claims(value)
+        if claims is None:
+            raise InputError(
+                "That is no ID token: one has three parts, parted by dots.", _NEXT_STEP
+            )
+        email, expires = claims.get("email"), claims.get("exp")
+        if not isinstance(email, str) or not email:
+            raise InputError(
+                "The ID token has no e-mail address, by which the platform finds its user.",
+                "Ask your identity provider for the scopes `openid email`.",
+            )
+        self._value, self._email = value, email.casefold()
+        self._until = float(expires) if isinstance(expires, int | float) else float("inf")
+
+
+def _claims(token: str) -> dict[str, Any] | None:
+    """Return what a token says, unverified; None where it can't be read."""
+    parts = token.split(".")
+    if len(parts) != 3 or not parts[2]:
+        return None
+    try:
+        header, claims = (orjson.loads(_decode_segment(part)) for part in parts[:2])
+    except ValueError:
+        return None
+    return claims if isinstance(header, dict) and isinstance(claims, dict) else None
+
+
+def _decode_segment(part: str) -> bytes:
+    return urlsafe_b64decode(part + "=" * (-len(part) % 4))
+
+
+def _format_time(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "long ago"

@@ -1,0 +1,96 @@
+"""Encode names, texts and unsupported fields for sequence file formats."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Fields = dict[str, Any]
+
+PRESERVED_MARK = "labext:"
+"""How a line of text begins that holds what is kept."""
+
+_ESCAPE_PATTERN = re.compile(r"\\.")
+
+
+def preserve(shown: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
+    """Return, of each field that differs, what is shown and what is exact; `[]` where it is not."""
+    return {
+        name: [_field_values(shown, name), _field_values(exact, name)]
+        for name in dict.fromkeys([*shown, *exact])
+        if encode_value(_field_values(shown, name)) != encode_value(_field_values(exact, name))
+    }
+
+
+def restore(shown: Mapping[str, Any], kept: Any) -> Fields:
+    """Return the fields with what was kept of those that are shown as they were."""
+    fields = dict(shown)
+    for name, pair in kept.items() if isinstance(kept, dict) else ():
+        if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
+            continue
+        was, exact = pair
+        if encode_value(_field_values(shown, name)) == encode_value(was):
+            fields.pop(name, None)
+            if exact:
+                fields[name] = exact[0]
+    return fields
+
+
+def encode_value(value: Any) -> str:
+    """Return a value as JSON of printable ASCII without blanks and double quotes.
+
+    It then is one word to any reader, and needs no quoting: single quotes stand for double ones,
+    and those that were there are escaped.
+    """
+    text = json.dumps(value, separators=(",", ":"), default=str)
+    text = _ESCAPE_PATTERN.sub(lambda found: "\\u0022" if found[0] == '\\"' else found[0], text)
+    text = text.replace("'", "\\u0027").replace('"', "'")
+    return text.replace(" ", "\\u0020").replace("\x7f", "\\u007f")
+
+
+def decode_value(text: str) -> Any:
+    """Return the value that `written` wrote; None for what it didn't."""
+    try:
+        return json.loads(text.replace("'", '"'))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _field_values(fields: Mapping[str, Any], name: str) -> list[Any]:
+    return [fields[name]] if name in fields else []
+
+
+def _is_field_value(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= 1
+
+
+def split_text(text: str, width: int) -> list[str]:
+    """Return a text in pieces of a width."""
+    return [text[start : start + width] for start in range(0, len(text), width)]
+
+
+def to_line(text: str, longest_word: int = 40) -> str:
+    """Return a text as a line of plain words that can be broken at any blank, and put together."""
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    ascii_text = re.sub(r"[^!-~]+", " ", ascii_text).replace('"', "'")
+    words = (piece for word in ascii_text.split() for piece in split_text(word, longest_word))
+    return " ".join(words)
+
+
+def to_token(text: str, longest: int) -> str:
+    """Return a text as one word, as the name of a sequence in a file."""
+    word = re.sub(r"[^A-Za-z0-9_.+()-]+", "_", to_line(text, longest)).strip("_")
+    return word[:longest].strip("_") or "sequence"
+
+
+def unique_name(word: str, others: Iterable[str], longest: int) -> str:
+    """Return the word, numbered if it is among the others."""
+    taken, found, number = set(others), word, 1
+    while found in taken:
+        number += 1
+        end = f"_{number}"
+        found = word[: longest - len(end)] + end
+    return found

@@ -1,0 +1,131 @@
+"""DataFrames of sequences and how they are displayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from labext import messages
+from labext.frames.conversion import Column, FrameBuilder, Kind
+from labext.frames.sanitize import strip_control
+from labext.frames.views import RowView, cell_text
+from labext.lab.api import Record
+from labext.lab.sequences.columns import COLUMN_KINDS, CUSTOM_FIELDS, NESTED_FIELDS, field_value
+
+_COLUMN_KINDS: dict[str, Kind] = dict(COLUMN_KINDS)
+_COLUMN_KINDS |= {
+    f"{name}.{part}": "text" for name, parts in NESTED_FIELDS.items() for part in parts
+}
+
+
+def sequences_frame(
+    pages: Iterable[Sequence[Record]], names: Sequence[str] | None, *, spread: bool = False
+) -> pd.DataFrame:
+    """Return a list as a typed DataFrame, each page let go before the next one is asked for.
+
+    Args:
+        pages: the records, page by page.
+        names: the columns, in their order; None for all of `KINDS`, and what else comes.
+        spread: a column for each thing in `fields`, `customFields`, `creator` and `schema`, in
+            their place: `fields.Volume`, `creator.name`.
+    """
+    wanted = list(COLUMN_KINDS) if names is None else list(names)
+    if spread:
+        wanted = [each for name in wanted for each in _nested_columns(name)]
+    known = [
+        name for name in wanted if name in _COLUMN_KINDS and not (spread and name in CUSTOM_FIELDS)
+    ]
+    gathered = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in known])
+    for page in pages:
+        gathered.add_rows([_spread_record(record) for record in page] if spread else page)
+    table = gathered.build()
+    order = _column_order(wanted, list(table.columns), whole=names is None)
+    return table if order == list(table.columns) else table.reindex(columns=order)
+
+
+def _spread_record(record: Record) -> Record:
+    """Return a record with the fields that hold others replaced by those."""
+    flat = dict(record)
+    for name in NESTED_FIELDS.keys() & flat.keys():
+        cell = flat.pop(name)
+        held = cell if isinstance(cell, dict) else {}
+        flat |= {each: held.get(each.removeprefix(f"{name}.")) for each in _nested_columns(name)}
+    for name in CUSTOM_FIELDS:
+        cell = flat.pop(name, None)
+        if isinstance(cell, dict):
+            flat |= {f"{name}.{key}": field_value(each) for key, each in cell.items()}
+    return flat
+
+
+def _nested_columns(name: str) -> list[str]:
+    return [f"{name}.{part}" for part in NESTED_FIELDS[name]] if name in NESTED_FIELDS else [name]
+
+
+def _column_order(wanted: list[str], there: list[str], *, whole: bool) -> list[str]:
+    """Return the columns in order: what was spread stands where it was spread from."""
+    held = {
+        name: [each for each in there if each.startswith(f"{name}.")]
+        for name in CUSTOM_FIELDS
+        if name not in there
+    }
+    order = [each for name in wanted for each in held.get(name, [strip_control(name)])]
+    return list(dict.fromkeys([*order, *(there if whole else ())]))
+
+
+_FIRST = ("name", "length", "isCircular", "schema", "schema.name")
+_LAST = ("id", "folderId", "createdAt", "modifiedAt", "creator", "aliases", "webURL", "apiURL")
+
+
+def _format_names(cell: Any) -> str:
+    """Return the names in a list of annotations, primers or people: how many, and the first."""
+    if not isinstance(cell, list) or not cell:
+        return cell_text(cell)
+    names = [
+        cell_text(each.get("name")) if isinstance(each, dict) else cell_text(each) for each in cell
+    ]
+    return f"{len(cell)}: {messages.join_words(filter(None, names), 3)}"
+
+
+def _format_name(cell: Any) -> str:
+    return (
+        cell_text(cell.get("name"))
+        if isinstance(cell, dict) and "name" in cell
+        else cell_text(cell)
+    )
+
+
+def _format_values(cell: Any) -> str:
+    """Return fields with the words that the platform itself shows for their values."""
+    if not isinstance(cell, dict):
+        return cell_text(cell)
+    told = {
+        key: (isinstance(each, dict) and each.get("displayValue")) or field_value(each)
+        for key, each in cell.items()
+    }
+    return cell_text({key: value for key, value in told.items() if value not in (None, "", [])})
+
+
+_FORMATS = {
+    "annotations": _format_names,
+    "authors": _format_names,
+    "primers": _format_names,
+    "parts": _format_names,
+    "creator": _format_name,
+    "schema": _format_name,
+    "fields": _format_values,
+    "customFields": _format_values,
+}
+
+SEQUENCES = RowView(
+    name="sequences",
+    empty="There are no such sequences that you may see.",
+    first=_FIRST,
+    last=_LAST,
+    formats=_FORMATS,
+)
+CHOSEN_SEQUENCES = RowView(
+    name="chosen sequences", empty=SEQUENCES.empty, formats=_FORMATS, with_empty_columns=True
+)
+"""With the columns that a user chose, in that order."""

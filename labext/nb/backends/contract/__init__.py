@@ -1,0 +1,51 @@
+"""Backend for servers that follow the notebook service's contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labext.http import Operation, RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract.chat import ChatRequests
+from labext.nb.backends.contract.extensions import ExtensionRequests
+from labext.nb.backends.contract.models import CredentialRequests, ModelRequests
+from labext.nb.backends.contract.notebooks import NotebookRequests, NoteRequests, SourceRequests
+from labext.nb.backends.contract.podcasts import PodcastRequests, ProfileRequests
+from labext.nb.backends.contract.search import SearchRequests
+from labext.nb.backends.contract.transformations import TransformationRequests
+from labext.nb.records import Record
+
+GET_CONFIG = Operation("read the configuration", "GET", "config", RetryMode.ALWAYS, answer="json")
+GET_AUTH_STATUS = Operation(
+    "ask how to sign in", "GET", "auth/status", RetryMode.ALWAYS, answer="json"
+)
+
+
+class ContractBackend(
+    ExtensionRequests,
+    NotebookRequests,
+    SourceRequests,
+    NoteRequests,
+    ChatRequests,
+    SearchRequests,
+    TransformationRequests,
+    ModelRequests,
+    CredentialRequests,
+    PodcastRequests,
+    ProfileRequests,
+):
+    """What is said to a server of the contract; a method for each thing that is wanted of it."""
+
+    name = "contract"
+
+    def status(self) -> Steps[Record]:
+        """Read what the routes tell that need no password (contract, Authentication rule 2)."""
+        config: Any = yield Request(GET_CONFIG)
+        auth: Any = yield Request(GET_AUTH_STATUS)
+        told = records.require_mapping(config, "its configuration")
+        return {
+            "version": told.get("version"),
+            "database": told.get("dbStatus"),
+            "password_needed": records.require_mapping(auth, "signing in").get("auth_enabled"),
+        }

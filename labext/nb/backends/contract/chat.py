@@ -1,0 +1,139 @@
+"""Requests for chat sessions and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.errors import ServiceError
+from labext.http import Operation, RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import search
+from labext.nb.backends.contract.search import parse_citations
+from labext.nb.records import (
+    CONTEXT,
+    MESSAGE,
+    SESSION,
+    Answer,
+    MessageContext,
+    Record,
+    Scope,
+    build_record,
+)
+
+LIST_SESSIONS = Operation(
+    "list chat sessions", "GET", "chat/sessions", RetryMode.ALWAYS, answer="json"
+)
+CREATE_SESSION = Operation(
+    "begin a chat session",
+    "POST",
+    "chat/sessions",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb sessions` before you begin it again: it may be there already.",
+)
+GET_SESSION = Operation(
+    "look at a chat session", "GET", "chat/sessions/{session}", RetryMode.ALWAYS, answer="json"
+)
+UPDATE_SESSION = Operation(
+    "change a chat session", "PUT", "chat/sessions/{session}", RetryMode.ALWAYS, answer="json"
+)
+DELETE_SESSION = Operation(
+    "delete a chat session", "DELETE", "chat/sessions/{session}", RetryMode.DELETE
+)
+SEND_MESSAGE = Operation(
+    "send a chat message",
+    "POST",
+    "chat/execute",
+    RetryMode.UNSENT,  # a second time the message would stand in the session twice
+    answer="json",
+    find_out="See `%nb sessions show` before you send it again: the reply may be there already.",
+)
+BUILD_CONTEXT = Operation(
+    "build a chat's context", "POST", "chat/context", RetryMode.ALWAYS, answer="json"
+)
+
+
+class ChatRequests:
+    """The seven operations of the chat."""
+
+    def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
+        """List the sessions of a notebook, or all."""
+        answer = yield Request(LIST_SESSIONS, params={"notebook_id": notebook})
+        return records.parse_records(SESSION, answer, "chat sessions")
+
+    def session(self, session: str) -> Steps[Record]:
+        """Look at one, with its messages."""
+        answer = yield Request(GET_SESSION, {"session": session})
+        told = records.require_mapping(answer, "the chat session")
+        messages = records.require_list(told.get("messages") or [], "the session's messages")
+        record = records.parse_record(SESSION, told, "the chat session")
+        record["messages"] = [message_record(each) for each in messages]
+        return record
+
+    def new_session(
+        self, notebook: str, title: str | None, model_override: str | None
+    ) -> Steps[Record]:
+        """Begin one."""
+        named = {"title": title, "model_override": model_override}
+        body = {"notebook_id": notebook}
+        body |= {name: value for name, value in named.items() if value is not None}
+        answer = yield Request(CREATE_SESSION, json=body)
+        return records.parse_record(SESSION, answer, "the chat session")
+
+    def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title` or `model_override`; what is not among them stays."""
+        answer = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
+        return records.parse_record(SESSION, answer, "the chat session")
+
+    def delete_session(self, session: str) -> Steps[None]:
+        """Delete one with its messages."""
+        yield Request(DELETE_SESSION, {"session": session})
+
+    def prepared(self, session: str, scope: Scope) -> Steps[MessageContext]:
+        """Say what goes with a message; this server gathers it itself."""
+        del session
+        yield from ()
+        return MessageContext(search.scope_fields(scope))
+
+    def execute(
+        self, session: str, message: str, prepared: MessageContext, model_override: str | None
+    ) -> Steps[Answer]:
+        """Send a message; return the model's reply, however long it takes."""
+        body = {"session_id": session, "message": message, "context": dict(prepared.context)}
+        if model_override is not None:
+            body["model_override"] = model_override
+        answer = yield Request(SEND_MESSAGE, json=body, patient=True)
+        told = records.require_mapping(answer, "the chat").get("messages")
+        messages = [
+            message_record(each) for each in records.require_list(told, "the session's messages")
+        ]
+        if not messages or messages[-1]["type"] != "ai":
+            raise ServiceError(
+                "The notebook service has answered without a reply of the model.",
+                "See `%nb sessions show`, then ask again.",
+            )
+        last = messages[-1]
+        return Answer(
+            str(last["content"] or ""), parse_citations(last["citations"]), message, last["model"]
+        )
+
+    def context(
+        self, session: str | None, notebook: str | None, scope: Scope, config: Any
+    ) -> Steps[Record]:
+        """Build what a model would be given with a message."""
+        named = {"session_id": session, "notebook_id": notebook, "context_config": config}
+        body = search.scope_fields(scope)
+        body |= {name: value for name, value in named.items() if value is not None}
+        answer = yield Request(BUILD_CONTEXT, json=body)
+        told = records.require_mapping(answer, "the context")
+        return build_record(
+            CONTEXT, {**told, **records.require_mapping(told.get("context"), "the context")}
+        )
+
+
+def message_record(answer: Mapping[str, Any]) -> Record:
+    """Return a message's record."""
+    when = answer.get("created_at") or answer.get("timestamp")
+    return build_record(MESSAGE, {"citations": [], **answer, "created_at": when})

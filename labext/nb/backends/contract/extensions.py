@@ -1,0 +1,157 @@
+"""Operations outside the contract: refused with an alternative."""
+
+# ruff: noqa: ARG002 - what is refused looks at no argument
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from labext.errors import InputError, NotFoundError
+from labext.http.pagination import PageGuard
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract.notebooks import NoteRequests, SourceRequests
+from labext.nb.records import Answer, Record
+
+_NO_SETTINGS = (
+    "has no settings that can be read or set here",
+    "Whoever runs it sets it up: `labext sandbox nb --help`; `%nb models defaults` sets models.",
+)
+_NO_COMMANDS = (
+    "tells of no background commands",
+    "See how far sources are with `%nb sources`, and episodes with `%nb episodes`.",
+)
+_NO_INSIGHT_ACTION = "can't {} one insight"
+_INSIGHT_ALTERNATIVE = (
+    "Keep what a model makes as a note: `%nb transform NAME --source SOURCE --save TITLE`."
+)
+_INSIGHT_DELETION = "Insights go with their source: `%nb sources delete SOURCE`."
+_NO_SOURCE_CHATS = (
+    "has no chats about one source",
+    "Talk about it in its notebook: `%%nb chat --source SOURCE --no-notes`.",
+)
+_NO_EMBEDDINGS = (
+    "has no command to compute vectors",
+    "It does so itself as sources and notes are added; after another embedding model is set, "
+    "whoever runs it does it again.",
+)
+
+
+class ExtensionRequests(SourceRequests, NoteRequests):
+    """What a server of the contract is not asked for."""
+
+    def settings(self) -> Steps[dict[str, Any]]:
+        """Read the service's settings."""
+        raise _unsupported(*_NO_SETTINGS)
+
+    def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+        """Change settings; what is not among them stays."""
+        raise _unsupported(*_NO_SETTINGS)
+
+    def commands(
+        self, command: str | None, status: str | None, limit: int | None
+    ) -> Steps[list[Record]]:
+        """List what is done in the background."""
+        raise _unsupported(*_NO_COMMANDS)
+
+    def command(self, command: str) -> Steps[Record]:
+        """Look at one."""
+        raise _unsupported(*_NO_COMMANDS)
+
+    def run_command(self, command: str, app: str, given: Mapping[str, Any]) -> Steps[Record]:
+        """Begin one."""
+        raise _unsupported(*_NO_COMMANDS)
+
+    def cancel_command(self, command: str) -> Steps[None]:
+        """Ask for one to be canceled."""
+        raise _unsupported(*_NO_COMMANDS)
+
+    def command_kinds(self) -> Steps[list[Record]]:
+        """List the commands that there are."""
+        raise _unsupported(*_NO_COMMANDS)
+
+    def insight(self, insight: str) -> Steps[Record]:
+        """Look at one, for which the insights of one source after the other are listed."""
+        offset, guard = 0, PageGuard("The notebook service's list of sources")
+        while page := (yield from self.sources(None, self.PAGE, offset, None)):
+            if not guard.add_page(source["id"] for source in page):
+                break
+            for source in page:
+                if source["insights_count"] == 0:
+                    continue
+                try:
+                    found = yield from self.insights(source["id"])
+                except NotFoundError:
+                    continue  # deleted meanwhile
+                for each in found:
+                    if each["id"] == insight:
+                        return each
+            offset += len(page)
+            guard.check_next()
+        raise NotFoundError(f"There is no insight {insight}.", "See `%nb insights --all`.")
+
+    def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
+        """Have an insight made by a transformation; return the command that makes it."""
+        raise _unsupported(_NO_INSIGHT_ACTION.format("make"), _INSIGHT_ALTERNATIVE)
+
+    def delete_insight(self, insight: str) -> Steps[None]:
+        """Delete one."""
+        raise _unsupported(_NO_INSIGHT_ACTION.format("delete"), _INSIGHT_DELETION)
+
+    def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
+        """Copy one into a notebook, as a note that a model has written."""
+        found = yield from self.insight(insight)
+        source = yield from self.source(found["source_id"])
+        title = f"{found['insight_type']} from source {source['title']}"
+        note = self.new_note(found["content"], title=title, note_type="ai", notebook=notebook)
+        return (yield from note)
+
+    def source_chats(self, source: str) -> Steps[list[Record]]:
+        """List the chats about a source."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def source_chat(self, source: str, chat: str) -> Steps[Record]:
+        """Look at one, with its `messages`."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def new_source_chat(
+        self, source: str, title: str | None, model_override: str | None
+    ) -> Steps[Record]:
+        """Begin one."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def change_source_chat(
+        self, source: str, chat: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Change `title` or `model_override`; what is not among them stays."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def delete_source_chat(self, source: str, chat: str) -> Steps[None]:
+        """Delete one with its messages."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def source_message(
+        self, source: str, chat: str, message: str, model_override: str | None
+    ) -> Request:
+        """Return the request that sends a message; events answer it."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def source_reply(self, events: Iterator[Any], message: str) -> Answer:
+        """Return the model's reply out of these events."""
+        raise _unsupported(*_NO_SOURCE_CHATS)
+
+    def embed(self, item: str, kind: str) -> Steps[Record]:
+        """Have vectors of a `source` or a `note` computed."""
+        raise _unsupported(*_NO_EMBEDDINGS)
+
+    def rebuild(self, mode: str, *, sources: bool, notes: bool, insights: bool) -> Steps[Record]:
+        """Have vectors computed again, of what has some (`existing`) or of `all`."""
+        raise _unsupported(*_NO_EMBEDDINGS)
+
+    def rebuild_status(self, job: str) -> Steps[Record]:
+        """See how far that is."""
+        raise _unsupported(*_NO_EMBEDDINGS)
+
+
+def _unsupported(what: str, step: str) -> InputError:
+    return InputError(f"This notebook service {what}.", step)

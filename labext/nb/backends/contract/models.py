@@ -1,0 +1,347 @@
+"""Requests for models and provider credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from labext.errors import OutcomeUnknownError
+from labext.http import Operation, RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.records import (
+    CREDENTIAL,
+    CREDENTIAL_DELETION,
+    CREDENTIAL_STATUS,
+    DISCOVERED_MODEL,
+    MODEL,
+    MODEL_COUNT,
+    MODEL_REGISTRATION,
+    PROVIDER,
+    SLOTS,
+    SYNC_RESULT,
+    TEST_RESULT,
+    Fields,
+    Record,
+    build_record,
+)
+
+_REPEAT_HINT = "Do it again: what is there already stays as it is."
+
+LIST_MODELS = Operation("list models", "GET", "models", RetryMode.ALWAYS, answer="json")
+CREATE_MODEL = Operation(
+    "add a model",
+    "POST",
+    "models",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb models` before you add it again: it may be there already.",
+)
+DELETE_MODEL = Operation("delete a model", "DELETE", "models/{model}", RetryMode.DELETE)
+TEST_MODEL = Operation(
+    "test a model", "POST", "models/{model}/test", RetryMode.ALWAYS, answer="json"
+)
+GET_DEFAULTS = Operation(
+    "read the default models", "GET", "models/defaults", RetryMode.ALWAYS, answer="json"
+)
+UPDATE_DEFAULTS = Operation(
+    "set the default models", "PUT", "models/defaults", RetryMode.ALWAYS, answer="json"
+)
+LIST_PROVIDERS = Operation(
+    "list models' providers", "GET", "models/providers", RetryMode.ALWAYS, answer="json"
+)
+DISCOVER_MODELS = Operation(
+    "list a provider's models",
+    "GET",
+    "models/discover/{provider}",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+SYNC_PROVIDER = Operation(
+    "take over a provider's models",
+    "POST",
+    "models/sync/{provider}",
+    RetryMode.UNSENT,  # a second time nothing would be new
+    answer="json",
+    find_out=_REPEAT_HINT,
+)
+SYNC_ALL = Operation(
+    "take over the providers' models",
+    "POST",
+    "models/sync",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out=_REPEAT_HINT,
+)
+ASSIGN_DEFAULTS = Operation(
+    "fill the empty default slots",
+    "POST",
+    "models/auto-assign",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb models defaults`: they are filled, or not yet.",
+)
+COUNT_MODELS = Operation(
+    "count a provider's models", "GET", "models/count/{provider}", RetryMode.ALWAYS, answer="json"
+)
+LIST_PROVIDER_MODELS = Operation(
+    "list models of a provider",
+    "GET",
+    "models/by-provider/{provider}",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+
+
+class ModelRequests:
+    """The thirteen operations on models."""
+
+    def models(self, type: str | None = None) -> Steps[list[Record]]:
+        """List those of a type, or all."""
+        answer = yield Request(LIST_MODELS, params={"model_type": type})
+        return records.parse_records(MODEL, answer, "models")
+
+    def new_model(
+        self, name: str, type: str, provider: str, credential: str | None
+    ) -> Steps[Record]:
+        """Add one; there are no two alike, so that a lost answer is settled by looking for it."""
+        body = {"name": name, "type": type, "provider": provider}
+        if credential is not None:
+            body["credential"] = credential
+        try:
+            answer = yield Request(CREATE_MODEL, json=body)
+        except OutcomeUnknownError as unknown:
+            listed = records.parse_records(
+                MODEL, (yield Request(LIST_MODELS, params={"model_type": type})), "models"
+            )
+            wanted = {"credential": None, **body}
+            found = [each for each in listed if wanted.items() <= each.items()]
+            if len(found) != 1:
+                raise unknown from None
+            return found[0]
+        return records.parse_record(MODEL, answer, "the model")
+
+    def delete_model(self, model: str) -> Steps[None]:
+        """Delete one."""
+        yield Request(DELETE_MODEL, {"model": model})
+
+    def test_model(self, model: str) -> Steps[Record]:
+        """Have one do a little of what it is for; a failure is an answer too."""
+        answer = yield Request(TEST_MODEL, {"model": model}, patient=True)
+        return build_record(TEST_RESULT, records.require_mapping(answer, "the model's test"))
+
+    def defaults(self) -> Steps[dict[str, str | None]]:
+        """Read which model, by identifier, each of the seven slots has."""
+        return _parse_slots((yield Request(GET_DEFAULTS)))
+
+    def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
+        """Put models into slots, None empties one; slots that are not named stay."""
+        return _parse_slots((yield Request(UPDATE_DEFAULTS, json=dict(changes))))
+
+    def providers(self) -> Steps[list[Record]]:
+        """List providers: those that can be used, then the others."""
+        told = records.require_mapping((yield Request(LIST_PROVIDERS)), "models' providers")
+        supported = records.require_mapping(told.get("supported_types") or {}, "models' providers")
+        return [
+            build_record(
+                PROVIDER, {"provider": name, "available": there, "types": supported.get(name)}
+            )
+            for there, names in ((True, told.get("available")), (False, told.get("unavailable")))
+            for name in records.string_items(names)
+        ]
+
+    def discover(self, provider: str) -> Steps[list[Record]]:
+        """List what a provider offers."""
+        answer = yield Request(DISCOVER_MODELS, {"provider": provider}, patient=True)
+        return parse_discovered(answer)
+
+    def sync(self, provider: str | None) -> Steps[list[Record]]:
+        """Add what providers offer and is not there yet; tell for each how many there were."""
+        if provider is not None:
+            answer = yield Request(SYNC_PROVIDER, {"provider": provider}, patient=True)
+            told = records.require_mapping(answer, "the provider's models")
+            return [build_record(SYNC_RESULT, {"provider": provider, **told})]
+        answer = yield Request(SYNC_ALL, patient=True)
+        every = records.require_mapping(answer, "the providers' models")
+        results = records.require_mapping(every.get("results"), "the providers' models")
+        return [
+            build_record(
+                SYNC_RESULT,
+                {**records.require_mapping(each, "a provider's models"), "provider": name},
+            )
+            for name, each in results.items()
+        ]
+
+    def auto_assign(self) -> Steps[Record]:
+        """Fill the slots that are empty, by the service's ranking of providers."""
+        told = records.require_mapping((yield Request(ASSIGN_DEFAULTS)), "the default models")
+        assigned = records.require_mapping(told.get("assigned") or {}, "the default models")
+        return {
+            "assigned": dict(assigned),
+            "skipped": records.string_items(told.get("skipped")),
+            "missing": records.string_items(told.get("missing")),
+        }
+
+    def count_models(self, provider: str) -> Steps[Record]:
+        """Count a provider's models by type."""
+        answer = yield Request(COUNT_MODELS, {"provider": provider})
+        return build_record(MODEL_COUNT, records.require_mapping(answer, "the provider's models"))
+
+    def models_of(self, provider: str) -> Steps[list[Record]]:
+        """List a provider's models."""
+        answer = yield Request(LIST_PROVIDER_MODELS, {"provider": provider})
+        return records.parse_records(MODEL, answer, "models")
+
+
+def parse_discovered(answer: Any) -> list[Record]:
+    """Return what a provider offers, of which some may be there already."""
+    return [
+        build_record(DISCOVERED_MODEL, each)
+        for each in records.require_list(answer, "models on offer")
+    ]
+
+
+def _parse_slots(answer: Any) -> dict[str, str | None]:
+    told = records.require_mapping(answer, "the default models")
+    return {slot: told.get(slot) or None for slot in SLOTS}
+
+
+LIST_CREDENTIALS = Operation(
+    "list credentials", "GET", "credentials", RetryMode.ALWAYS, answer="json"
+)
+LIST_PROVIDER_CREDENTIALS = Operation(
+    "list credentials of a provider",
+    "GET",
+    "credentials/by-provider/{provider}",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+GET_CREDENTIAL_STATUS = Operation(
+    "see which providers have credentials",
+    "GET",
+    "credentials/status",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+GET_ENVIRONMENT_STATUS = Operation(
+    "see which providers have keys in the service's environment",
+    "GET",
+    "credentials/env-status",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+CREATE_CREDENTIAL = Operation(
+    "store a credential",
+    "POST",
+    "credentials",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb credentials` before you store it again: it may be there already.",
+)
+GET_CREDENTIAL = Operation(
+    "look at a credential", "GET", "credentials/{credential}", RetryMode.ALWAYS, answer="json"
+)
+UPDATE_CREDENTIAL = Operation(
+    "change a credential", "PUT", "credentials/{credential}", RetryMode.ALWAYS, answer="json"
+)
+DELETE_CREDENTIAL = Operation(
+    "delete a credential", "DELETE", "credentials/{credential}", RetryMode.DELETE
+)
+TEST_CREDENTIAL = Operation(
+    "test a credential", "POST", "credentials/{credential}/test", RetryMode.ALWAYS, answer="json"
+)
+DISCOVER_CREDENTIAL_MODELS = Operation(
+    "list the models that a credential opens",
+    "POST",
+    "credentials/{credential}/discover",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+REGISTER_MODELS = Operation(
+    "register a credential's models",
+    "POST",
+    "credentials/{credential}/register-models",
+    RetryMode.UNSENT,  # a second time none would be new
+    answer="json",
+    find_out="Do it again: what is there already stays as it is.",
+)
+
+
+class CredentialRequests:
+    """The eleven operations on credentials; no answer has a key in it."""
+
+    def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
+        """List those for a provider, or all."""
+        answer = yield Request(LIST_CREDENTIALS, params={"provider": provider})
+        return records.parse_records(CREDENTIAL, answer, "credentials")
+
+    def credentials_of(self, provider: str) -> Steps[list[Record]]:
+        """List those for a provider."""
+        answer = yield Request(LIST_PROVIDER_CREDENTIALS, {"provider": provider})
+        return records.parse_records(CREDENTIAL, answer, "credentials")
+
+    def credential(self, credential: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield Request(GET_CREDENTIAL, {"credential": credential})
+        return _credential_record(answer)
+
+    def new_credential(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Store one of `provider`, `name` and, if given, `api_key` and `base_url`."""
+        answer = yield Request(CREATE_CREDENTIAL, json=dict(given))
+        return _credential_record(answer)
+
+    def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change fields; None takes the key or the address away, what is not named stays."""
+        answer = yield Request(UPDATE_CREDENTIAL, {"credential": credential}, json=dict(changes))
+        return _credential_record(answer)
+
+    def delete_credential(self, credential: str) -> Steps[Record]:
+        """Delete one, and the models that it opens."""
+        answer = yield Request(DELETE_CREDENTIAL, {"credential": credential})
+        # A repeat of a deletion whose answer was lost finds nothing: it can't tell the count.
+        told = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        return build_record(CREDENTIAL_DELETION, {**told, "id": credential})
+
+    def test_credential(self, credential: str) -> Steps[Record]:
+        """Have the service ask the provider with it; a failure is an answer too."""
+        answer = yield Request(TEST_CREDENTIAL, {"credential": credential}, patient=True)
+        fields: Fields = {"provider": "category", **TEST_RESULT}
+        return build_record(fields, records.require_mapping(answer, "the credential's test"))
+
+    def discover_with(self, credential: str) -> Steps[list[Record]]:
+        """List the models that it opens."""
+        answer = yield Request(DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True)
+        told = records.require_mapping(answer, "models on offer")
+        return parse_discovered(told.get("discovered"))
+
+    def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
+        """Add models by name and type, which it opens; those that are there stay."""
+        body = {"models": [{"name": name, "model_type": type} for name, type in models]}
+        answer = yield Request(REGISTER_MODELS, {"credential": credential}, json=body)
+        return build_record(MODEL_REGISTRATION, records.require_mapping(answer, "the models"))
+
+    def credential_status(self) -> Steps[Record]:
+        """Tell for each provider where its key is, and whether the service can encrypt keys."""
+        told = records.require_mapping((yield Request(GET_CREDENTIAL_STATUS)), "credentials")
+        configured = records.require_mapping(told.get("configured") or {}, "credentials")
+        source = records.require_mapping(told.get("source") or {}, "credentials")
+        return {
+            "providers": [
+                build_record(
+                    CREDENTIAL_STATUS, {"provider": p, "configured": there, "source": source.get(p)}
+                )
+                for p, there in configured.items()
+            ],
+            "encryption_configured": told.get("encryption_configured"),
+        }
+
+    def environment_status(self) -> Steps[dict[str, bool]]:
+        """Tell for each provider whether the service's environment has a key for it."""
+        told = records.require_mapping(
+            (yield Request(GET_ENVIRONMENT_STATUS)), "the service's environment"
+        )
+        return {str(provider): bool(there) for provider, there in told.items()}
+
+
+def _credential_record(answer: Any) -> Record:
+    return records.parse_record(CREDENTIAL, answer, "the credential")

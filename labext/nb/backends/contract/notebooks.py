@@ -1,0 +1,363 @@
+"""Requests for notebooks, notes and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from labext.errors import InputError, NotFoundError, OutcomeUnknownError
+from labext.http import Operation, RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.records import (
+    INSIGHT,
+    NOTE,
+    NOTEBOOK,
+    NOTEBOOK_DELETION,
+    PREVIEW,
+    SOURCE,
+    SOURCE_DETAIL,
+    STATUS,
+    Fields,
+    Record,
+    build_record,
+)
+
+LIST_NOTEBOOKS = Operation("list notebooks", "GET", "notebooks", RetryMode.ALWAYS, answer="json")
+CREATE_NOTEBOOK = Operation(
+    "make a notebook",
+    "POST",
+    "notebooks",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb notebooks` before you make it again: two may have the same name.",
+)
+GET_NOTEBOOK = Operation(
+    "look at a notebook", "GET", "notebooks/{notebook}", RetryMode.ALWAYS, answer="json"
+)
+UPDATE_NOTEBOOK = Operation(
+    "change a notebook", "PUT", "notebooks/{notebook}", RetryMode.ALWAYS, answer="json"
+)
+DELETE_NOTEBOOK = Operation("delete a notebook", "DELETE", "notebooks/{notebook}", RetryMode.DELETE)
+PREVIEW_DELETION = Operation(
+    "preview a deletion",
+    "GET",
+    "notebooks/{notebook}/delete-preview",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+LINK_SOURCE = Operation(
+    "put a source into a notebook",
+    "POST",
+    "notebooks/{notebook}/sources/{source}",
+    RetryMode.ALWAYS,  # idempotent, by the contract
+)
+UNLINK_SOURCE = Operation(
+    "take a source out of a notebook",
+    "DELETE",
+    "notebooks/{notebook}/sources/{source}",
+    RetryMode.DELETE,
+)
+
+
+class NotebookRequests:
+    """The eight operations on notebooks."""
+
+    def notebooks(
+        self, archived: bool | None = None, order_by: str | None = None
+    ) -> Steps[list[Record]]:
+        """List notebooks: those archived, those not, or both (None)."""
+        answer = yield Request(LIST_NOTEBOOKS, params={"archived": archived, "order_by": order_by})
+        return records.parse_records(NOTEBOOK, answer, "notebooks")
+
+    def notebook(self, notebook: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield Request(GET_NOTEBOOK, {"notebook": notebook})
+        return _notebook_record(answer)
+
+    def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
+        """Make one."""
+        body = {"name": name}
+        if description is not None:
+            body["description"] = description
+        answer = yield Request(CREATE_NOTEBOOK, json=body)
+        return _notebook_record(answer)
+
+    def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `name`, `description` or `archived`; what is not among them stays."""
+        answer = yield Request(UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
+        return _notebook_record(answer)
+
+    def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
+        """Delete one, with the sources that no other one has, if so wished."""
+        answer = yield Request(
+            DELETE_NOTEBOOK, {"notebook": notebook}, params={"delete_sources": delete_sources}
+        )
+        # A repeat of a deletion whose answer was lost finds nothing: it can't tell the counts.
+        told = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        return build_record(NOTEBOOK_DELETION, {**told, "id": notebook})
+
+    def preview(self, notebook: str) -> Steps[Record]:
+        """Count what a deletion concerns."""
+        answer = yield Request(PREVIEW_DELETION, {"notebook": notebook})
+        told = records.require_mapping(answer, "the deletion")
+        return build_record(PREVIEW, {**told, "id": notebook, "name": told.get("notebook_name")})
+
+    def link(self, notebook: str, source: str) -> Steps[None]:
+        """Put a source into a notebook; once more changes nothing."""
+        yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
+
+    def unlink(self, notebook: str, source: str) -> Steps[None]:
+        """Take a source out of a notebook."""
+        yield Request(UNLINK_SOURCE, {"notebook": notebook, "source": source})
+
+
+def _notebook_record(answer: Any) -> Record:
+    return records.parse_record(NOTEBOOK, answer, "the notebook")
+
+
+LIST_NOTES = Operation("list notes", "GET", "notes", RetryMode.ALWAYS, answer="json")
+CREATE_NOTE = Operation(
+    "write a note",
+    "POST",
+    "notes",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb notes` before you write it again: it may be there already.",
+)
+GET_NOTE = Operation("look at a note", "GET", "notes/{note}", RetryMode.ALWAYS, answer="json")
+UPDATE_NOTE = Operation("change a note", "PUT", "notes/{note}", RetryMode.ALWAYS, answer="json")
+DELETE_NOTE = Operation("delete a note", "DELETE", "notes/{note}", RetryMode.DELETE)
+
+
+class NoteRequests:
+    """The five operations on notes."""
+
+    def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
+        """List the notes of a notebook, or all; with their contents, or as it may be without."""
+        del contents  # they come with the list
+        answer = yield Request(LIST_NOTES, params={"notebook_id": notebook})
+        return records.parse_records(NOTE, answer, "notes")
+
+    def note(self, note: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield Request(GET_NOTE, {"note": note})
+        return _note_record(answer)
+
+    def new_note(
+        self, content: str, title: str | None, note_type: str, notebook: str | None
+    ) -> Steps[Record]:
+        """Write one; a model's without a title gets one (contract, Rules)."""
+        named = {"title": title, "notebook_id": notebook}
+        body = {"content": content, "note_type": note_type}
+        body |= {name: value for name, value in named.items() if value is not None}
+        answer = yield Request(CREATE_NOTE, json=body, patient=note_type == "ai" and title is None)
+        return _note_record(answer)
+
+    def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title`, `content` or `note_type`; what is not among them stays."""
+        answer = yield Request(UPDATE_NOTE, {"note": note}, json=dict(changes))
+        return _note_record(answer)
+
+    def delete_note(self, note: str) -> Steps[None]:
+        """Delete one."""
+        yield Request(DELETE_NOTE, {"note": note})
+
+
+def _note_record(answer: Any) -> Record:
+    return records.parse_record(NOTE, answer, "the note")
+
+
+_ADD_AGAIN_HINT = "See `%nb sources` before you add it again: it may be there already."
+
+LIST_SOURCES = Operation("list sources", "GET", "sources", RetryMode.ALWAYS, answer="json")
+ADD_SOURCE = Operation(
+    "add a source", "POST", "sources", RetryMode.UNSENT, answer="json", find_out=_ADD_AGAIN_HINT
+)
+ADD_SOURCE_JSON = Operation(
+    "add a source",
+    "POST",
+    "sources/json",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out=_ADD_AGAIN_HINT,
+)
+GET_SOURCE = Operation(
+    "look at a source", "GET", "sources/{source}", RetryMode.ALWAYS, answer="json"
+)
+GET_SOURCE_STATUS = Operation(
+    "see how a source is processed",
+    "GET",
+    "sources/{source}/status",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+UPDATE_SOURCE = Operation(
+    "change a source", "PUT", "sources/{source}", RetryMode.ALWAYS, answer="json"
+)
+DELETE_SOURCE = Operation("delete a source", "DELETE", "sources/{source}", RetryMode.DELETE)
+DOWNLOAD_SOURCE = Operation(
+    "download a source", "GET", "sources/{source}/download", RetryMode.ALWAYS
+)
+CHECK_SOURCE_FILE = Operation(
+    "look for a source's file", "HEAD", "sources/{source}/download", RetryMode.ALWAYS
+)
+RETRY_SOURCE = Operation(
+    "process a source again",
+    "POST",
+    "sources/{source}/retry",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb sources`: it is processed again, or still failed.",
+)
+LIST_SOURCE_INSIGHTS = Operation(
+    "list a source's insights", "GET", "sources/{source}/insights", RetryMode.ALWAYS, answer="json"
+)
+
+_NO_JSON_STATUSES = frozenset({404, 405, 415, 422})
+"""What a server says to JSON at an address where it takes forms alone."""
+
+
+class SourceRequests:
+    """The eleven operations on sources."""
+
+    PAGE = 1000
+    """Sources asked for in one page."""
+
+    def sources(
+        self, notebook: str | None, limit: int, offset: int, order_by: str | None
+    ) -> Steps[list[Record]]:
+        """List a page of sources, of a notebook or all."""
+        answer = yield Request(
+            LIST_SOURCES,
+            params={
+                "notebook_id": notebook,
+                "limit": limit,
+                "offset": offset,
+                "order_by": order_by,
+            },
+        )
+        return [_source_record(each) for each in records.require_list(answer, "sources")]
+
+    def source(self, source: str) -> Steps[Record]:
+        """Look at one, with its text."""
+        answer = yield Request(GET_SOURCE, {"source": source})
+        return _source_detail(answer)
+
+    def add_file(
+        self,
+        path: Path,
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        """Send a file; what is to be done with it at once may take the service long."""
+        answer = yield Request(
+            ADD_SOURCE,
+            form={
+                "notebook_id": notebook,
+                "title": title,
+                "topic": topic,
+                "process_async": process_async,
+            },
+            files={"file": path},
+            patient=True,
+        )
+        return _source_detail(answer)
+
+    def add_url(self, url: str, **given: Any) -> Steps[Record]:
+        """Name a page to be fetched; `given` as for `add_file`."""
+        return self._add_json({"url": url}, **given)
+
+    def add_text(self, text: str, **given: Any) -> Steps[Record]:
+        """Send a text; `given` as for `add_file`."""
+        return self._add_json({"text": text}, **given)
+
+    def source_status(self, source: str) -> Steps[Record]:
+        """See how far a source's processing is."""
+        answer = yield Request(GET_SOURCE_STATUS, {"source": source})
+        return build_record(STATUS, records.require_mapping(answer, "the source's status"))
+
+    def sources_awaiting_vectors(self) -> Steps[list[Record]]:
+        """Return processed sources whose vectors are missing: none, as processing makes them."""
+        yield from ()
+        return []
+
+    def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title` or `topic`; what is not among them stays."""
+        answer = yield Request(UPDATE_SOURCE, {"source": source}, json=dict(changes))
+        return _source_detail(answer)
+
+    def delete_source(self, source: str) -> Steps[None]:
+        """Delete one, in every notebook."""
+        yield Request(DELETE_SOURCE, {"source": source})
+
+    def original(self, source: str) -> Request:
+        """Return the request whose answer is the uploaded file."""
+        return Request(DOWNLOAD_SOURCE, {"source": source})
+
+    def has_original(self, source: str) -> Steps[bool]:
+        """Tell whether there is such a source and it has a file."""
+        try:
+            yield Request(CHECK_SOURCE_FILE, {"source": source})
+        except NotFoundError:
+            return False
+        return True
+
+    def retry_source(self, source: str) -> Steps[Record]:
+        """Process a failed one again; a lost answer is settled by what has become of it."""
+        try:
+            answer = yield Request(RETRY_SOURCE, {"source": source})
+        except OutcomeUnknownError as unknown:
+            answer = yield Request(GET_SOURCE, {"source": source})
+            record = _source_detail(answer)
+            if record["status"] == "failed":  # not taken up, or taken up and failed again
+                raise unknown from None
+            return record
+        return _source_detail(answer)
+
+    def insights(self, source: str) -> Steps[list[Record]]:
+        """List what models have made of a source."""
+        answer = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
+        return [
+            build_record(INSIGHT, {"source_id": source, **each})
+            for each in records.require_list(answer, "insights")
+        ]
+
+    def _add_json(
+        self,
+        what: Mapping[str, str],
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        named = {"notebook_id": notebook, "title": title, "topic": topic}
+        body: dict[str, Any] = {**what, "process_async": process_async}
+        body |= {name: value for name, value in named.items() if value is not None}
+        try:
+            answer = yield Request(ADD_SOURCE, json=body, patient=not process_async)
+        except InputError as error:
+            if error.status not in _NO_JSON_STATUSES:
+                raise
+            answer = yield Request(ADD_SOURCE_JSON, json=body, patient=not process_async)
+        return _source_detail(answer)
+
+
+def _source_detail(answer: Any) -> Record:
+    """Return the record of a source that is answered alone."""
+    return _source_record(records.require_mapping(answer, "the source"), SOURCE_DETAIL)
+
+
+def _source_record(answer: Mapping[str, Any], fields: Fields = SOURCE) -> Record:
+    asset = answer.get("asset")
+    told = asset if isinstance(asset, Mapping) else {}
+    file = told.get("file_path")
+    named = file.rpartition("/")[2] if isinstance(file, str) else None
+    return records.parse_record(
+        fields, {**answer, "file_name": named, "url": told.get("url")}, "the source"
+    )

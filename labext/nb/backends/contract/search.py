@@ -1,0 +1,183 @@
+"""Requests for search and questions; answers, events and citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.errors import ServiceError
+from labext.http import Operation, RetryMode
+from labext.http.failures import MESSAGE_LIMIT, excerpt
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.error_messages import split_message
+from labext.nb.records import (
+    HIT,
+    Answer,
+    AskEvent,
+    Citation,
+    Final,
+    Partial,
+    Question,
+    Record,
+    Scope,
+    Search,
+    Strategy,
+    build_record,
+)
+
+
+def scope_fields(scope: Scope) -> dict[str, Any]:
+    """Return the fields of a scope; a kind that does not count has no identifiers."""
+    told: dict[str, Any] = {
+        "include_sources": scope.includes("source"),
+        "include_notes": scope.includes("note"),
+    }
+    if scope.sources is not None and told["include_sources"]:
+        told["source_ids"] = list(scope.sources)
+    if scope.notes is not None and told["include_notes"]:
+        told["note_ids"] = list(scope.notes)
+    return told
+
+
+def question_fields(question: Question) -> dict[str, Any]:
+    """Return the fields of a question; what was not chosen is left out."""
+    chosen = {
+        "limit": question.limit,
+        "min_similarity": question.min_similarity,
+        "model_override": question.model_override,
+        "strategy_model": question.strategy_model,
+        "answer_model": question.answer_model,
+        "final_answer_model": question.final_answer_model,
+    }
+    told = {name: value for name, value in chosen.items() if value is not None}
+    return {"question": question.text, **scope_fields(question.scope), **told}
+
+
+def parse_citations(told: Any) -> tuple[Citation, ...]:
+    """Return the citations of an answer; none where the server gives none."""
+    if not isinstance(told, list):
+        return ()
+    return tuple(
+        _parse_citation(each) for each in told if isinstance(each, Mapping) and each.get("id")
+    )
+
+
+def _parse_citation(told: Mapping[str, Any]) -> Citation:
+    page = told.get("page")
+    return Citation(
+        str(told["id"]),
+        str(told.get("title") or ""),
+        str(told.get("quote") or ""),
+        str(told.get("passage") or ""),
+        page if isinstance(page, int) else None,
+    )
+
+
+SEARCH = Operation("search", "POST", "search", RetryMode.ALWAYS, answer="json")
+STREAM_ANSWER = Operation("ask", "POST", "search/ask", RetryMode.ALWAYS)
+ASK = Operation("ask", "POST", "search/ask/simple", RetryMode.ALWAYS, answer="json")
+
+
+class SearchRequests:
+    """The three operations of search."""
+
+    def search(
+        self,
+        query: str,
+        search_type: str,
+        scope: Scope,
+        limit: int | None,
+        min_similarity: float | None,
+    ) -> Steps[list[Record]]:
+        """Find passages, the best first."""
+        named = {"limit": limit, "min_similarity": min_similarity}
+        body: dict[str, Any] = {
+            "query": query,
+            "search_type": search_type,
+            **scope_fields(scope),
+        }
+        body |= {name: value for name, value in named.items() if value is not None}
+        answer = yield Request(SEARCH, json=body, patient=True)
+        told = records.require_mapping(answer, "the search").get("results")
+        hits = [hit_record(each) for each in records.require_list(told, "what was found")]
+        # Of a server that knows no filter by kind.
+        return [each for each in hits if scope.holds(each["kind"], each["id"])]
+
+    def ask(self, question: Question) -> Steps[Answer]:
+        """Ask, and wait for the whole answer, however long it takes."""
+        answer = yield Request(ASK, json=question_fields(question), patient=True)
+        told = records.require_mapping(answer, "the question")
+        return build_answer(told, told.get("answer"), question.text)
+
+    def ask_stream(self, question: Question) -> Steps[Request | Answer]:
+        """Return the request whose answer is a stream of events, each for `heard`.
+
+        Or the answer itself, where a server has no stream for such a question.
+        """
+        yield from ()
+        return Request(STREAM_ANSWER, json=question_fields(question))
+
+    def heard(self, told: Any, question: str) -> AskEvent | None:
+        """Return what an event of the stream says; None for one that says nothing to a user.
+
+        Raises:
+            ServiceError: it says that the answer failed, in the service's words.
+        """
+        if not isinstance(told, Mapping):
+            return None
+        match told.get("type"):
+            case "strategy":
+                return _build_strategy(told)
+            case "answer":
+                return Partial(_text(told.get("content")), parse_citations(told.get("citations")))
+            case "final_answer":
+                return Final(build_answer(told, told.get("content"), question))
+            case "complete":
+                return Final(build_answer(told, told.get("final_answer"), question))
+            case "error":
+                words = excerpt(_text(told.get("message")), MESSAGE_LIMIT)
+                what, step = self._failed(words)
+                raise ServiceError(
+                    f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
+                    step,
+                    server=words,
+                )
+        return None
+
+    def _failed(self, words: str) -> tuple[str, str]:
+        """Return what the service's words about a failed answer mean, and the next step."""
+        return split_message(words, "Look at the model that answers, then ask again.")
+
+
+def build_answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:
+    """Return an answer with its citations."""
+    model = told.get("model")
+    cited = parse_citations(told.get("citations"))
+    return Answer(_text(text), cited, question, model if isinstance(model, str) else None)
+
+
+def _build_strategy(told: Mapping[str, Any]) -> Strategy:
+    searches = told.get("searches")
+    return Strategy(
+        _text(told.get("reasoning")),
+        tuple(
+            Search(_text(each.get("term")), _text(each.get("instructions")))
+            for each in (searches if isinstance(searches, list) else [])
+            if isinstance(each, Mapping)
+        ),
+    )
+
+
+def _text(told: Any) -> str:
+    return "" if told is None else str(told)
+
+
+def hit_record(told: Mapping[str, Any]) -> Record:
+    """Return the record of what was found."""
+    parent = str(told.get("parent_id") or told.get("id") or "")
+    matches = told.get("matches")
+    text = "\n\n".join(map(str, matches)) if isinstance(matches, list) and matches else None
+    return build_record(
+        HIT, {**told, "id": parent, "kind": parent.partition(":")[0], "match": text}
+    )

@@ -1,0 +1,125 @@
+"""Requests for transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.errors import ServiceError
+from labext.http import Operation, RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.records import OUTPUT, TRANSFORMATION, Record, build_record
+
+LIST_TRANSFORMATIONS = Operation(
+    "list transformations", "GET", "transformations", RetryMode.ALWAYS, answer="json"
+)
+CREATE_TRANSFORMATION = Operation(
+    "make a transformation",
+    "POST",
+    "transformations",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb transformations` before you make it again: two may have the same name.",
+)
+RUN_TRANSFORMATION = Operation(
+    "run a transformation",
+    "POST",
+    "transformations/execute",
+    RetryMode.UNSENT,  # nothing is kept of it, but a model's provider may charge for each run
+    answer="json",
+    find_out="Nothing is kept of it: run it again.",
+)
+GET_DEFAULT_PROMPT = Operation(
+    "read the default prompt",
+    "GET",
+    "transformations/default-prompt",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+UPDATE_DEFAULT_PROMPT = Operation(
+    "set the default prompt",
+    "PUT",
+    "transformations/default-prompt",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+GET_TRANSFORMATION = Operation(
+    "look at a transformation",
+    "GET",
+    "transformations/{transformation}",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+UPDATE_TRANSFORMATION = Operation(
+    "change a transformation",
+    "PUT",
+    "transformations/{transformation}",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+DELETE_TRANSFORMATION = Operation(
+    "delete a transformation", "DELETE", "transformations/{transformation}", RetryMode.DELETE
+)
+
+
+class TransformationRequests:
+    """The eight operations on transformations."""
+
+    def transformations(self) -> Steps[list[Record]]:
+        """List them all."""
+        answer = yield Request(LIST_TRANSFORMATIONS)
+        return records.parse_records(TRANSFORMATION, answer, "transformations")
+
+    def transformation(self, transformation: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
+        return _transformation_record(answer)
+
+    def new_transformation(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Make one of `name`, `prompt` and what else of the record is given."""
+        answer = yield Request(CREATE_TRANSFORMATION, json=dict(given))
+        return _transformation_record(answer)
+
+    def change_transformation(
+        self, transformation: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Change fields of the record; what is not among them stays."""
+        answer = yield Request(
+            UPDATE_TRANSFORMATION, {"transformation": transformation}, json=dict(changes)
+        )
+        return _transformation_record(answer)
+
+    def delete_transformation(self, transformation: str) -> Steps[None]:
+        """Delete one; the insights that it made stay."""
+        yield Request(DELETE_TRANSFORMATION, {"transformation": transformation})
+
+    def transform(self, transformation: str, text: str, model: str | None) -> Steps[Record]:
+        """Run one on a text, by its own model or another, however long that takes."""
+        body = {"transformation_id": transformation, "input_text": text}
+        if model is not None:
+            body["model_id"] = model
+        answer = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
+        told = records.require_mapping(answer, "the transformation")
+        if not isinstance(told.get("output"), str):
+            raise ServiceError("The notebook service has transformed the text into nothing.")
+        return build_record(OUTPUT, {"transformation_id": transformation, **told})
+
+    def default_prompt(self) -> Steps[str]:
+        """Read what goes before every transformation's own prompt."""
+        return _parse_prompt((yield Request(GET_DEFAULT_PROMPT)))
+
+    def set_default_prompt(self, text: str) -> Steps[str]:
+        """Set that; return it as it is kept."""
+        return _parse_prompt(
+            (yield Request(UPDATE_DEFAULT_PROMPT, json={"transformation_instructions": text}))
+        )
+
+
+def _transformation_record(answer: Any) -> Record:
+    return records.parse_record(TRANSFORMATION, answer, "the transformation")
+
+
+def _parse_prompt(answer: Any) -> str:
+    told = records.require_mapping(answer, "the default prompt").get("transformation_instructions")
+    return str(told or "")

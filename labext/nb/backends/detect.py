@@ -1,0 +1,170 @@
+"""Detect the API address and the kind of a notebook server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from labext import messages
+from labext.errors import (
+    AccessError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+    SignInError,
+    UnreachableError,
+)
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.connection_pool import DOCUMENT
+from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+
+_API_SEGMENT = "api"
+_TIMEOUT = 5.0, 15.0
+_CONFIG = Operation("find the API", "GET", "config", RetryMode.ALWAYS, answer="json")
+_CONFIG_KEYS = frozenset({"version", "dbStatus"})
+"""What the API's `config` has; the web page has a `config` of its own, with other keys."""
+
+
+def find_api(url: str, verify: bool | str = True) -> str:
+    """Return the address of the API that an address leads to; the address itself if none is found.
+
+    An address that ends in `/api` is returned without a request. No password is sent.
+
+    Raises:
+        UnreachableError: no server answers.
+        SetupError: the server's certificate is not trusted, or it does not speak TLS.
+    """
+    if urlsplit(url).path.rstrip("/").endswith(f"/{_API_SEGMENT}"):
+        return url
+    return next((each for each in candidate_urls(url) if _is_api(each, verify)), url)
+
+
+def candidate_urls(url: str) -> list[str]:
+    """Return the addresses to try: `/api` below the given one and each folder above it."""
+    parts = urlsplit(url)
+    folders = [each for each in parts.path.split("/") if each]
+    if _API_SEGMENT in folders:  # something of the API: /api/notebooks
+        folders = folders[: folders.index(_API_SEGMENT)]
+    below = ["/".join([*folders[:depth], _API_SEGMENT]) for depth in range(len(folders), -1, -1)]
+    own = parts.path.strip("/")
+    return [f"{parts.scheme}://{parts.netloc}/{path}".rstrip("/") for path in (*below, own)]
+
+
+def _is_api(url: str, verify: bool | str) -> bool:
+    """Tell whether a notebook service shows its configuration below an address."""
+    with HttpClient(
+        url,
+        auth=None,
+        rate=None,
+        verify=verify,
+        timeout=_TIMEOUT,
+        limits=DOCUMENT,
+        attempts=1,
+        service="notebook service",
+    ) as transport:
+        try:
+            configuration = transport.send(_CONFIG).json()
+        except (UnreachableError, SetupError):
+            raise
+        except LabextError:
+            return False
+    return isinstance(configuration, Mapping) and not _CONFIG_KEYS.isdisjoint(configuration)
+
+
+CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
+"""What a profile may name: `dialect = "open-notebook"`."""
+
+# Beside the base address's last part: it ends in /api, and this stands on the server's root.
+# Unchecked: a web page in its place would be asked for again and again.
+GET_OPENAPI = Operation(
+    "see what kind of server it is",
+    "GET",
+    "../openapi.json",
+    RetryMode.ALWAYS,
+    answer="unchecked",
+)
+
+PROBE_ORDER = Operation(
+    "see what kind of server it is", "GET", "notebooks", RetryMode.ALWAYS, answer="json"
+)
+
+_NO_DESCRIPTION_ERRORS = (NotFoundError, SignInError, AccessError, InputError, ServiceError)
+"""Failures of a server that has no such route, or keeps it to itself."""
+
+
+class BackendSelector:
+    """What is said to one server.
+
+    Args:
+        wire: leads to it.
+        wanted: one of `DIALECTS`; None: what the server tells of itself decides.
+        verify: True, or the path of a CA bundle.
+
+    Raises:
+        InputError: there is no such dialect.
+    """
+
+    def __init__(
+        self, wire: RequestExecutor, wanted: str | None = None, *, verify: bool | str = True
+    ) -> None:
+        if wanted is not None and wanted not in BACKENDS:
+            near = messages.did_you_mean(wanted, BACKENDS)
+            raise InputError(
+                f"There is no dialect {messages.quote_value(wanted)}{near}.",
+                f"The dialects are {messages.join_words(BACKENDS)}; without one it is found out.",
+            )
+        self._wire = wire
+        self._verify = verify
+        self._found = None if wanted is None else _create_backend(wanted)
+
+    @property
+    def dialect(self) -> ContractBackend:
+        """The dialect; the first call asks the server.
+
+        Raises:
+            SetupError: the API has another address, which is named.
+            LabextError: the server can't be reached. The next call asks again.
+        """
+        if self._found is None:
+            self._found = _create_backend(self._told())
+        return self._found
+
+    def _told(self) -> str:
+        url = self._wire.transport.base_url.rstrip("/")
+        if (api := find_api(url, self._verify)) != url:
+            raise SetupError(
+                f"{url} is not the address of the notebook service's API.", f"Use {api}."
+            )
+        try:
+            described = self._wire.transport.send(GET_OPENAPI).json()
+        except UnreachableError:
+            raise
+        except _NO_DESCRIPTION_ERRORS:
+            return self._tried()
+        return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
+
+    def _tried(self) -> str:
+        """Tell the two apart by what one of them refuses (contract, Limits: `order_by`)."""
+        try:
+            self._wire.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
+        except InputError:
+            return OPEN_NOTEBOOK
+        return CONTRACT
+
+
+def _create_backend(name: str) -> ContractBackend:
+    if name == CONTRACT:
+        return ContractBackend()
+    from labext.nb.backends.open_notebook import OpenNotebookBackend
+
+    return OpenNotebookBackend()
+
+
+def _is_open_notebook(described: Any) -> bool:
+    info = described.get("info") if isinstance(described, Mapping) else None
+    title = info.get("title") if isinstance(info, Mapping) else None
+    return isinstance(title, str) and title.casefold().startswith("open notebook")

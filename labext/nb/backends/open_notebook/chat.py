@@ -1,0 +1,163 @@
+"""Requests to Open Notebook for chat sessions and messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from labext.errors import NotFoundError
+from labext.http.pagination import PageGuard
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import chat as contract
+from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
+from labext.nb.backends.contract.notebooks import LIST_NOTES as NOTES
+from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
+from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.records import (
+    CONTEXT,
+    SESSION,
+    Answer,
+    Citation,
+    MessageContext,
+    Record,
+    Scope,
+    build_record,
+)
+
+FULL_CONTENT = "full content"
+PAGE_SIZE = 100
+
+_CITATION_MARK = re.compile(r"\[((?:source|note):[^\]\s]+)\]")
+
+
+class ChatRequests(contract.ChatRequests):
+    """The operations of the chat, where that server's differ."""
+
+    def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
+        """List the sessions of a notebook; of all, notebook by notebook."""
+        within = [notebook]
+        if notebook is None:
+            every = yield Request(NOTEBOOKS)
+            within = [str(each["id"]) for each in records.require_list(every, "notebooks")]
+        found: list[Record] = []
+        for each in within:
+            try:
+                answer = yield Request(contract.LIST_SESSIONS, params={"notebook_id": each})
+            except NotFoundError:
+                if notebook is not None:
+                    raise
+                continue  # deleted meanwhile
+            found += told.parse_records(SESSION, answer, "chat sessions")
+        return found
+
+    def session(self, session: str) -> Steps[Record]:
+        """Look at one, with its messages."""
+        answer = yield Request(contract.GET_SESSION, {"session": session})
+        messages = records.require_list(answer.get("messages") or [], "the session's messages")
+        record = _session_record(answer)
+        record["messages"] = [contract.message_record(each) for each in messages]
+        return record
+
+    def new_session(
+        self, notebook: str, title: str | None, model_override: str | None
+    ) -> Steps[Record]:
+        """Begin one."""
+        named = {"title": title, "model_override": model_override}
+        body = {"notebook_id": notebook}
+        body |= {name: value for name, value in named.items() if value is not None}
+        answer = yield Request(contract.CREATE_SESSION, json=body)
+        return _session_record(answer)
+
+    def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title` or `model_override`."""
+        answer = yield Request(contract.UPDATE_SESSION, {"session": session}, json=dict(changes))
+        return _session_record(answer)
+
+    def prepared(self, session: str, scope: Scope) -> Steps[MessageContext]:
+        """Gather what goes with a message: what is merely named, the model would not get."""
+        notebook = yield from self._notebook_of(session)
+        answer = yield from self._gathered(notebook, scope)
+        tokens = answer.get("token_count")
+        context = records.require_mapping(answer.get("context"), "the context")
+        return MessageContext(context, tokens if isinstance(tokens, int) else None)
+
+    def execute(
+        self, session: str, message: str, prepared: MessageContext, model_override: str | None
+    ) -> Steps[Answer]:
+        """Send a message with its context; the reply's marks are its citations."""
+        steps = super().execute(session, message, prepared, model_override)
+        reply = yield from steps
+        return replace(reply, citations=tuple(_marked_citations(reply.text, prepared.context)))
+
+    def context(
+        self, session: str | None, notebook: str | None, scope: Scope, config: Any
+    ) -> Steps[Record]:
+        """Build what a model would be given with a message."""
+        within = notebook or (yield from self._notebook_of(str(session)))
+        answer = yield from self._gathered(within, scope, config)
+        return build_record(
+            CONTEXT, {**answer, **records.require_mapping(answer.get("context"), "the context")}
+        )
+
+    def _notebook_of(self, session: str) -> Steps[str]:
+        answer = yield Request(contract.GET_SESSION, {"session": session})
+        return told.require_identifier(answer, "notebook_id", "the chat session")
+
+    def _gathered(
+        self, notebook: str, scope: Scope, config: Any = None
+    ) -> Steps[Mapping[str, Any]]:
+        if config is None:
+            config = yield from _context_config(notebook, scope)
+        body = {"notebook_id": notebook, "context_config": config}
+        answer = yield Request(contract.BUILD_CONTEXT, json=body)
+        return records.require_mapping(answer, "the context")
+
+
+def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
+    """Name every source and note of a notebook that counts: with what is not named, none comes."""
+    sources: list[str] = []
+    notes: list[str] = []
+    if scope.includes("source"):
+        sources = yield from _source_ids(notebook)
+    if scope.includes("note"):
+        answer = yield Request(NOTES, params={"notebook_id": notebook})
+        notes = [str(each["id"]) for each in records.require_list(answer, "notes")]
+    return {
+        "sources": {each: FULL_CONTENT for each in sources if scope.holds("source", each)},
+        "notes": {each: FULL_CONTENT for each in notes if scope.holds("note", each)},
+    }
+
+
+def _source_ids(notebook: str) -> Steps[list[str]]:
+    found: list[str] = []
+    offset, guard = 0, PageGuard("The notebook service's list of sources")
+    while True:
+        params = {"notebook_id": notebook, "limit": PAGE_SIZE, "offset": offset}
+        answer = yield Request(SOURCES, params=params)
+        page = [str(each["id"]) for each in records.require_list(answer, "sources")]
+        if not guard.add_page(page):
+            return list(dict.fromkeys(found))
+        found += page
+        offset += len(page)
+        guard.check_next()
+
+
+def _marked_citations(text: str, context: Mapping[str, Any]) -> Iterator[Citation]:
+    """Yield what an answer marks and was given; a model makes up identifiers too."""
+    given = {
+        str(each.get("id")): str(each.get("title") or "")
+        for part in context.values()
+        if isinstance(part, list)
+        for each in part
+        if isinstance(each, Mapping)
+    }
+    for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
+        if identifier in given:
+            yield Citation(identifier, given[identifier])
+
+
+def _session_record(answer: Any) -> Record:
+    return told.parse_record(SESSION, answer, "the chat session")

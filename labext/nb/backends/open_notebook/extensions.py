@@ -1,0 +1,451 @@
+"""Settings, commands, insights, embeddings and source chats of Open Notebook."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from labext.errors import NotFoundError, ServiceError, SetupError
+from labext.http import Operation, RetryMode
+from labext.http.failures import MESSAGE_LIMIT, excerpt
+from labext.http.pagination import PageGuard
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import extensions
+from labext.nb.backends.contract.chat import message_record
+from labext.nb.backends.contract.models import GET_DEFAULTS
+from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
+from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.error_messages import split_message
+from labext.nb.records import (
+    COMMAND,
+    COMMAND_KIND,
+    EMBEDDING_SUBMISSION,
+    INSIGHT,
+    NOTE,
+    REBUILD,
+    REBUILD_SUBMISSION,
+    SOURCE_CHAT,
+    Answer,
+    Citation,
+    Record,
+    build_record,
+)
+
+GET_SETTINGS = Operation("read the settings", "GET", "settings", RetryMode.ALWAYS, answer="json")
+UPDATE_SETTINGS = Operation(
+    "change the settings", "PUT", "settings", RetryMode.ALWAYS, answer="json"
+)
+LIST_COMMANDS = Operation("list commands", "GET", "commands/jobs", RetryMode.ALWAYS, answer="json")
+GET_COMMAND = Operation(
+    "look at a command", "GET", "commands/jobs/{command}", RetryMode.ALWAYS, answer="json"
+)
+RUN_COMMAND = Operation(
+    "run a command",
+    "POST",
+    "commands/jobs",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="Look at what it does before you run it again: it may have begun.",
+)
+CANCEL_COMMAND = Operation(
+    "cancel a command", "DELETE", "commands/jobs/{command}", RetryMode.DELETE, answer="json"
+)
+LIST_COMMAND_KINDS = Operation(
+    "list the commands there are", "GET", "commands/registry/debug", RetryMode.ALWAYS, answer="json"
+)
+
+PAGE_SIZE = 100
+
+
+class CommandRequests(extensions.ExtensionRequests):
+    """The operations on settings and commands."""
+
+    def settings(self) -> Steps[dict[str, Any]]:
+        """Read the service's settings, by its own names."""
+        return dict(records.require_mapping((yield Request(GET_SETTINGS)), "the settings"))
+
+    def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+        """Change settings; a name that it has not would be ignored, and null stays what it was."""
+        told.forbid_clearing(changes, "the settings", "Set it to another value.")
+        answer = yield Request(UPDATE_SETTINGS, json=dict(changes))
+        return dict(records.require_mapping(answer, "the settings"))
+
+    def commands(
+        self, command: str | None, status: str | None, limit: int | None
+    ) -> Steps[list[Record]]:
+        """List commands: those that it lists, and those by which sources are processed.
+
+        The recorded server's own list stays empty, and so its filters are applied here too.
+        """
+        query = {"command_filter": command, "status_filter": status, "limit": limit}
+        answer = yield Request(LIST_COMMANDS, params=query)
+        found = [_command_record(each) for each in records.require_list(answer, "commands")]
+        found += yield from _source_commands()
+        wanted = {"command": command, "status": status}
+        fit = {
+            each["job_id"]: each
+            for each in reversed(found)
+            if all(value in (None, each[name]) for name, value in wanted.items())
+        }
+        return [*reversed(fit.values())][: limit or None]
+
+    def command(self, command: str) -> Steps[Record]:
+        """Look at one.
+
+        Raises:
+            NotFoundError: there is none; that server says that it failed to look.
+        """
+        try:
+            answer = yield Request(GET_COMMAND, {"command": command})
+        except ServiceError as error:
+            if error.status != 500:
+                raise
+            raise NotFoundError(
+                f"There is no command {command}, or the service can't tell of it.",
+                "See `%nb commands`; `%nb status` says whether its database is up.",
+                status=error.status,
+                server=error.server,
+            ) from None
+        return _command_record(answer)
+
+    def run_command(self, command: str, app: str, given: Mapping[str, Any]) -> Steps[Record]:
+        """Begin one."""
+        body = {"command": command, "app": app, "input": dict(given)}
+        answer = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
+        return _command_record({**answer, "command": command, "message": None})
+
+    def cancel_command(self, command: str) -> Steps[None]:
+        """Ask for one to be canceled; that it says yes tells nothing of what becomes of it."""
+        yield Request(CANCEL_COMMAND, {"command": command})
+
+    def command_kinds(self) -> Steps[list[Record]]:
+        """List the commands that there are."""
+        answer = records.require_mapping(
+            (yield Request(LIST_COMMAND_KINDS)), "the commands there are"
+        )
+        every = records.require_list(answer.get("command_items") or [], "the commands there are")
+        return [
+            build_record(COMMAND_KIND, {"command": each.get("name"), "app": each.get("app_id")})
+            for each in every
+        ]
+
+
+def _source_commands() -> Steps[list[Record]]:
+    """Return the commands by which sources are processed, the newest first."""
+    found: list[Record] = []
+    offset, guard = 0, PageGuard("The notebook service's list of sources")
+    while True:
+        answer = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
+        page = records.require_list(answer, "sources")
+        if not guard.add_page(each.get("id") for each in page):
+            return found
+        for each in page:
+            if each.get("command_id"):
+                source = told.source_record(each)
+                of_it = {
+                    "job_id": each["command_id"],
+                    "command": "process_source",
+                    "subject": source["title"] or source["id"],
+                    "error_message": source["error"],
+                }
+                found.append(build_record(COMMAND, {**source, **of_it}))
+        offset += len(page)
+        guard.check_next()
+
+
+def _command_record(answer: Any) -> Record:
+    """Return a command's record; what is empty is none."""
+    given = told.with_timestamps(records.require_mapping(answer, "the command"))
+    told.require_identifier(given, "job_id", "the command")
+    result = given.get("result")
+    parts = result if isinstance(result, Mapping) else {}
+    about = parts.get("execution_metadata")
+    named = about.get("command_name") if isinstance(about, Mapping) else None
+    more = {
+        "command": given.get("command") or named,
+        "subject": parts.get("source_id") or parts.get("note_id"),
+        "error_message": given.get("error_message") or None,
+        "result": result or None,
+    }
+    return build_record(COMMAND, {**given, **more})
+
+
+GET_INSIGHT = Operation(
+    "look at an insight", "GET", "insights/{insight}", RetryMode.ALWAYS, answer="json"
+)
+CREATE_INSIGHT = Operation(
+    "make an insight",
+    "POST",
+    "sources/{source}/insights",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb sources insights SOURCE` in a while: it may be on its way.",
+)
+DELETE_INSIGHT = Operation("delete an insight", "DELETE", "insights/{insight}", RetryMode.DELETE)
+SAVE_INSIGHT = Operation(
+    "copy an insight into a note",
+    "POST",
+    "insights/{insight}/save-as-note",
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb notes` before you copy it again: it may be there already.",
+)
+EMBED_ITEM = Operation(
+    "compute vectors",
+    "POST",
+    "embed",
+    RetryMode.ALWAYS,  # those that there are already are replaced
+    answer="json",
+)
+REBUILD_EMBEDDINGS = Operation(
+    "compute vectors again",
+    "POST",
+    "embeddings/rebuild",
+    RetryMode.UNSENT,  # it may be hours of work, and a provider may charge for it
+    answer="json",
+    find_out="Look whether the service is busy before you do it again.",
+)
+GET_REBUILD_STATUS = Operation(
+    "see how far vectors are computed",
+    "GET",
+    "embeddings/rebuild/{command}/status",
+    RetryMode.ALWAYS,
+    answer="json",
+)
+
+
+class InsightRequests(extensions.ExtensionRequests):
+    """The operations on single insights, and on vectors."""
+
+    def insight(self, insight: str) -> Steps[Record]:
+        """Look at one."""
+        return told.parse_record(
+            INSIGHT, (yield Request(GET_INSIGHT, {"insight": insight})), "the insight"
+        )
+
+    def new_insight(self, source: str, transformation: str, model: str | None) -> Steps[str]:
+        """Have an insight made, which comes later; return the command that makes it."""
+        body = {"transformation_id": transformation}
+        if model is not None:
+            body["model_id"] = model
+        answer = yield Request(CREATE_INSIGHT, {"source": source}, json=body)
+        return told.require_identifier(answer, "command_id", "the insight")
+
+    def delete_insight(self, insight: str) -> Steps[None]:
+        """Delete one."""
+        yield Request(DELETE_INSIGHT, {"insight": insight})
+
+    def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
+        """Copy one into a notebook; that server leaves open who has written the note: a model."""
+        body = {"notebook_id": notebook}
+        answer = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
+        note = told.parse_record(NOTE, answer, "the note")
+        if note["note_type"] is None:
+            note = yield from self.change_note(note["id"], {"note_type": "ai"})
+        return {**note, "notebook_id": notebook}
+
+    def embed(self, item: str, kind: str) -> Steps[Record]:
+        """Have vectors of a `source` or a `note` computed, in the background."""
+        yield from _check_embedding_model()
+        body = {"item_id": item, "item_type": kind, "async_processing": True}
+        answer = records.require_mapping((yield Request(EMBED_ITEM, json=body)), "the vectors")
+        return build_record(EMBEDDING_SUBMISSION, {**answer, "job_id": answer.get("command_id")})
+
+    def rebuild(self, mode: str, *, sources: bool, notes: bool, insights: bool) -> Steps[Record]:
+        """Have vectors computed again."""
+        yield from _check_embedding_model()
+        body = {
+            "mode": mode,
+            "include_sources": sources,
+            "include_notes": notes,
+            "include_insights": insights,
+        }
+        answer = yield Request(REBUILD_EMBEDDINGS, json=body)
+        job = told.require_identifier(answer, "command_id", "the vectors")
+        return build_record(REBUILD_SUBMISSION, {**answer, "job_id": job})
+
+    def rebuild_status(self, job: str) -> Steps[Record]:
+        """See how far that is.
+
+        Raises:
+            NotFoundError: there is no such job.
+        """
+        try:
+            answer = yield Request(GET_REBUILD_STATUS, {"command": job})
+        except ServiceError as error:
+            if error.status != 500:
+                raise
+            raise NotFoundError(
+                f"There is no job {job} that computes vectors.",
+                "Give the one that `%nb embeddings rebuild` told.",
+                status=error.status,
+                server=error.server,
+            ) from None
+        return _rebuild_record(records.require_mapping(answer, "the vectors"), job)
+
+
+def _rebuild_record(answer: Mapping[str, Any], job: str) -> Record:
+    progress, stats = answer.get("progress"), answer.get("stats")
+    times = {name: told.parse_time(answer.get(name)) for name in ("started_at", "completed_at")}
+    if answer.get("status") not in ("completed", "failed", "canceled"):
+        times["completed_at"] = None  # it tells when it was last touched
+    return build_record(
+        REBUILD,
+        {
+            **answer,
+            **(progress if isinstance(progress, Mapping) else {}),
+            **(stats if isinstance(stats, Mapping) else {}),
+            **times,
+            "job_id": job,
+            "error_message": answer.get("error_message") or None,
+        },
+    )
+
+
+def _check_embedding_model() -> Steps[None]:
+    """See that there is a model for vectors: without one the work fails in the background.
+
+    Raises:
+        SetupError: there is none.
+    """
+    slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
+    if not slots.get("default_embedding_model"):
+        raise SetupError(
+            "No model is set for vectors.",
+            "Set one: `%nb models defaults --set embedding=NAME`.",
+        )
+
+
+_CHATS_PATH = "sources/{source}/chat/sessions"
+_CHAT_PATH = f"{_CHATS_PATH}/{{chat}}"
+LIST_SOURCE_CHATS = Operation(
+    "list chats about a source", "GET", _CHATS_PATH, RetryMode.ALWAYS, answer="json"
+)
+CREATE_SOURCE_CHAT = Operation(
+    "begin a chat about a source",
+    "POST",
+    _CHATS_PATH,
+    RetryMode.UNSENT,
+    answer="json",
+    find_out="See `%nb source-chats` before you begin it again: it may be there already.",
+)
+GET_SOURCE_CHAT = Operation(
+    "look at a chat about a source", "GET", _CHAT_PATH, RetryMode.ALWAYS, answer="json"
+)
+UPDATE_SOURCE_CHAT = Operation(
+    "change a chat about a source", "PUT", _CHAT_PATH, RetryMode.ALWAYS, answer="json"
+)
+DELETE_SOURCE_CHAT = Operation(
+    "delete a chat about a source", "DELETE", _CHAT_PATH, RetryMode.DELETE
+)
+SEND_SOURCE_MESSAGE = Operation(
+    "send a chat message about a source",
+    "POST",
+    f"{_CHAT_PATH}/messages",
+    RetryMode.UNSENT,  # a second time the message would stand in the chat twice
+    find_out="See `%nb source-chats show` before you send it again: the reply may be there.",
+)
+
+_CITATION_MARK = re.compile(r"\[((?:source|note|insight|source_insight):[^\]\s]+)\]")
+_RETRY_STEP = "Look at the model that answers, then send it again."
+
+
+class SourceChatRequests(extensions.ExtensionRequests):
+    """The operations on chats about one source."""
+
+    def source_chats(self, source: str) -> Steps[list[Record]]:
+        """List the chats about a source."""
+        answer = yield Request(LIST_SOURCE_CHATS, {"source": source})
+        return told.parse_records(SOURCE_CHAT, answer, "chats")
+
+    def source_chat(self, source: str, chat: str) -> Steps[Record]:
+        """Look at one, with its `messages`."""
+        answer = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
+        record = _chat_record(answer)
+        messages = records.require_list(answer.get("messages") or [], "the chat's messages")
+        return {**record, "messages": [message_record(each) for each in messages]}
+
+    def new_source_chat(
+        self, source: str, title: str | None, model_override: str | None
+    ) -> Steps[Record]:
+        """Begin one; the body has to name the source too."""
+        named = {"title": title, "model_override": model_override}
+        body = {"source_id": source, **{k: v for k, v in named.items() if v is not None}}
+        return _chat_record((yield Request(CREATE_SOURCE_CHAT, {"source": source}, json=body)))
+
+    def change_source_chat(
+        self, source: str, chat: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Change `title` or `model_override`; none can be taken away."""
+        told.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
+        path = {"source": source, "chat": chat}
+        return _chat_record((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
+
+    def delete_source_chat(self, source: str, chat: str) -> Steps[None]:
+        """Delete one with its messages."""
+        yield Request(DELETE_SOURCE_CHAT, {"source": source, "chat": chat})
+
+    def source_message(
+        self, source: str, chat: str, message: str, model_override: str | None
+    ) -> Request:
+        """Return the request that sends a message; events answer it, all at its end."""
+        body = {"message": message}
+        if model_override is not None:
+            body["model_override"] = model_override
+        return Request(SEND_SOURCE_MESSAGE, {"source": source, "chat": chat}, json=body)
+
+    def source_reply(self, events: Iterator[Any], message: str) -> Answer:
+        """Return the model's reply: the last one, since those before it come again.
+
+        Raises:
+            ServiceError: the reply failed, or the stream ended without its end.
+        """
+        reply: str | None = None
+        given: list[str] = []
+        for event in events:
+            if not isinstance(event, Mapping):
+                continue
+            match event.get("type"):
+                case "ai_message":
+                    reply = str(event.get("content") or "")
+                case "context_indicators":
+                    given = _given_ids(event.get("data"))
+                case "error":
+                    raise _stream_error(event.get("message"))
+                case "complete" if reply is not None:
+                    return Answer(reply, tuple(_marked_citations(reply, given)), message)
+        raise ServiceError(
+            "The notebook service has answered without a reply of the model.",
+            "See `%nb source-chats show`, then send it again.",
+        )
+
+
+def _chat_record(answer: Any) -> Record:
+    return told.parse_record(SOURCE_CHAT, answer, "the chat")
+
+
+def _given_ids(data: Any) -> list[str]:
+    """Return the identifiers of what the model was given."""
+    parts = data.values() if isinstance(data, Mapping) else ()
+    return [each for part in parts for each in records.string_items(part)]
+
+
+def _marked_citations(text: str, given: list[str]) -> Iterator[Citation]:
+    """Yield what a reply marks and was given; a model makes up identifiers too."""
+    for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
+        if identifier in given:
+            yield Citation(identifier)
+
+
+def _stream_error(message: Any) -> ServiceError:
+    words = excerpt(message if isinstance(message, str) else "", MESSAGE_LIMIT)
+    what, step = split_message(words, _RETRY_STEP)
+    return ServiceError(
+        f"The reply failed: {what.rstrip('.') or 'no reason is told'}.", step, server=words
+    )
+
+
+class ExtensionRequests(CommandRequests, InsightRequests, SourceChatRequests):
+    """All of it."""

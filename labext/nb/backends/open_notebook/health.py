@@ -1,0 +1,53 @@
+"""Check Open Notebook's database when a record seems to be missing."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from labext.errors import LabextError, NotFoundError, ServiceError
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import GET_CONFIG
+
+ONLINE = "online"
+
+T = TypeVar("T")
+
+
+def check_database() -> Steps[None]:
+    """See that the database is there.
+
+    Raises:
+        ServiceError: it is not.
+    """
+    told: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
+    state = told.get("dbStatus")
+    if isinstance(state, str) and state.casefold() != ONLINE:
+        raise ServiceError(
+            f"The notebook service runs, but its database is {state}.",
+            "Start the database, or ask whoever runs the service; see `%nb status`.",
+        )
+
+
+def request_once(request: Request) -> Steps[Any]:
+    """Ask one thing; return its answer as it is."""
+    return (yield request)
+
+
+def check_database_on_failure(steps: Steps[T]) -> Steps[T]:
+    """Do `steps`; where something is said not to be there, see that the database is.
+
+    Raises:
+        ServiceError: the database is not there.
+        LabextError: what `steps` raises.
+    """
+    try:
+        return (yield from steps)
+    except LabextError as error:
+        if isinstance(error, NotFoundError) or _is_server_error(error):
+            yield from check_database()
+        raise
+
+
+def _is_server_error(error: LabextError) -> bool:
+    return isinstance(error, ServiceError) and error.status is not None and error.status >= 500

@@ -1,0 +1,163 @@
+"""Map Open Notebook's JSON to the records of every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from labext.errors import InputError, ServiceError
+from labext.nb import records
+from labext.nb.error_messages import rewrite_reason
+from labext.nb.records import SOURCE, SOURCE_DETAIL, STATUS, Fields, Record, build_record
+from labext.nb.uploads import has_number_suffix
+
+
+def with_timestamps(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a thing with its times by the names and in the form of the records."""
+    return {
+        **told,
+        "created_at": parse_time(told.get("created")),
+        "updated_at": parse_time(told.get("updated")),
+    }
+
+
+def parse_time(told: Any) -> str | None:
+    """Return a time, `2026-11-20 13:23:23.76+00:00`, as ISO 8601 in UTC; None for what is none."""
+    try:
+        when = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_record(fields: Fields, answer: Any, what: str) -> Record:
+    """Return the record of one thing that has an identifier and times."""
+    return records.parse_record(
+        fields, with_timestamps(records.require_mapping(answer, what)), what
+    )
+
+
+def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
+    """Return the records of a list of things."""
+    return [parse_record(fields, each, what) for each in records.require_list(answer, what)]
+
+
+UNTITLED = ("Processing...", "[no-title]")
+"""Titles of a source that has not been read (yet), and of a page that has none."""
+
+
+def source_record(answer: Any, fields: Fields = SOURCE) -> Record:
+    """Return a source's record; one that has not been read is titled by its file or address."""
+    told = records.require_mapping(answer, "the source")
+    asset = told.get("asset")
+    parts = asset if isinstance(asset, Mapping) else {}
+    file, url = parts.get("file_path"), parts.get("url")
+    topics = told.get("topics")
+    title = told.get("title")
+    file_name = _uploaded_name(file, title) if isinstance(file, str) else None
+    more = {
+        "title": (file_name or url) if title in UNTITLED else title,
+        "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
+        "status": _processing_status(told),
+        "error": rewrite_reason(_processing_info(told).get("error")),
+        "kind": "upload" if file else "link" if url else "text",
+        "file_name": file_name,
+        "url": url,
+        "passages": told.get("embedded_chunks"),
+    }
+    return records.parse_record(fields, {**with_timestamps(told), **more}, "the source")
+
+
+def _uploaded_name(path: str, title: Any) -> str:
+    """Return the name of an uploaded file, without the number that the server has added to it.
+
+    That is known where the client has sent the name as the title.
+    """
+    stored = path.rpartition("/")[2]
+    return title if isinstance(title, str) and has_number_suffix(stored, title) else stored
+
+
+def listed_source_record(answer: Any) -> Record:
+    """Return the record of a source in a list, in which `embedded_chunks` is always 0."""
+    return {**source_record(answer), "passages": None}
+
+
+def source_detail(answer: Any) -> Record:
+    """Return the record of a source with its text."""
+    return source_record(answer, SOURCE_DETAIL)
+
+
+def source_status(answer: Any) -> Record:
+    """Return how far a source is."""
+    told = records.require_mapping(answer, "the source's status")
+    info = _processing_info(told)
+    times = {name: parse_time(info.get(name)) for name in ("started_at", "completed_at")}
+    return build_record(
+        STATUS,
+        {
+            **told,
+            **times,
+            "status": _processing_status(told),
+            "error": rewrite_reason(info.get("error")),
+        },
+    )
+
+
+_SERVER_TYPES = {
+    "llm": "language",
+    "embedding": "embedding",
+    "stt": "speech_to_text",
+    "tts": "text_to_speech",
+}
+"""The types of models: the contract's name of each, and that server's."""
+
+_CLIENT_TYPES = {theirs: ours for ours, theirs in _SERVER_TYPES.items()}
+
+
+def to_server_type(type: str) -> str:
+    """Return that server's name of a model's type."""
+    return _SERVER_TYPES.get(type, type)
+
+
+def from_server_type(type: Any) -> Any:
+    """Return the contract's name of a model's type; what is none stays."""
+    return _CLIENT_TYPES.get(type, type)
+
+
+def forbid_clearing(changes: Mapping[str, Any], what: str, step: str) -> None:
+    """See that nothing is to be taken away: there null stays what it was.
+
+    Raises:
+        InputError: something is.
+    """
+    for name, value in changes.items():
+        if value is None:
+            words = name.replace("_", " ")
+            raise InputError(f"Open Notebook can't take {words} away from {what}.", step)
+
+
+def require_identifier(answer: Any, name: str, what: str) -> str:
+    """Return an identifier that an answer has to have.
+
+    Raises:
+        ServiceError: it has none.
+    """
+    found = records.require_mapping(answer, what).get(name)
+    if isinstance(found, str) and found:
+        return found
+    raise ServiceError(f"The notebook service's answer about {what} names no {name}.")
+
+
+def _processing_status(told: Mapping[str, Any]) -> Any:
+    """Return the status; one that no command ever processed is as ready as it will be."""
+    status = told.get("status")
+    if status in (None, "unknown") and not told.get("command_id"):
+        return "completed"
+    return status
+
+
+def _processing_info(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    info = told.get("processing_info")
+    return info if isinstance(info, Mapping) else {}

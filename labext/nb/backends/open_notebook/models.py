@@ -1,0 +1,205 @@
+"""Requests to Open Notebook for models and provider credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from labext.errors import InputError, OutcomeUnknownError
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import models as contract
+from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.records import (
+    CREDENTIAL,
+    DISCOVERED_MODEL,
+    MODEL,
+    MODEL_COUNT,
+    MODEL_REGISTRATION,
+    PROVIDER,
+    SLOTS,
+    Record,
+    build_record,
+)
+
+SERVER_SLOT_NAMES = {
+    "chat": "default_chat_model",
+    "transformation": "default_transformation_model",
+    "embedding": "default_embedding_model",
+    "speech_to_text": "default_speech_to_text_model",
+    "text_to_speech": "default_text_to_speech_model",
+}
+"""The slots that it has, by the contract's names. It has two more, for long texts and for tools."""
+
+_MISSING_SLOTS = {
+    "podcast": (
+        "there the profile of an episode names its models",
+        "Give them to it: `%nb profiles edit PROFILE`.",
+    ),
+    "summary": (
+        "there the model of the slot transformation writes titles",
+        "Set that: `%nb models defaults --set transformation=NAME`.",
+    ),
+}
+
+
+class ModelRequests(contract.ModelRequests):
+    """The operations on models, where that server's differ."""
+
+    def models(self, type: str | None = None) -> Steps[list[Record]]:
+        """List those of a type, by its own name of it, or all."""
+        params = {"type": None if type is None else told.to_server_type(type)}
+        return _model_records((yield Request(contract.LIST_MODELS, params=params)))
+
+    def new_model(
+        self, name: str, type: str, provider: str, credential: str | None
+    ) -> Steps[Record]:
+        """Add one; a lost answer is settled by looking for it."""
+        body = {"name": name, "type": told.to_server_type(type), "provider": provider}
+        if credential is not None:
+            body["credential"] = credential
+        try:
+            answer = yield Request(contract.CREATE_MODEL, json=body)
+        except OutcomeUnknownError as unknown:
+            for each in records.require_list((yield Request(contract.LIST_MODELS)), "models"):
+                if body.items() <= each.items():
+                    return _model_record(each)
+            raise unknown from None
+        return _model_record(answer)
+
+    def defaults(self) -> Steps[dict[str, str | None]]:
+        """Read which model each slot has, of the slots that this server has."""
+        return _parse_slots((yield Request(contract.GET_DEFAULTS)))
+
+    def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
+        """Put models into slots by its own names; a slot that it has not would be ignored."""
+        for slot in changes:
+            if slot not in SERVER_SLOT_NAMES:
+                why, step = _MISSING_SLOTS[slot]
+                raise InputError(f"Open Notebook has no slot {slot}: {why}.", step)
+        body = {SERVER_SLOT_NAMES[slot]: model for slot, model in changes.items()}
+        return _parse_slots((yield Request(contract.UPDATE_DEFAULTS, json=body)))
+
+    def providers(self) -> Steps[list[Record]]:
+        """List providers: those that can be used, then the others."""
+        found = yield from contract.ModelRequests.providers(self)
+        return [
+            build_record(
+                PROVIDER, {**each, "types": [told.from_server_type(t) for t in each["types"] or ()]}
+            )
+            for each in found
+        ]
+
+    def discover(self, provider: str) -> Steps[list[Record]]:
+        """List what a provider offers."""
+        answer = yield Request(contract.DISCOVER_MODELS, {"provider": provider}, patient=True)
+        return parse_discovered(answer)
+
+    def auto_assign(self) -> Steps[Record]:
+        """Fill the slots that are empty, by the service's ranking of providers."""
+        found = yield from contract.ModelRequests.auto_assign(self)
+        names = {theirs: ours for ours, theirs in SERVER_SLOT_NAMES.items()}
+        return {
+            "assigned": {names.get(slot, slot): model for slot, model in found["assigned"].items()},
+            "skipped": [names.get(slot, slot) for slot in found["skipped"]],
+            "missing": [names.get(slot, slot) for slot in found["missing"]],
+        }
+
+    def count_models(self, provider: str) -> Steps[Record]:
+        """Count a provider's models by type."""
+        answer = yield Request(contract.COUNT_MODELS, {"provider": provider})
+        counted = records.require_mapping(answer, "the provider's models")
+        counts = records.require_mapping(counted.get("counts") or {}, "the provider's models")
+        here = {told.from_server_type(type): count for type, count in counts.items()}
+        return build_record(MODEL_COUNT, {**counted, "counts": here})
+
+    def models_of(self, provider: str) -> Steps[list[Record]]:
+        """List a provider's models."""
+        return _model_records(
+            (yield Request(contract.LIST_PROVIDER_MODELS, {"provider": provider}))
+        )
+
+
+def parse_discovered(answer: Any) -> list[Record]:
+    """Return what a provider offers."""
+    return [
+        build_record(
+            DISCOVERED_MODEL, {**each, "model_type": told.from_server_type(each.get("model_type"))}
+        )
+        for each in records.require_list(answer, "models on offer")
+    ]
+
+
+def _model_records(answer: Any) -> list[Record]:
+    return [_model_record(each) for each in records.require_list(answer, "models")]
+
+
+def _model_record(answer: Any) -> Record:
+    record = told.parse_record(MODEL, answer, "the model")
+    return {**record, "type": told.from_server_type(record["type"])}
+
+
+def _parse_slots(answer: Any) -> dict[str, str | None]:
+    there = records.require_mapping(answer, "the default models")
+    return {
+        slot: there.get(SERVER_SLOT_NAMES[slot]) or None
+        for slot in SLOTS
+        if slot in SERVER_SLOT_NAMES
+    }
+
+
+class CredentialRequests(contract.CredentialRequests):
+    """The operations on credentials, where that server's differ."""
+
+    def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
+        """List those for a provider, or all."""
+        answer = yield Request(contract.LIST_CREDENTIALS, params={"provider": provider})
+        return told.parse_records(CREDENTIAL, answer, "credentials")
+
+    def credentials_of(self, provider: str) -> Steps[list[Record]]:
+        """List those for a provider."""
+        answer = yield Request(contract.LIST_PROVIDER_CREDENTIALS, {"provider": provider})
+        return told.parse_records(CREDENTIAL, answer, "credentials")
+
+    def credential(self, credential: str) -> Steps[Record]:
+        """Look at one."""
+        return _credential_record(
+            (yield Request(contract.GET_CREDENTIAL, {"credential": credential}))
+        )
+
+    def new_credential(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Store one."""
+        return _credential_record((yield Request(contract.CREATE_CREDENTIAL, json=dict(given))))
+
+    def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change fields; a key or an address can't be taken away, only exchanged."""
+        told.forbid_clearing(changes, "the credential", "Delete it, and store another.")
+        path = {"credential": credential}
+        return _credential_record(
+            (yield Request(contract.UPDATE_CREDENTIAL, path, json=dict(changes)))
+        )
+
+    def discover_with(self, credential: str) -> Steps[list[Record]]:
+        """List the models that it opens."""
+        answer = yield Request(
+            contract.DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True
+        )
+        return parse_discovered(
+            records.require_mapping(answer, "models on offer").get("discovered")
+        )
+
+    def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
+        """Add models that it opens; each names its provider, which is the credential's."""
+        provider = (yield from self.credential(credential))["provider"]
+        body = {
+            "models": [
+                {"name": name, "provider": provider, "model_type": told.to_server_type(type)}
+                for name, type in models
+            ]
+        }
+        answer = yield Request(contract.REGISTER_MODELS, {"credential": credential}, json=body)
+        return build_record(MODEL_REGISTRATION, records.require_mapping(answer, "the models"))
+
+
+def _credential_record(answer: Any) -> Record:
+    return told.parse_record(CREDENTIAL, answer, "the credential")

@@ -1,0 +1,346 @@
+"""Requests to Open Notebook for notebooks, notes and sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from labext.errors import NotFoundError, OutcomeUnknownError
+from labext.http import RetryMode
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import notebooks as contract
+from labext.nb.backends.contract.chat import LIST_SESSIONS as SESSIONS
+from labext.nb.backends.contract.models import GET_DEFAULTS
+from labext.nb.backends.contract.notebooks import GET_SOURCE as SOURCE
+from labext.nb.backends.contract.transformations import LIST_TRANSFORMATIONS as TRANSFORMATIONS
+from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook.health import (
+    check_database,
+    check_database_on_failure,
+    request_once,
+)
+from labext.nb.records import (
+    INSIGHT,
+    NOTE,
+    NOTEBOOK,
+    NOTEBOOK_DELETION,
+    PREVIEW,
+    Record,
+    build_record,
+)
+
+# A second link doubles the row there: what was perhaps done is looked up, and never repeated.
+LINK_SOURCE = replace(
+    contract.LINK_SOURCE,
+    repeat=RetryMode.UNSENT,
+    find_out="See `%nb sources` before you link it again: it may be there already.",
+)
+
+
+class NotebookRequests(contract.NotebookRequests):
+    """The operations on notebooks, where that server's differ."""
+
+    def notebooks(
+        self, archived: bool | None = None, order_by: str | None = None
+    ) -> Steps[list[Record]]:
+        """List notebooks; the order by its own names of the times."""
+        params = {"archived": archived, "order_by": _notebook_order(order_by)}
+        answer = yield from check_database_on_failure(
+            request_once(Request(contract.LIST_NOTEBOOKS, params=params))
+        )
+        return told.parse_records(NOTEBOOK, answer, "notebooks")
+
+    def notebook(self, notebook: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield from check_database_on_failure(
+            request_once(Request(contract.GET_NOTEBOOK, {"notebook": notebook}))
+        )
+        return told.parse_record(NOTEBOOK, answer, "the notebook")
+
+    def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
+        """Make one; a description that is null would be refused."""
+        body = {"name": name} | ({} if description is None else {"description": description})
+        answer = yield Request(contract.CREATE_NOTEBOOK, json=body)
+        return told.parse_record(NOTEBOOK, answer, "the notebook")
+
+    def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `name`, `description` or `archived`."""
+        answer = yield Request(contract.UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
+        return told.parse_record(NOTEBOOK, answer, "the notebook")
+
+    def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
+        """Delete one; by the contract's name of the parameter its sources would survive."""
+        params = {"delete_exclusive_sources": delete_sources}
+        answer = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
+        counts = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        return build_record(NOTEBOOK_DELETION, {**counts, "id": notebook})
+
+    def preview(self, notebook: str) -> Steps[Record]:
+        """Count what a deletion concerns; the chats, of which that server says nothing, too."""
+        answer = yield Request(contract.PREVIEW_DELETION, {"notebook": notebook})
+        counts = records.require_mapping(answer, "the deletion")
+        chats = yield Request(SESSIONS, params={"notebook_id": notebook})
+        more = {"session_count": len(records.require_list(chats, "chat sessions"))}
+        return build_record(
+            PREVIEW, {**counts, **more, "id": notebook, "name": counts.get("notebook_name")}
+        )
+
+    def link(self, notebook: str, source: str) -> Steps[None]:
+        """Put a source into a notebook, unless it is there: a second link would double the row."""
+        answer = yield Request(SOURCE, {"source": source})
+        there = records.require_mapping(answer, "the source").get("notebooks")
+        if notebook not in (there if isinstance(there, list) else []):
+            yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
+
+
+def _notebook_order(order_by: str | None) -> str | None:
+    """Return an order by that server's names: `updated_at desc` is `updated desc`."""
+    if order_by is None:
+        return None
+    field, _, way = order_by.strip().partition(" ")
+    field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
+    # Which way is not said: times go down, names up, as on a server of the contract.
+    return f"{field} {way.strip() or ('asc' if field == 'name' else 'desc')}"
+
+
+class NoteRequests(contract.NoteRequests):
+    """The operations on notes, where that server's differ."""
+
+    def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
+        """List notes; the list has no contents, so for them each is asked for by itself."""
+        request = request_once(Request(contract.LIST_NOTES, params={"notebook_id": notebook}))
+        answer = yield from check_database_on_failure(request)
+        listed = told.parse_records(NOTE, answer, "notes")
+        if not contents:
+            return [{**each, "notebook_id": notebook} for each in listed]
+        found = []
+        for each in listed:
+            try:
+                whole = yield Request(contract.GET_NOTE, {"note": each["id"]})
+            except NotFoundError:
+                yield from check_database()
+                continue  # deleted meanwhile
+            found.append(_note_record(whole, notebook))
+        return found
+
+    def note(self, note: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield from check_database_on_failure(
+            request_once(Request(contract.GET_NOTE, {"note": note}))
+        )
+        return _note_record(answer)
+
+    def new_note(
+        self, content: str, title: str | None, note_type: str, notebook: str | None
+    ) -> Steps[Record]:
+        """Write one; a model's without a title gets one of the model for transformations."""
+        named = {"title": title, "notebook_id": notebook}
+        body = {"content": content, "note_type": note_type}
+        body |= {name: value for name, value in named.items() if value is not None}
+        patient = note_type == "ai" and title is None
+        answer = yield Request(contract.CREATE_NOTE, json=body, patient=patient)
+        return _note_record(answer, notebook)
+
+    def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title`, `content` or `note_type`."""
+        request = Request(contract.UPDATE_NOTE, {"note": note}, json=dict(changes))
+        answer = yield from check_database_on_failure(request_once(request))
+        return _note_record(answer)
+
+    def delete_note(self, note: str) -> Steps[None]:
+        """Delete one."""
+        return check_database_on_failure(super().delete_note(note))
+
+
+def _note_record(answer: Any, notebook: str | None = None) -> Record:
+    """Return a note's record; that server never says of which notebook it is."""
+    record = told.parse_record(NOTE, records.require_mapping(answer, "the note"), "the note")
+    return {**record, "notebook_id": notebook}
+
+
+VECTOR_TIMEOUT = timedelta(minutes=1)
+"""How long vectors are waited for after a source was processed: computing them may have failed."""
+
+
+class SourceRequests(contract.SourceRequests):
+    """The operations on sources, where that server's differ."""
+
+    PAGE = 100
+    """More in one page is refused."""
+
+    def sources(
+        self, notebook: str | None, limit: int, offset: int, order_by: str | None
+    ) -> Steps[list[Record]]:
+        """List a page of sources; the order is two parameters of its own names."""
+        params = {
+            "notebook_id": notebook,
+            "limit": limit,
+            "offset": offset,
+            **_source_order(order_by),
+        }
+        answer = yield Request(contract.LIST_SOURCES, params=params)
+        return [told.listed_source_record(each) for each in records.require_list(answer, "sources")]
+
+    def source(self, source: str) -> Steps[Record]:
+        """Look at one, with its text."""
+        answer = yield Request(contract.GET_SOURCE, {"source": source})
+        return told.source_detail(answer)
+
+    def add_file(
+        self,
+        path: Path,
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        """Upload a file, and have it embedded and transformed as on a server of the contract.
+
+        Its name is sent as the title: that server renames a file whose name is taken anywhere on
+        it, and would take the new name for the title too.
+        """
+        made_of = yield from self._making()
+        form = {
+            "type": "upload",
+            "notebook_id": notebook,
+            "title": title or path.name,
+            "async_processing": process_async,
+            "embed": made_of["embed"],
+            "transformations": json.dumps(made_of["transformations"]),
+        }
+        answer = yield Request(contract.ADD_SOURCE, form=form, files={"file": path}, patient=True)
+        made_from = {"kind": "upload", "file_name": path.name}
+        return (yield from self._topical(_with_origin(answer, made_from), topic))
+
+    def source_status(self, source: str) -> Steps[Record]:
+        """See how far a source's processing is."""
+        answer = yield Request(contract.GET_SOURCE_STATUS, {"source": source})
+        return told.source_status(answer)
+
+    def sources_awaiting_vectors(self) -> Steps[list[Record]]:
+        """Return processed sources whose vectors are still being computed.
+
+        That server computes them after the processing, in a task whose state it does not report.
+        A source without vectors counts for `VECTOR_TIMEOUT` after its last change, if there is an
+        embedding model; of more than a page of sources, those that changed last are looked at.
+        """
+        slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
+        if not slots.get("default_embedding_model"):
+            return []
+        params = {"limit": self.PAGE, "offset": 0, **_source_order("updated_at")}
+        answer = yield Request(contract.LIST_SOURCES, params=params)
+        rows = records.require_list(answer, "sources")
+        found = [told.listed_source_record(each) for each in rows if not each.get("embedded")]
+        return [each for each in found if each["status"] == "completed" and _is_recent(each)]
+
+    def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change `title` or `topic`, which is a list there."""
+        body = {"title": changes["title"]} if "title" in changes else {}
+        if "topic" in changes:
+            body |= {"topics": _topic_list(changes["topic"])}
+        answer = yield Request(contract.UPDATE_SOURCE, {"source": source}, json=body)
+        return told.source_detail(answer)
+
+    def retry_source(self, source: str) -> Steps[Record]:
+        """Process a failed one again; a lost answer is settled by what has become of it."""
+        try:
+            answer = yield Request(contract.RETRY_SOURCE, {"source": source})
+        except OutcomeUnknownError as unknown:
+            answer = yield Request(contract.GET_SOURCE, {"source": source})
+            if told.source_detail(answer)["status"] == "failed":
+                raise unknown from None
+        return told.source_detail(answer)
+
+    def insights(self, source: str) -> Steps[list[Record]]:
+        """List what models have made of a source."""
+        answer = yield Request(contract.LIST_SOURCE_INSIGHTS, {"source": source})
+        return [
+            build_record(INSIGHT, {"source_id": source, **told.with_timestamps(each)})
+            for each in records.require_list(answer, "insights")
+        ]
+
+    def _add_json(
+        self,
+        what: Mapping[str, str],
+        *,
+        notebook: str | None,
+        title: str | None,
+        topic: str | None,
+        process_async: bool,
+    ) -> Steps[Record]:
+        made_of = yield from self._making()
+        kind, content = ("link", "url") if "url" in what else ("text", "content")
+        named = {"notebook_id": notebook, "title": title}
+        body = {
+            "type": kind,
+            content: next(iter(what.values())),
+            "async_processing": process_async,
+            **made_of,
+            **{name: value for name, value in named.items() if value is not None},
+        }
+        answer = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=not process_async)
+        made_from = {"kind": "link", "url": what["url"]} if "url" in what else {}
+        return (yield from self._topical(_with_origin(answer, made_from), topic))
+
+    def _making(self) -> Steps[dict[str, Any]]:
+        """Return what is to be made of a new source, which that server does only if it is told.
+
+        Vectors, if there is an embedding model, and the insights of every transformation that is
+        applied by default, if there is a model for them: without one the source would fail.
+        """
+        slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
+        every = records.require_list((yield Request(TRANSFORMATIONS)), "transformations")
+        writer = slots.get("default_transformation_model") or slots.get("default_chat_model")
+        applied = [
+            str(each["id"])
+            for each in every
+            if each.get("apply_default") and (writer or each.get("model_id"))
+        ]
+        return {
+            "embed": bool(slots.get("default_embedding_model")),
+            "transformations": applied,
+        }
+
+    def _topical(self, record: Record, topic: str | None) -> Steps[Record]:
+        """Give a new source its topics, for which making it has no place."""
+        if not topic:
+            return record
+        path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
+        answer = yield Request(contract.UPDATE_SOURCE, path, json=body)
+        return {**record, "topic": told.source_detail(answer)["topic"]}
+
+
+def _with_origin(answer: Any, made_from: Mapping[str, str]) -> Record:
+    """Return a new source's record; of what it is made that server tells only later."""
+    record = told.source_detail(answer)
+    if not (record["file_name"] or record["url"]):
+        record |= made_from
+    return {**record, "title": record["title"] or record["file_name"] or record["url"]}
+
+
+def _topic_list(topic: str | None) -> list[str]:
+    return [each.strip() for each in (topic or "").split(",") if each.strip()]
+
+
+def _is_recent(source: Record) -> bool:
+    changed = source["updated_at"]
+    if changed is None:
+        return False
+    return abs(datetime.now(UTC) - datetime.fromisoformat(changed)) < VECTOR_TIMEOUT
+
+
+def _source_order(order_by: str | None) -> dict[str, str]:
+    if order_by is None:
+        return {}
+    field, _, way = order_by.strip().partition(" ")
+    field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
+    return {
+        "sort_by": field,
+        "sort_order": way.strip() or ("asc" if field == "title" else "desc"),
+    }

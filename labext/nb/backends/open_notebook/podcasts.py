@@ -1,0 +1,361 @@
+"""Requests to Open Notebook for episodes and their profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from labext import messages
+from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError, SetupError
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import models
+from labext.nb.backends.contract import podcasts as contract
+from labext.nb.backends.contract.models import GET_DEFAULTS, LIST_MODELS
+from labext.nb.backends.contract.notebooks import GET_NOTEBOOK as NOTEBOOK
+from labext.nb.backends.open_notebook.health import check_database
+from labext.nb.backends.open_notebook.mappers import from_server_type, with_timestamps
+from labext.nb.backends.open_notebook.models import SERVER_SLOT_NAMES
+from labext.nb.error_messages import rewrite_reason
+from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record
+
+_ONE_PROFILE = (
+    "An episode of Open Notebook has one speaker profile, with one to four speakers in it."
+)
+
+OPENAI_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
+"""Names of voices that OpenAI's speech models have, and most servers that follow its API."""
+
+OPENAI_PROVIDERS = frozenset({"openai", "openai_compatible"})
+"""Providers whose models have these voices."""
+
+SEGMENT_RANGE = range(3, 21)
+"""How many parts an episode may have; for fewer it answers with a 500 and no reason."""
+
+
+class ProfileRequests(contract.ProfileRequests):
+    """The operations on profiles, where that server's differ."""
+
+    def episode_profiles(self) -> Steps[list[Record]]:
+        """List them all."""
+        answer = yield Request(contract.EPISODE_PROFILES.listed)
+        return [
+            _episode_profile_record(each)
+            for each in records.require_list(answer, "episode profiles")
+        ]
+
+    def episode_profile(self, profile: str) -> Steps[Record]:
+        """Look at one."""
+        return find_profile((yield from self.episode_profiles()), profile, "episode profile")
+
+    def new_episode_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Make one; a model that is not named is that of the slot for chats."""
+        unnamed = [field for field in ("outline_llm", "transcript_llm") if not given.get(field)]
+        if unnamed and (model := (yield from _default_model_id("chat"))) is not None:
+            given = {**given, **dict.fromkeys(unnamed, model)}
+        body = yield from self._episode_body(given)
+        return _episode_profile_record((yield Request(contract.EPISODE_PROFILES.new, json=body)))
+
+    def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change fields of the record; the others are sent as they are."""
+        now = yield from self.episode_profile(profile)
+        kept = {key: now[key] for key in _EPISODE_FIELDS}
+        body = yield from self._episode_body({**kept, **changes})
+        return _episode_profile_record(
+            (yield Request(contract.EPISODE_PROFILES.change, {"profile": profile}, json=body))
+        )
+
+    def copy_episode_profile(self, profile: str) -> Steps[Record]:
+        """Make another one like it."""
+        return _episode_profile_record(
+            (yield Request(contract.EPISODE_PROFILES.copy, {"profile": profile}))
+        )
+
+    def speaker_profile(self, profile: str) -> Steps[Record]:
+        """Look at one."""
+        return find_profile((yield from self.speaker_profiles()), profile, "speaker profile")
+
+    def new_speaker_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Make one; a voice model that is not named is that of the slot."""
+        model = given.get("voice_model") or (yield from _default_model_id("text_to_speech"))
+        speakers = yield from _assign_voices(given["speakers"], model)
+        body = {**given, "speakers": [_complete_speaker(each) for each in speakers]}
+        if model is not None:
+            body["voice_model"] = model
+        return contract.SPEAKER_PROFILES.record(
+            (yield Request(contract.SPEAKER_PROFILES.new, json=body))
+        )
+
+    def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Change fields of the record; the others are sent as they are."""
+        now = yield from self.speaker_profile(profile)
+        kept = {key: now[key] for key in ("name", "description", "voice_model", "speakers")}
+        body = {**kept, **changes}
+        body["speakers"] = [_complete_speaker(each) for each in body["speakers"]]
+        path = {"profile": profile}
+        return contract.SPEAKER_PROFILES.record(
+            (yield Request(contract.SPEAKER_PROFILES.change, path, json=body))
+        )
+
+    def _episode_body(self, given: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+        """Return the fields of an episode profile by that server's names."""
+        body = dict(given)
+        segments = body.get("num_segments")
+        if segments is not None and segments not in SEGMENT_RANGE:
+            raise InputError(
+                f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} segments, not "
+                f"{segments}.",
+                "Give a number between them: `%nb profiles edit PROFILE --segments 5`.",
+            )
+        speakers = body.pop("speaker_profile_ids", None) or []
+        if len(speakers) != 1:
+            raise InputError(_ONE_PROFILE, "Name one: `--speakers PROFILE`; see `%nb profiles`.")
+        who = yield from self.speaker_profile(speakers[0])
+        return {"default_briefing": "", **body, "speaker_config": who["name"]}
+
+
+_EPISODE_FIELDS = (
+    "name",
+    "description",
+    "speaker_profile_ids",
+    "outline_llm",
+    "transcript_llm",
+    "language",
+    "default_briefing",
+    "num_segments",
+    "max_tokens",
+)
+
+
+def _episode_profile_record(answer: Any) -> Record:
+    there = records.require_mapping(answer, "the episode profile")
+    speakers = there.get("speaker_config")
+    return contract.EPISODE_PROFILES.record(
+        {**there, "speaker_profile_ids": [speakers] if speakers else []}
+    )
+
+
+def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
+    """Return the profile of an identifier, by which that server finds none."""
+    for each in profiles:
+        if each["id"] == identifier:
+            return each
+    raise NotFoundError(f"There is no {noun} {identifier}.", "See `%nb profiles`.")
+
+
+def _default_model_id(slot: str) -> Steps[str | None]:
+    """Return the identifier of the model in a default slot."""
+    slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
+    return slots.get(SERVER_SLOT_NAMES[slot]) or None
+
+
+def _assign_voices(
+    speakers: Sequence[Mapping[str, Any]], model: str | None
+) -> Steps[list[Mapping[str, Any]]]:
+    """Return speakers with a voice for each, where the names of the model's voices are known."""
+    taken = {each.get("voice_id") for each in speakers}
+    free = [voice for voice in OPENAI_VOICES if voice not in taken]
+    if all(taken) or model is None:
+        return [*speakers]
+    listed = records.require_list((yield Request(LIST_MODELS)), "models")
+    if not any(
+        each.get("id") == model and each.get("provider") in OPENAI_PROVIDERS for each in listed
+    ):
+        return [*speakers]
+    return [
+        each if each.get("voice_id") or not free else {**each, "voice_id": free.pop(0)}
+        for each in speakers
+    ]
+
+
+def _complete_speaker(speaker: Mapping[str, Any]) -> Record:
+    """Return a speaker with all that the server wants of one.
+
+    Raises:
+        InputError: it has no voice, and none could be chosen.
+    """
+    if not speaker.get("voice_id"):
+        raise InputError(
+            f"{speaker['name']} has no voice, which Open Notebook gives to nobody by itself.",
+            "Give each speaker a `voice_id` of the voice model, such as `nova`.",
+        )
+    texts = {key: speaker.get(key) or "" for key in ("backstory", "personality")}
+    return {"name": speaker["name"], "voice_id": speaker["voice_id"], **texts}
+
+
+UNKNOWN_JOB_STATUS = 500
+"""What it answers of a job that it does not know (real services, Traps)."""
+
+
+DEFAULT_BRIEFING = "Discuss the main points of the content."
+"""Sent for a profile with neither briefing nor description: that server requires a briefing."""
+
+
+class PodcastRequests(contract.PodcastRequests, ProfileRequests):
+    """The operations on podcasts, where that server's differ."""
+
+    def generate(
+        self,
+        notebook: str,
+        episode_profile: str,
+        speaker_profiles: Sequence[str] | None,
+        name: str | None,
+        briefing: str | None,
+    ) -> Steps[Record]:
+        """Have an episode made of a notebook.
+
+        It accepts also what can only fail, and then no episode appears: so the profiles are looked
+        at first, all speaker profiles among them.
+        """
+        profile = yield from self.episode_profile(episode_profile)
+        chosen = list(speaker_profiles or profile["speaker_profile_ids"])
+        if len(chosen) != 1:
+            raise InputError(
+                "An episode of Open Notebook has one speaker profile, with one to four speakers.",
+                "Name one: `--speakers PROFILE`; see `%nb profiles`.",
+            )
+        every = yield from self.speaker_profiles()
+        yield from _check_models(profile, every)
+        speakers = find_profile(every, chosen[0], "speaker profile")
+        body = {
+            "episode_profile": profile["name"],
+            "speaker_profile": speakers["name"],
+            "episode_name": name or (yield from _default_episode_name(notebook)),
+            "notebook_id": notebook,
+        }
+        if not briefing and not (profile["default_briefing"] or "").strip():
+            briefing = (profile["description"] or "").strip() or DEFAULT_BRIEFING
+        if briefing:
+            body["briefing_suffix"] = briefing
+        answer = yield Request(contract.GENERATE_EPISODE, json=body)
+        told = records.require_mapping(answer, "the episode")
+        return build_record(EPISODE_SUBMISSION, {**told, "episode_id": None})
+
+    def podcast_job(self, job: str) -> Steps[Record]:
+        """Look at the job that makes an episode; a result or a reason that is empty is none.
+
+        Of a job that it does not know that server answers as of one that it can't look up.
+        """
+        try:
+            record = yield from contract.PodcastRequests.podcast_job(self, job)
+        except ServiceError as error:
+            if error.status != UNKNOWN_JOB_STATUS:
+                raise
+            yield from check_database()
+            raise NotFoundError(
+                f"There is no podcast job {messages.quote_value(job)}, or it can't be looked up.",
+                "See `%nb episodes`.",
+                status=error.status,
+                server=error.server,
+            ) from None
+        return {
+            **record,
+            "result": record["result"] or None,
+            "error_message": rewrite_reason(record["error_message"]),
+        }
+
+    def episodes(self) -> Steps[list[Record]]:
+        """List them all, without what is said in them."""
+        answer = yield Request(contract.LIST_EPISODES)
+        listed = records.require_list(answer, "episodes")
+        return [contract.episode_record(_server_episode(each)) for each in listed]
+
+    def episode(self, episode: str) -> Steps[Record]:
+        """Look at one, with its outline and its transcript."""
+        answer = yield Request(contract.GET_EPISODE, {"episode": episode})
+        return contract.episode_detail(
+            _server_episode(records.require_mapping(answer, "the episode"))
+        )
+
+    def retry_episode(self, episode: str) -> Steps[Record]:
+        """Make a failed one again: another one comes in its place, of which only the job is known.
+
+        A lost answer can't be settled where the failed one is gone.
+        """
+        try:
+            answer = yield Request(contract.RETRY_EPISODE, {"episode": episode})
+        except OutcomeUnknownError as unknown:
+            try:
+                yield Request(contract.GET_EPISODE, {"episode": episode})
+            except NotFoundError:
+                raise OutcomeUnknownError(
+                    "The answer was lost, and the failed episode is gone: it is made again.",
+                    "Look for it in a while: `%nb episodes`.",
+                ) from None
+            raise unknown from None
+        told = answer if isinstance(answer, Mapping) else {}
+        return build_record(EPISODE_RETRY, {**told, "episode_id": told.get("episode_id")})
+
+
+def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
+    """See that the profiles have models; those that come with that server have none.
+
+    It refuses an episode also for speaker profiles that the episode does not use.
+
+    Raises:
+        SetupError: models are missing; the next step has a line for each profile.
+    """
+    fields = {"outline_llm": "--outline-model", "transcript_llm": "--transcript-model"}
+    lacking = [option for field, option in fields.items() if not profile[field]]
+    silent = [str(each["name"]) for each in speakers if not each["voice_model"]]
+    if not lacking and not silent:
+        return
+    missing, lines = [], []
+    if lacking:
+        name = yield from _default_model_name("chat")
+        if name is None:
+            raise _missing_model_error("writes an episode's outline and dialogue", "chat")
+        given = " ".join(f"{option} {messages.quote_token(name)}" for option in lacking)
+        missing.append(f"the episode profile {profile['name']} has no model that writes")
+        lines.append(f"`%nb profiles edit {messages.quote_token(profile['name'])} {given}`")
+    if silent:
+        voice = yield from _default_model_name("text_to_speech")
+        if voice is None:
+            raise _missing_model_error("speaks", "text_to_speech")
+        have = "profile {} has" if len(silent) == 1 else "profiles {} have"
+        missing.append(
+            f"the speaker {have.format(messages.join_words(silent, len(silent)))} no voice model, "
+            "which Open Notebook requires of all of them"
+        )
+        model = messages.quote_token(voice)
+        lines += [
+            f"`%nb profiles edit {messages.quote_token(each)} --voice-model {model}`"
+            for each in silent
+        ]
+    raise SetupError(
+        f"{messages.capitalize_first('; '.join(missing))}.", f"Run {', '.join(lines)}."
+    )
+
+
+def _missing_model_error(does: str, slot: str) -> SetupError:
+    return SetupError(
+        f"There is no model that {does}.", f"Set one: `%nb models defaults --set {slot}=NAME`."
+    )
+
+
+def _default_model_name(slot: str) -> Steps[str | None]:
+    """Return the name of a slot's model, else of the first one of its type."""
+    listed = records.require_list((yield Request(models.LIST_MODELS)), "models")
+    slots = records.require_mapping((yield Request(models.GET_DEFAULTS)), "the default models")
+    chosen = slots.get(SERVER_SLOT_NAMES[slot])
+    fitting = [each for each in listed if from_server_type(each.get("type")) == records.SLOTS[slot]]
+    fitting.sort(key=lambda each: each.get("id") != chosen)
+    return str(fitting[0]["name"]) if fitting else None
+
+
+def _default_episode_name(notebook: str) -> Steps[str]:
+    """Return a name for an episode that was given none, which that server wants."""
+    told = records.require_mapping(
+        (yield Request(NOTEBOOK, {"notebook": notebook})), "the notebook"
+    )
+    return str(told.get("name") or "Episode")
+
+
+def _server_episode(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an episode by the names of the records."""
+    speakers = told.get("speaker_profile")
+    return {
+        **with_timestamps(told),
+        "speaker_profiles": [speakers] if speakers else [],
+        "error_message": rewrite_reason(told.get("error_message")),
+    }

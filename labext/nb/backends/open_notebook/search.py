@@ -1,0 +1,176 @@
+"""Requests to Open Notebook for search and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from labext.errors import InputError, LabextError, ServiceError, SetupError
+from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import search as contract
+from labext.nb.backends.contract.chat import DELETE_SESSION
+from labext.nb.backends.contract.models import GET_DEFAULTS
+from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
+from labext.nb.backends.open_notebook.chat import FULL_CONTENT, ChatRequests
+from labext.nb.error_messages import rewrite_message
+from labext.nb.records import Answer, AskEvent, Final, MessageContext, Question, Record, Scope
+
+MAX_HITS = 1000
+"""Hits that can be asked for."""
+
+MAX_CONTEXT_ITEMS = 10
+"""Sources and notes that a question about some of them is answered from."""
+
+NO_MATCH_ANSWER = (
+    "Nothing that may be looked at and has been processed has to do with the question."
+)
+"""The answer where there is nothing to give to a model."""
+
+_SESSION_TITLE = "A question"
+"""What a session is called that lives as long as one question."""
+
+
+class SearchRequests(ChatRequests, contract.SearchRequests):
+    """The operations of search, where that server's differ."""
+
+    def search(
+        self,
+        query: str,
+        search_type: str,
+        scope: Scope,
+        limit: int | None,
+        min_similarity: float | None,
+    ) -> Steps[list[Record]]:
+        """Find what fits, the best first; it is here that it is kept to a scope, and sorted."""
+        narrow = scope.sources is not None or scope.notes is not None
+        named = {
+            "limit": MAX_HITS if narrow else limit,
+            "minimum_score": min_similarity if search_type == "vector" else None,
+        }
+        body = {
+            "query": query,
+            "type": search_type,
+            "search_sources": scope.includes("source"),
+            "search_notes": scope.includes("note"),
+            **{name: value for name, value in named.items() if value is not None},
+        }
+        answer = yield Request(contract.SEARCH, json=body, patient=True)
+        told = records.require_mapping(answer, "the search").get("results")
+        hits = [contract.hit_record(each) for each in records.require_list(told, "what was found")]
+        kept = [each for each in hits if scope.holds(each["kind"], each["id"])]
+        return sorted(kept, key=_score, reverse=True)[: limit or None]
+
+    def ask(self, question: Question) -> Steps[Answer]:
+        """Ask, and wait for the whole answer; about some sources and notes by way of a chat."""
+        if _is_restricted(question.scope):
+            return (yield from self._ask_about(question))
+        body = yield from self._asked(question)
+        answer = yield Request(contract.ASK, json=body, patient=True)
+        told = records.require_mapping(answer, "the question")
+        return contract.build_answer(told, told.get("answer"), question.text)
+
+    def ask_stream(self, question: Question) -> Steps[Request | Answer]:
+        """Return the request of the stream; about some sources and notes the answer itself."""
+        if _is_restricted(question.scope):
+            return (yield from self._ask_about(question))
+        body = yield from self._asked(question)
+        return Request(contract.STREAM_ANSWER, json=body)
+
+    def heard(self, told: Any, question: str) -> AskEvent | None:
+        """Return what an event says; one without an answer at its end is a failure.
+
+        A model that names nothing to search for gets nothing to answer from.
+        """
+        event = contract.SearchRequests.heard(self, told, question)
+        if isinstance(event, Final) and not event.answer.text.strip():
+            raise ServiceError(
+                "The model has looked for nothing, so there is no answer.",
+                "Ask in other words, or by another model: `%nb models`.",
+            )
+        return event
+
+    def _failed(self, words: str) -> tuple[str, str]:
+        """Return what its words about a failed answer mean, said plainly, and the next step."""
+        said, known = rewrite_message(words)
+        what, step = super()._failed(said)
+        return what, known or step
+
+    def _asked(self, question: Question) -> Steps[dict[str, Any]]:
+        """Return a question with its three models, all of which that server wants named."""
+        chosen = {
+            name: getattr(question, name) or question.model_override
+            for name in ("strategy_model", "answer_model", "final_answer_model")
+        }
+        if not all(chosen.values()):
+            default = yield from _default_model()
+            chosen = {name: model or default for name, model in chosen.items()}
+        return {"question": question.text, **chosen}
+
+    def _ask_about(self, question: Question) -> Steps[Answer]:
+        """Answer from some sources and notes alone, of which that server's ask knows nothing.
+
+        The ones that fit best go as the context of a chat that lasts for this question.
+        """
+        chosen = yield from self._fitting(question)
+        if not any(chosen.values()):
+            return Answer(NO_MATCH_ANSWER, (), question.text)
+        every = records.require_list((yield Request(NOTEBOOKS)), "notebooks")
+        if not every:
+            raise InputError(
+                "This server answers about some of its sources by a chat, and a chat needs a "
+                "notebook.",
+                "Make one: `%nb use NAME --create`.",
+            )
+        notebook = str(every[0]["id"])
+        session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
+        try:
+            told = yield from self._gathered(notebook, question.scope, chosen)
+            prepared = MessageContext(records.require_mapping(told.get("context"), "the context"))
+            model = question.model_override or question.final_answer_model
+            answer = yield from self.execute(session, question.text, prepared, model)
+        except (LabextError, KeyboardInterrupt):
+            yield from _delete_session(session)
+            raise
+        yield from _delete_session(session)
+        return answer
+
+    def _fitting(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
+        """Return what of a scope fits a question best, or else what is named, as a context."""
+        scope = question.scope
+        hits = yield from self.search(question.text, "text", scope, None, None)
+        best = [str(each["id"]) for each in hits]
+        best = best or [*(scope.sources or ()), *(scope.notes or ())]
+        config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
+        for each in [*dict.fromkeys(best)][:MAX_CONTEXT_ITEMS]:
+            config["notes" if each.startswith("note:") else "sources"][each] = FULL_CONTENT
+        return config
+
+
+def _delete_session(session: str) -> Steps[None]:
+    """Delete the session of one question; what came of that counts more than that it stays."""
+    with suppress(LabextError):
+        yield Request(DELETE_SESSION, {"session": session})
+
+
+def _is_restricted(scope: Scope) -> bool:
+    """Whether it leaves anything out."""
+    everything = scope.includes("source") and scope.includes("note")
+    return not everything or scope.sources is not None or scope.notes is not None
+
+
+def _score(hit: Mapping[str, Any]) -> float:
+    score = hit["similarity"] if hit["similarity"] is not None else hit["relevance"]
+    return float(score) if isinstance(score, int | float) else 0.0
+
+
+def _default_model() -> Steps[str]:
+    slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
+    model = slots.get("default_chat_model")
+    if not model:
+        raise SetupError(
+            "No model is set for chat, and a question needs one.",
+            "Set one: `%nb models defaults --set chat=NAME`.",
+        )
+    return str(model)

@@ -1,0 +1,45 @@
+"""Requests to Open Notebook for transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import transformations as contract
+from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.records import TRANSFORMATION, Record
+
+
+class TransformationRequests(contract.TransformationRequests):
+    """The operations on transformations, where that server's differ."""
+
+    def transformations(self) -> Steps[list[Record]]:
+        """List them all."""
+        return told.parse_records(
+            TRANSFORMATION, (yield Request(contract.LIST_TRANSFORMATIONS)), "transformations"
+        )
+
+    def transformation(self, transformation: str) -> Steps[Record]:
+        """Look at one."""
+        answer = yield Request(contract.GET_TRANSFORMATION, {"transformation": transformation})
+        return _transformation_record(answer)
+
+    def new_transformation(self, given: Mapping[str, Any]) -> Steps[Record]:
+        """Make one; that server wants a title and a description too."""
+        body = {"title": given["name"], "description": "", **given}
+        return _transformation_record((yield Request(contract.CREATE_TRANSFORMATION, json=body)))
+
+    def change_transformation(
+        self, transformation: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Change fields of the record; none can be taken away."""
+        told.forbid_clearing(changes, "the transformation", "Name another model.")
+        path = {"transformation": transformation}
+        return _transformation_record(
+            (yield Request(contract.UPDATE_TRANSFORMATION, path, json=dict(changes)))
+        )
+
+
+def _transformation_record(answer: Any) -> Record:
+    return told.parse_record(TRANSFORMATION, answer, "the transformation")

@@ -1,0 +1,282 @@
+"""Client methods for background commands, and the polling of a command."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from labext import progress
+from labext.errors import InputError, JobFailedError, NotFoundError, NotReadyError
+from labext.nb.episode_generation import parse_command_id, phase_of
+from labext.nb.polling import TRANSIENT_ERRORS, Outage
+from labext.nb.records import Record
+from labext.nb.resource import Resource
+from labext.progress import Outcome, Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMMAND_OUTCOMES = {
+    "Complete": Outcome.COMPLETE,
+    "Failed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+}
+
+RESULT_GRACE_SECONDS = 60.0
+"""Seconds after a command is completed in which what it makes has to be there."""
+
+_NO_RESULT = "The service says that it is completed, and nothing has come of it."
+
+
+class CommandWatch:
+    """One command that is looked at again and again.
+
+    Attributes:
+        record: what the last look saw.
+        result: what it has made, if that is looked for.
+
+    Args:
+        ask: asks the service how far it is: a record with `status` and `error_message`.
+        subject: what the user knows it by.
+        made: looks for what it makes, which may come a little after its end; None where nothing
+            is to be waited for.
+        stage: tells how far it is, by such a record.
+        clock: seconds that pass.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], Record],
+        subject: str,
+        *,
+        made: Callable[[], Record | None] | None = None,
+        stage: Callable[[Record], str] = lambda _: "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._subject = subject
+        self._made = made
+        self._stage = stage
+        self._clock = clock
+        self._silence = Outage(clock)
+        self._last: Progress | None = None
+        self._completed: float | None = None
+        self.record: Record | None = None
+        self.result: Record | None = None
+
+    def look(self) -> Progress:
+        """Ask the service once; return the snapshot, without its times.
+
+        Raises:
+            NotFoundError: there is no such command.
+            ServiceError, BusyError: there is no answer at the first look, or for as long as
+                `labext.nb.polling.MAX_OUTAGE_SECONDS`.
+        """
+        try:
+            self._last = self._seen()
+        except (*TRANSIENT_ERRORS, NotFoundError) as error:
+            # A service may tell by one status that it can't look, and that there is none.
+            if self._last is None or error.status == 404:
+                raise
+            self._silence.bear(error)
+            return replace(self._last, reason=self._silence.words)
+        self._silence.end()
+        return self._last
+
+    def watch(
+        self,
+        stop: threading.Event | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Iterator[Progress]:
+        """Look until it is over, or `stop` is set."""
+        return progress.watch(self.look, stop=stop, clock=self._clock, sleep=sleep)
+
+    def wait(
+        self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Look until it is completed.
+
+        Raises:
+            JobFailedError: it failed, or was canceled.
+            NotReadyError: it is not completed in time.
+        """
+        for seen in self.watch(sleep=sleep):
+            if seen.outcome is Outcome.COMPLETE:
+                return
+            if seen.outcome is not None:
+                raise command_error(seen)
+            if timeout is not None and seen.elapsed >= timeout:
+                raise NotReadyError(
+                    f"Not done after {timeout:g} seconds: {seen.subject} is {seen.phase.lower()}, "
+                    f"unchanged for {seen.unchanged:.0f} seconds.",
+                    "It goes on; wait again.",
+                )
+
+    def _seen(self) -> Progress:
+        self.record = told = self._ask()
+        at = phase_of(told["status"])
+        reason = str(told["error_message"] or "")
+        if at == "Complete" and self._made is not None and self.result is None:
+            at, reason = self._settled()
+        outcome = COMMAND_OUTCOMES.get(at)
+        return Progress(
+            self._subject,
+            "command",
+            at,
+            outcome=outcome,
+            reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
+            stage=self._stage(told) if outcome is None else "",
+        )
+
+    def _settled(self) -> tuple[str, str]:
+        """Return where a completed command is that has to have made something."""
+        assert self._made is not None
+        self.result = self._made()
+        if self.result is not None:
+            return "Complete", ""
+        now = self._clock()
+        if self._completed is None:
+            self._completed = now
+        late = now - self._completed >= RESULT_GRACE_SECONDS
+        return ("Failed", _NO_RESULT) if late else ("Running", "")
+
+
+def command_error(seen: Progress) -> JobFailedError:
+    """Return the error of a command that ended otherwise than it should."""
+    word = "was canceled" if seen.outcome is Outcome.STOPPED else "has failed"
+    because = f": {seen.reason.rstrip('.')}" if seen.reason else ""
+    return JobFailedError(
+        f"{seen.subject} {word}{because}.", "Mend the cause, then run the line again."
+    )
+
+
+class Commands(Resource):
+    """`nb.commands`: what the service does in the background."""
+
+    def list(
+        self, command: str | None = None, status: str | None = None, limit: int | None = None
+    ) -> pd.DataFrame:
+        """Return commands, a row each, as far as the service tells of them; columns as `COMMAND`.
+
+        Args:
+            command: only of this kind: `process_source`.
+            status: only in this state: `running`.
+            limit: rows at most.
+        """
+        from labext.nb.views import command_frame
+
+        return command_frame(self.iter(command, status, limit))
+
+    def iter(
+        self, command: str | None = None, status: str | None = None, limit: int | None = None
+    ) -> Iterator[Record]:
+        """Yield commands' records; arguments as for `list`."""
+        yield from self._wire.run(self._dialect.commands(command, status, limit))
+
+    def kinds(self) -> pd.DataFrame:
+        """Return the commands that the service knows, a row each."""
+        from labext.nb.views import command_kind_frame
+
+        return command_kind_frame(self._wire.run(self._dialect.command_kinds()))
+
+    def get(self, job: str) -> Record:
+        """Return one command's record.
+
+        Args:
+            job: its identifier, `command:…`.
+
+        Raises:
+            NotFoundError: there is no such command.
+        """
+        return self._wire.run(self._dialect.command(_command_id(job)))
+
+    def run(self, command: str, given: Mapping[str, Any], app: str | None = None) -> Record:
+        """Begin a command; return its record.
+
+        Args:
+            command: which one, of those that `kinds` returns.
+            given: what it works with, as the service wants it.
+            app: whose it is; found out by default.
+
+        Raises:
+            InputError: there is no such command.
+            OutcomeUnknownError: the answer was lost; it may have begun.
+        """
+        from labext import messages
+
+        if app is None:
+            every = self._wire.run(self._dialect.command_kinds())
+            found = [each["app"] for each in every if each["command"] == command]
+            if not found:
+                near = messages.did_you_mean(command, [str(each["command"]) for each in every])
+                raise InputError(
+                    f"There is no command {messages.quote_value(command)}{near}.",
+                    "`%nb commands kinds` lists them.",
+                )
+            app = str(found[0])
+        return self._wire.run(self._dialect.run_command(command, app, given))
+
+    def cancel(self, job: str) -> Record:
+        """Ask for a command to be canceled; return its record as it is after that.
+
+        The service says yes whatever becomes of it: the record's status tells.
+
+        Raises:
+            InputError: it is over already.
+            NotFoundError: there is no such command.
+        """
+        now = self.get(job)
+        if phase_of(now["status"]) in COMMAND_OUTCOMES:
+            raise InputError(
+                f"The command {now['job_id']} is over already: it is {now['status']}.",
+                "There is nothing to cancel.",
+            )
+        self._wire.run(self._dialect.cancel_command(_command_id(job)))
+        return self.get(job)
+
+    def watch(
+        self, job: str, subject: str | None = None, stop: threading.Event | None = None
+    ) -> Iterator[Progress]:
+        """Look at a command until it is over; yield what is seen, and ticks.
+
+        Args:
+            job: its identifier.
+            subject: what the user knows it by.
+            stop: ends the watching, not the command.
+
+        Raises:
+            NotFoundError: there is no such command.
+        """
+        return self._followed(job, subject).watch(stop)
+
+    def wait(self, job: str, timeout: float | None = None) -> Record:
+        """Wait until a command is completed; return its record.
+
+        Raises:
+            JobFailedError: it has failed, or was canceled.
+            NotReadyError: it is not completed in time; it goes on.
+        """
+        followed = self._followed(job, None)
+        followed.wait(timeout)
+        assert followed.record is not None
+        return followed.record
+
+    def _followed(self, job: str, subject: str | None) -> CommandWatch:
+        found = _command_id(job)
+        return CommandWatch(lambda: self.get(found), subject or f"The command {found}")
+
+
+def _command_id(given: str) -> str:
+    """Return a command's identifier."""
+    from labext import messages
+
+    found = parse_command_id(given)
+    if found is None:
+        raise InputError(
+            f"{messages.quote_value(given)} is no command's identifier.",
+            "It looks like `command:abc123`; `%nb commands` lists them.",
+        )
+    return found

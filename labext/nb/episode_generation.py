@@ -1,0 +1,313 @@
+"""Poll the generation of an episode and check its audio."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from labext import messages, progress
+from labext.errors import JobFailedError, NotFoundError, NotReadyError, ServiceError
+from labext.nb import polling
+from labext.nb.backends import RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.error_messages import split_message
+from labext.nb.polling import TRANSIENT_ERRORS, Outage
+from labext.nb.records import Record
+from labext.progress import Outcome, Progress
+
+NO_AUDIO = "The service calls it completed, but it has no sound."
+
+ACTIVE_STATUSES = frozenset({"new", "queued", "submitted", "pending", "running", "processing"})
+"""The service's words for an episode that is still being made, as far as they are known."""
+
+_MAX_NAME_BYTES = (
+    200  # bytes of a file's name; a system takes 255, with what is put before and behind it
+)
+
+
+def has_audio(episode: Record) -> bool:
+    """Say whether an episode's record tells of a sound that is not empty."""
+    told = episode["audio_url"] or episode["audio_file"] or episode["audio_bytes"]
+    return bool(told) and episode["audio_bytes"] != 0
+
+
+def check_audio(episode: Record) -> None:
+    """Raise why an episode has no sound, if the service tells that.
+
+    Raises:
+        NotReadyError: it is still being made.
+        JobFailedError: it has failed, or is completed without one.
+    """
+    if has_audio(episode):
+        return
+    name, status = episode["name"] or episode["id"], str(episode["job_status"]).casefold()
+    if status in ACTIVE_STATUSES:
+        stage = f" ({episode['stage']})" if episode["stage"] else ""
+        raise NotReadyError(
+            f"{messages.quote_value(name)} is still being made: {status}{stage}.",
+            f"Wait for it: `%nb episodes wait {messages.quote_token(name)}`.",
+        )
+    if status == "failed":
+        raise episode_error(name, str(episode["error_message"] or ""))
+    if status == "completed":
+        raise episode_error(name, NO_AUDIO)
+
+
+def verify_download(episode: Record, sound: Path) -> None:
+    """Look whether what came is what the service told of; what is not is taken away.
+
+    Raises:
+        ServiceError: it is empty, or has not as many bytes as the episode.
+    """
+    size, told = sound.stat().st_size, episode["audio_bytes"]
+    if size and (not isinstance(told, int) or size == told):
+        return
+    sound.unlink()
+    of = f" of {told:,}" if isinstance(told, int) else ""
+    raise ServiceError(
+        f"The sound of {messages.quote_value(episode['name'] or episode['id'])} came with {size:,}{of} "
+        "bytes.",
+        "Try again; look at the service if it stays.",
+    )
+
+
+def episode_error(name: str, reason: str) -> JobFailedError:
+    """Return the error of an episode that has failed: why, and the next step."""
+    what, step = split_message(reason or "the service gives no reason", "Mend the cause.")
+    return JobFailedError(
+        f"{messages.quote_value(name)} has failed: {what.rstrip('.')}.",
+        f"{step.rstrip('.')}, then `%nb episodes retry {messages.quote_token(name)}`.",
+    )
+
+
+def audio_file_name(episode: Record) -> str:
+    """Return the name of an episode's file: a bare one, whatever it is called."""
+    stem = re.sub(r'[\x00-\x1f\x7f/\\<>:"|?*]+', "-", str(episode["name"] or ""))
+    stem = stem.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore").strip(" .-")
+    told = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
+    return (stem or "episode") + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
+
+
+_PHASES = {
+    **dict.fromkeys(("new", "queued", "submitted", "pending"), "In Queue"),
+    **dict.fromkeys(("running", "processing"), "Running"),
+    "completed": "Complete",
+    "failed": "Failed",
+    **dict.fromkeys(("canceled", "cancelled", "stopped"), "Stopped"),
+}
+_PHASE_OUTCOMES = {
+    "Complete": Outcome.COMPLETE,
+    "Failed": Outcome.FAILED,
+    "Stopped": Outcome.STOPPED,
+}
+_STAGE_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
+"""What is counted in a stage, where it is known."""
+
+
+def build_snapshot(name: str, status: str | None, told: Record, episode: Record | None) -> Progress:
+    """Return what is seen of an episode.
+
+    Args:
+        name: what it is called.
+        status: the service's own word.
+        told: a job or an episode: its stage, progress and error.
+        episode: the episode itself, if it is known.
+    """
+    at = phase_of(status)
+    reason = str(told["error_message"] or "")
+    if at == "Complete" and (episode is None or not has_audio(episode)):
+        at, reason = "Failed", NO_AUDIO
+    outcome = _PHASE_OUTCOMES.get(at)
+    return Progress(
+        str(name),
+        "podcast",
+        at,
+        outcome=outcome,
+        reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
+        stage=_stage_text(told) if outcome is None else "",
+    )
+
+
+def phase_of(status: str | None) -> str:
+    """Return where an episode is, for the service's word: that itself, if it is unheard of."""
+    word = str(status or "unknown")
+    return _PHASES.get(word.casefold(), word)
+
+
+def _stage_text(told: Record) -> str:
+    """Return where it is: `3 of 4: speech, turn 12 of 40`, or what words the service has for it."""
+    at = told["progress"]
+    if at is None:
+        return str(told["stage"] or "")
+    stages, stage = at["stages"], at["stage"]
+    place = f"{stages.index(stage) + 1} of {len(stages)}: " if stage in stages else ""
+    return f"{place}{stage}{_stage_count(at)}"
+
+
+def _stage_count(at: Record) -> str:
+    """Return how much of a stage is done, if that makes sense and is not all or nothing."""
+    done, total = at["done"], at["total"]
+    if done is None or total is None or total < 2 or done > total:
+        return ""
+    unit = f"{_STAGE_UNITS[at['stage']]} " if at["stage"] in _STAGE_UNITS else ""
+    return f", {unit}{done:,} of {total:,}"
+
+
+_EPISODE_DELETED = "It was deleted."
+_JOB_GONE = (
+    "The service knows its job no longer: the episode was deleted, or is made by another job."
+)
+
+
+class EpisodeWatch:
+    """One episode that is looked at again and again, by itself or by its job.
+
+    Attributes:
+        episode: its record, with its transcript, as the last look saw it; None until it is known.
+    """
+
+    def __init__(
+        self,
+        wire: RequestExecutor,
+        dialect: ContractBackend,
+        what: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wire = wire
+        self._dialect = dialect
+        self._what = what
+        self._is_job = parse_command_id(what) is not None
+        self._silence = Outage(clock)
+        self._last: Progress | None = None
+        self.episode: Record | None = None
+
+    def look(self) -> Progress:
+        """Ask the service once; return the snapshot, without its times.
+
+        Raises:
+            NotFoundError: it is not there at the first look. One that was there is deleted, which
+                is an end of its own.
+            ServiceError, BusyError: there is no answer at the first look, or for as long as
+                `labext.nb.polling.MAX_OUTAGE_SECONDS`.
+        """
+        try:
+            self._last = self._by_job() if self._is_job else self._by_itself()
+        except NotFoundError:
+            if self._last is None:
+                raise
+            self._last = replace(
+                self._last,
+                phase="Deleted",
+                stage="",
+                reason=_JOB_GONE if self._is_job else _EPISODE_DELETED,
+                outcome=Outcome.STOPPED,
+            )
+        except TRANSIENT_ERRORS as error:
+            if self._last is None:
+                raise
+            self._silence.bear(error)
+            return replace(self._last, reason=self._silence.words)
+        self._silence.end()
+        return self._last
+
+    def _by_itself(self) -> Progress:
+        self.episode = record = self._wire.run(self._dialect.episode(self._what))
+        return build_snapshot(record["name"] or self._what, record["job_status"], record, record)
+
+    def _by_job(self) -> Progress:
+        job = self._wire.run(self._dialect.podcast_job(self._what))
+        status = job["status"]
+        if self._last is None or phase_of(status) == "Complete":
+            self.episode = self._made_by(job)
+        name = self._what if self.episode is None else self.episode["name"]
+        return build_snapshot(name, job["status"], job, self.episode)
+
+    def _made_by(self, job: Record) -> Record | None:
+        """Return the episode that a job makes or has made, if the service knows one."""
+        made = (job["result"] or {}).get("episode_id")
+        if not made:
+            listed = self._wire.run(self._dialect.episodes())
+            of_it = [each["id"] for each in listed if each["job_id"] == self._what]
+            if not of_it:
+                return None
+            made = of_it[0]
+        try:
+            return self._wire.run(self._dialect.episode(str(made)))
+        except NotFoundError:
+            return None
+
+
+def watch_episode(
+    wire: RequestExecutor,
+    dialect: ContractBackend,
+    what: str,
+    *,
+    stop: threading.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Progress]:
+    """Look at an episode (or the job that makes it), by identifier, until it has ended.
+
+    Of one that stands still, `reason` says what that usually means.
+    """
+    making = EpisodeWatch(wire, dialect, what, clock)
+    for seen in progress.watch(making.look, stop=stop, clock=clock, sleep=sleep):
+        yield seen if seen.outcome else replace(seen, reason=seen.reason or _stall_hint(seen))
+
+
+def wait_for_episode(
+    wire: RequestExecutor,
+    dialect: ContractBackend,
+    what: str,
+    timeout: float | None = None,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Record:
+    """Look at an episode until it is there; return its record.
+
+    Raises:
+        JobFailedError: it failed, or was deleted.
+        NotReadyError: it is not there in time.
+    """
+    making = EpisodeWatch(wire, dialect, what, clock)
+    for seen in progress.watch(making.look, clock=clock, sleep=sleep):
+        if seen.outcome is Outcome.COMPLETE and making.episode is not None:
+            return making.episode
+        if seen.outcome is Outcome.STOPPED:
+            raise _stopped_error(seen)
+        if seen.outcome is not None:
+            raise episode_error(seen.subject, seen.reason)
+        if timeout is not None and seen.elapsed >= timeout:
+            raise _timeout_error(seen, timeout)
+    raise AssertionError("a watch without a stop ends with an outcome")
+
+
+def parse_command_id(given: str) -> str | None:
+    """Return what was given if it is the identifier of a job; None for an episode."""
+    name = given.strip() if isinstance(given, str) else ""
+    return name if re.fullmatch(r"command:[^\s/]+", name) else None
+
+
+def _stall_hint(seen: Progress) -> str:
+    return polling.episode_hint(seen.phase, seen.unchanged)
+
+
+def _stopped_error(seen: Progress) -> JobFailedError:
+    return JobFailedError(
+        f"{seen.subject} will not be there. {seen.reason or 'It was stopped.'}",
+        f"Have it made anew: `%nb podcast --name {messages.quote_token(seen.subject)} --profile …`.",
+    )
+
+
+def _timeout_error(seen: Progress, timeout: float) -> NotReadyError:
+    stage = f" ({seen.stage})" if seen.stage else ""
+    return NotReadyError(
+        f"Not there after {timeout:g} seconds: {seen.subject} is {seen.phase.lower()}{stage}, "
+        f"unchanged for {seen.unchanged:.0f} seconds.",
+        "It goes on; wait again.",
+    )

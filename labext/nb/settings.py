@@ -1,0 +1,92 @@
+"""Client methods for the settings of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from labext import messages
+from labext.errors import InputError
+from labext.nb.records import SETTING_CHOICES
+from labext.nb.resource import NO_CHANGES_STEP, Resource
+
+_BOOLEAN_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class Settings(Resource):
+    """`nb.settings`: how the service reads what is added to it."""
+
+    def get(self) -> dict[str, Any]:
+        """Return the settings, by the service's names: texts, truth values and lists of texts."""
+        return self._wire.run(self._dialect.settings())
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the settings."""
+        return [*self.get()]
+
+    def update(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change settings; return all of them as they are now.
+
+        Args:
+            changes: a name and its value each. A text does for a truth value (`yes`, `no`) and for
+                a list (`en,de`) too.
+
+        Raises:
+            InputError: nothing is to be changed, the service has no such setting, or a value does
+                not fit.
+        """
+        if not changes:
+            raise InputError("No setting is to be changed.", NO_CHANGES_STEP)
+        now = self.get()
+        named = {_setting_name(name, now): value for name, value in changes.items()}
+        wanted = {name: _convert_value(name, value, now[name]) for name, value in named.items()}
+        return self._wire.run(self._dialect.set_settings(wanted))
+
+
+def _setting_name(name: str, now: Mapping[str, Any]) -> str:
+    known = name.strip().replace("-", "_")
+    if known in now:
+        return known
+    near = messages.did_you_mean(known, [*now])
+    raise InputError(
+        f"There is no setting {messages.quote_value(name)}{near}.", "`%nb settings` lists them."
+    )
+
+
+def _convert_value(name: str, value: Any, now: Any) -> Any:
+    """Return a value in the form that the setting has now."""
+    if value is None:
+        return None
+    if isinstance(now, bool):
+        return _parse_bool(name, value)
+    if isinstance(now, list):
+        return _parse_list(name, value)
+    words = SETTING_CHOICES.get(name, ())
+    if words and isinstance(value, bool):
+        value = "yes" if value else "no"
+    if not isinstance(value, str) or not value.strip() or (words and value not in words):
+        raise _invalid_value(name, value, " or ".join(words) if words else "a text")
+    return value
+
+
+def _parse_bool(name: str, value: Any) -> bool:
+    found = _BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
+    if not isinstance(found, bool):
+        raise _invalid_value(name, value, "yes or no")
+    return found
+
+
+def _parse_list(name: str, value: Any) -> list[str]:
+    found = value.split(",") if isinstance(value, str) else value
+    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+        raise _invalid_value(name, value, "texts with commas between them")
+    kept = [each.strip() for each in found if each.strip()]
+    if not kept:
+        raise _invalid_value(name, value, "one text or more")
+    return kept
+
+
+def _invalid_value(name: str, value: Any, expected: str) -> InputError:
+    return InputError(
+        f"The setting {name} can't be {messages.quote_value(str(value))}.", f"It takes {expected}."
+    )

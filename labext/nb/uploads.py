@@ -1,0 +1,202 @@
+"""Check and add files, URLs and texts; compare files with uploaded originals."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from labext import messages
+from labext.errors import AccessError, InputError, LabextError, NotFoundError
+from labext.nb.backends import Request, RequestExecutor
+from labext.nb.backends.contract import ContractBackend
+from labext.nb.records import Record
+
+MAX_COMPARED_BYTES = 2**20
+"""Bytes up to which an original is compared with a local file; of a larger one only the size is.
+
+Another text often has the same size (`0.1 %`, `0.2 %`), another PDF or recording hardly ever.
+"""
+
+
+def original_file_name(source: Record) -> str:
+    """Return the name under which a source's file is kept; a bare one, whatever was told.
+
+    Raises:
+        NotFoundError: the source has no file.
+    """
+    name = Path(str(source["file_name"] or "").replace("\\", "/")).name
+    if not name or name in {".", ".."}:
+        raise NotFoundError(
+            f"{messages.quote_value(source['title'] or source['id'])} has no file to download.",
+            "Only what was uploaded as a file has one.",
+        )
+    return name
+
+
+def has_number_suffix(stored: str, name: str) -> bool:
+    """Tell whether a server has numbered a file name that was taken: `protocol (1).docx`."""
+    stem, suffix = os.path.splitext(name)
+    return re.fullmatch(rf"{re.escape(stem)} \(\d+\){re.escape(suffix)}", stored) is not None
+
+
+def has_content(wire: RequestExecutor, original: Request, file: Path) -> bool | None:
+    """Tell whether an original has the content of a local file; None if there is no original.
+
+    Args:
+        wire: sends the request.
+        original: the request for the original.
+        file: the local file.
+    """
+    size = file.stat().st_size
+    try:
+        with wire.open(original) as response:
+            length = response.headers.get("Content-Length", "")
+            if length.isdigit() and int(length) != size:
+                return False
+            if size > MAX_COMPARED_BYTES:
+                return True if length.isdigit() else None
+            content: bytes = response.raw.read(MAX_COMPARED_BYTES + 1, decode_content=True)
+    except (NotFoundError, AccessError):
+        return None
+    return content == file.read_bytes()
+
+
+OnFileBytes = Callable[[str, int, int | None], None]
+"""Is told a file's name, the bytes of it that have gone, and the whole's."""
+
+OnRejected = Callable[[Path | str, InputError], None]
+"""Is told a file or an address that the service has refused, and why."""
+
+_REJECTED_STATUSES = frozenset({400, 413, 415, 422})
+"""Statuses by which a service refuses one item; the others may still be accepted."""
+
+
+def validate_file(path: Path | str) -> Path:
+    """Return a file's path.
+
+    Raises:
+        InputError: there is none, it is a folder, it is empty, or it can't be read.
+    """
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise InputError(f"{file} is a folder.", "Add its files: `FOLDER/*.pdf`, or one by one.")
+    if not file.is_file():
+        raise InputError(f"There is no file {file}{_similar_file_hint(file)}.", "Check the path.")
+    try:
+        with file.open("rb") as opened:
+            empty = not opened.read(1)
+    except OSError as error:
+        raise InputError(f"{file} can't be read ({error.strerror}).", "Check the file.") from None
+    if empty:
+        raise InputError(f"{file} is empty.", "Add a file with something in it.")
+    return file
+
+
+def validate_url(url: str) -> str:
+    """Return an address that the service can fetch.
+
+    Raises:
+        InputError: it is none of HTTP.
+    """
+    try:
+        if is_url(url) and urlsplit(url.strip()).hostname:
+            return url.strip()
+    except ValueError:
+        pass  # not an address either: `http://[`
+    raise InputError(
+        f"{messages.quote_value(url)} is no address of a page.",
+        "Give one that begins with https:// or http://.",
+    )
+
+
+def validate_text(text: str) -> str:
+    """Return a text that is one.
+
+    Raises:
+        InputError: there is nothing in it.
+    """
+    if text.strip():
+        return text
+    raise InputError("The text is empty.", "Add a text with something in it.")
+
+
+def is_url(text: Path | str) -> bool:
+    """Say whether something is meant as an address and not as a path."""
+    return isinstance(text, str) and text.strip().lower().startswith(("http://", "https://"))
+
+
+def add_several(
+    wire: RequestExecutor,
+    dialect: ContractBackend,
+    what: Iterable[Path | str] | Path | str,
+    given: Mapping[str, Any],
+    on_bytes: OnFileBytes | None = None,
+    on_refused: OnRejected | None = None,
+) -> Iterator[Record]:
+    """Add files and pages one after the other; yield each one's record when it is there.
+
+    An item that the service refuses does not keep the others from being added.
+
+    Raises:
+        InputError: an item can't be sent: nothing was. Or the service refused some, and no
+            `on_refused` was given: all others were added.
+        LabextError: the service failed; the error says at which item, and how many were added.
+    """
+    names = [what] if isinstance(what, str | Path) else list(what)
+    checked = [validate_url(str(each)) if is_url(each) else validate_file(each) for each in names]
+    added = 0
+    refused: dict[Path | str, InputError] = {}
+    for each in checked:
+        try:
+            if isinstance(each, Path):
+                told = None if on_bytes is None else partial(on_bytes, each.name)
+                record = wire.run(dialect.add_file(each, **given), on_bytes=told)
+            else:
+                record = wire.run(dialect.add_url(each, **given))
+        except LabextError as error:
+            if isinstance(error, InputError) and error.status in _REJECTED_STATUSES:
+                refused[each] = error
+                continue
+            before = f" ({added} of {len(checked)} were added before it)" if added else ""
+            raise error.about(f"{each}{before}") from None
+        added += 1
+        yield record
+    if on_refused is not None:
+        for item, reason in refused.items():
+            on_refused(item, reason)
+    elif refused:
+        raise rejection_error(refused, added)
+
+
+def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> InputError:
+    """Return the error that names the items that a service has refused, and why.
+
+    Args:
+        refused: each item with its error; at least one.
+        added: how many others were added.
+    """
+    reasons = (f"{item}: {error.what.rstrip('.')}" for item, error in refused.items())
+    count = f"{added} of {added + len(refused)} were added. Refused: " if added else ""
+    first = next(iter(refused.values()))
+    steps = dict.fromkeys(error.next_step for error in refused.values())
+    return InputError(
+        f"{count}{'; '.join(reasons)}.",
+        " ".join(steps),
+        status=first.status,
+        method=first.method,
+        path=first.path,
+        server=first.server,
+    )
+
+
+def _similar_file_hint(file: Path) -> str:
+    try:
+        names = [each.name for each in file.parent.iterdir()]
+    except OSError:
+        return ""
+    return messages.did_you_mean(file.name, names)

@@ -1,0 +1,309 @@
+"""DataFrames of notebook service records and how they are displayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from labext.frames.conversion import Column, records_to_frame
+from labext.frames.views import ROWS, RowView, cell_text
+from labext.nb import records
+from labext.nb.records import COMMAND, COMMAND_KIND, REBUILD, SOURCE_CHAT, Record
+
+NOTEBOOKS_VIEW = RowView(
+    name="notebooks",
+    empty="There are no notebooks.",
+    first=("name", "source_count", "note_count", "updated_at", "description"),
+    last=("id", "created_at"),
+)
+
+SOURCES_VIEW = RowView(
+    name="sources",
+    empty="There are no sources.",
+    first=("title", "status", "stage", "error", "kind", "topic", "passages"),
+    last=("id", "file_name", "size", "url", "notebooks", "created_at", "updated_at"),
+    whole=("error",),
+)
+
+NOTES_VIEW = RowView(
+    name="notes",
+    empty="There are no notes.",
+    first=("title", "note_type", "content"),
+    last=("id", "notebook_id", "created_at", "updated_at"),
+)
+
+SESSIONS_VIEW = RowView(
+    name="sessions",
+    empty="There are no chat sessions.",
+    first=("title", "message_count", "updated_at", "model_override"),
+    last=("id", "notebook_id", "created_at"),
+)
+
+MESSAGES_VIEW = RowView(
+    name="messages",
+    empty="There are no messages yet.",
+)
+
+INSIGHTS_VIEW = RowView(
+    name="insights",
+    empty="There are no insights.",
+    first=("insight_type", "content"),
+    last=("id", "source_id", "created_at", "updated_at"),
+)
+
+HITS_VIEW = RowView(
+    name="hits",
+    empty="Nothing was found.",
+    first=("title", "match", "page", "similarity", "relevance"),
+    last=("kind", "id"),
+)
+
+
+def notebook_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return notebooks' records as a frame."""
+    return NOTEBOOKS_VIEW.show(records.to_frame(records.NOTEBOOK, found))
+
+
+def source_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return sources' records as a frame, without their texts."""
+    return SOURCES_VIEW.show(
+        records.to_frame(
+            records.SOURCE, ({key: each[key] for key in records.SOURCE} for each in found)
+        )
+    )
+
+
+def note_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return notes' records as a frame."""
+    return NOTES_VIEW.show(records.to_frame(records.NOTE, found))
+
+
+def session_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return chat sessions' records as a frame."""
+    return SESSIONS_VIEW.show(records.to_frame(records.SESSION, found))
+
+
+def message_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return messages' records as a frame."""
+    return MESSAGES_VIEW.show(records.to_frame(records.MESSAGE, found))
+
+
+def insight_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return insights' records as a frame."""
+    return INSIGHTS_VIEW.show(records.to_frame(records.INSIGHT, found))
+
+
+def hit_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return what was found as a frame, the best first."""
+    return HITS_VIEW.show(records.to_frame(records.HIT, found))
+
+
+TRANSFORMATIONS_VIEW = RowView(
+    name="transformations",
+    empty="There are no transformations.",
+    first=("name", "apply_default", "description", "prompt", "model_id"),
+    last=("id", "title", "created_at", "updated_at"),
+)
+
+MODELS_VIEW = RowView(
+    name="models",
+    empty="There are no models.",
+    first=("name", "type", "provider", "credential"),
+    last=("id", "created_at", "updated_at"),
+)
+
+PROVIDERS_VIEW = RowView(
+    name="providers",
+    empty="There are no providers.",
+)
+
+DISCOVERED_VIEW = RowView(
+    name="discovered",
+    empty="No models are on offer.",
+    first=("name", "model_type", "description"),
+    last=("provider",),
+)
+
+SYNC_VIEW = RowView(
+    name="synced",
+    empty="No provider can be asked.",
+    whole=("error",),
+)
+
+CREDENTIALS_VIEW = RowView(
+    name="credentials",
+    empty="There are no credentials.",
+    first=("name", "provider", "has_api_key", "model_count", "base_url", "decryption_error"),
+    last=("id", "created_at", "updated_at"),
+    whole=("decryption_error",),
+)
+
+CREDENTIAL_STATUS_VIEW = RowView(
+    name="configured",
+    empty="There are no providers.",
+)
+
+
+def transformation_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return transformations' records as a frame."""
+    return TRANSFORMATIONS_VIEW.show(records.to_frame(records.TRANSFORMATION, found))
+
+
+def model_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return models' records as a frame."""
+    return MODELS_VIEW.show(records.to_frame(records.MODEL, found))
+
+
+def provider_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return providers' records as a frame."""
+    return PROVIDERS_VIEW.show(records.to_frame(records.PROVIDER, found))
+
+
+def discovered_model_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return the records of models on offer as a frame."""
+    return DISCOVERED_VIEW.show(records.to_frame(records.DISCOVERED_MODEL, found))
+
+
+def sync_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return what came of asking providers as a frame."""
+    return SYNC_VIEW.show(records.to_frame(records.SYNC_RESULT, found))
+
+
+def credential_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return credentials' records as a frame."""
+    return CREDENTIALS_VIEW.show(records.to_frame(records.CREDENTIAL, found))
+
+
+def credential_status_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return where providers' keys are as a frame."""
+    return CREDENTIAL_STATUS_VIEW.show(records.to_frame(records.CREDENTIAL_STATUS, found))
+
+
+def _profile_names(profiles: Any) -> str:
+    """Return what the profiles of an episode are called; the whole of them fills a screen."""
+    if not isinstance(profiles, Sequence) or not all(isinstance(p, Mapping) for p in profiles):
+        return cell_text(profiles)
+    return ", ".join(cell_text(each.get("name") or each.get("id")) for each in profiles)
+
+
+EPISODES_VIEW = RowView(
+    name="episodes",
+    empty="There are no episodes.",
+    first=("name", "job_status", "stage", "error_message", "duration", "created_at"),
+    last=(
+        "id",
+        "job_id",
+        "notebook_id",
+        "progress",
+        "audio_bytes",
+        "audio_file",
+        "audio_url",
+        "briefing",
+        "episode_profile",
+        "speaker_profiles",
+        "updated_at",
+    ),
+    whole=("error_message",),
+    formats={
+        "episode_profile": lambda profile: _profile_names([profile]),
+        "speaker_profiles": _profile_names,
+    },
+)
+
+EPISODE_PROFILES_VIEW = RowView(
+    name="episode profiles",
+    empty="There are no episode profiles.",
+    first=(
+        "name",
+        "description",
+        "num_segments",
+        "speaker_profile_ids",
+        "outline_llm",
+        "transcript_llm",
+        "default_briefing",
+    ),
+    last=("id", "created_at", "updated_at"),
+)
+
+SPEAKER_PROFILES_VIEW = RowView(
+    name="speaker profiles",
+    empty="There are no speaker profiles.",
+    first=("name", "description", "speakers", "voice_model"),
+    last=("id", "created_at", "updated_at"),
+)
+
+
+def episode_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return episodes' records as a frame, without what is said in them."""
+    return EPISODES_VIEW.show(records.to_frame(records.EPISODE, found))
+
+
+def episode_profile_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return episode profiles' records as a frame."""
+    return EPISODE_PROFILES_VIEW.show(records.to_frame(records.EPISODE_PROFILE, found))
+
+
+def speaker_profile_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return speaker profiles' records as a frame."""
+    return SPEAKER_PROFILES_VIEW.show(records.to_frame(records.SPEAKER_PROFILE, found))
+
+
+COMMANDS_VIEW = RowView(
+    name="commands",
+    empty="The service tells of no commands.",
+    first=("job_id", "status", "command", "subject", "error_message"),
+    last=("progress", "result", "created_at", "updated_at"),
+    whole=("error_message",),
+)
+
+SOURCE_CHATS_VIEW = RowView(
+    name="source chats",
+    empty="There are no chats about this source.",
+    first=("title", "message_count", "updated_at", "model_override"),
+    last=("id", "source_id", "created_at"),
+)
+
+SETTINGS_VIEW = RowView(
+    name="settings",
+    empty="There are no settings.",
+    whole=("setting", "value"),
+)
+
+
+def command_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return commands' records as a frame."""
+    return COMMANDS_VIEW.show(records.to_frame(COMMAND, found))
+
+
+def command_kind_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return the commands that there are as a frame."""
+    return ROWS.show(records.to_frame(COMMAND_KIND, found))
+
+
+def source_chat_frame(found: Iterable[Record]) -> pd.DataFrame:
+    """Return chats about a source as a frame."""
+    return SOURCE_CHATS_VIEW.show(records.to_frame(SOURCE_CHAT, found))
+
+
+def rebuild_frame(found: Record) -> pd.DataFrame:
+    """Return how far vectors are computed again as a frame."""
+    return ROWS.show(records.to_frame(REBUILD, [found]))
+
+
+def settings_frame(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return settings as a frame: `setting`, `value`."""
+    rows = [{"setting": name, "value": format_setting(value)} for name, value in found.items()]
+    return SETTINGS_VIEW.show(
+        records_to_frame(rows, [Column("setting", "text"), Column("value", "text")])
+    )
+
+
+def format_setting(value: Any) -> str | None:
+    """Return a setting's value as it is written on a line."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return None if value is None else str(value)

@@ -1,0 +1,94 @@
+"""Base class for administering a service through the sandbox's database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy.exc import DBAPIError
+
+from labext.sandbox.core.backup import check_started
+from labext.sandbox.core.data_folder import DataFolder, ensure_secret, read_json
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.lifecycle import Sandbox
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import Options, Service, Site, origin_url
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.startup_checks import check_database, explain_failure
+
+Record = dict[str, Any]
+"""The result of an administrative call; JSON can hold it."""
+
+
+@dataclass(frozen=True)
+class Administration:
+    """A service of a sandbox; each service has a subclass with its calls.
+
+    The calls raise NotFoundError for a name that does not exist, ConflictError for one that exists
+    already or is ambiguous, and InputError for an invalid value. A call that removes data raises
+    InputError with what would be lost, unless `yes` is given.
+
+    Attributes:
+        site: its folders, its database, and a queue that changes tasks and runs none. Its origins
+            are those of the last start, and empty for an endpoint that was never open.
+        running: whether a host runs it now.
+    """
+
+    site: Site
+    running: bool
+
+    @property
+    def database(self) -> Database:
+        """The sandbox's database."""
+        return self.site.database
+
+
+A = TypeVar("A", bound=Administration)
+
+
+@contextmanager
+def open_administration(data_dir: Path, service: Service, administration: type[A]) -> Iterator[A]:
+    """Open a service of the sandbox in a folder.
+
+    Raises:
+        SetupError: no sandbox was ever started there, or by another version of labext.
+        StorageError: the database is empty or damaged, or can't be read or written.
+    """
+    folder = DataFolder(data_dir)
+    check_started(folder)
+    database = Database.at(folder.database)
+    try:
+        running = Sandbox(folder.path).status().state != "stopped"
+        if running:
+            database.check_version()
+        else:
+            check_database(database, folder, [service])
+            database.create(QueueBase.metadata, service.metadata)
+        yield administration(_site(folder, database, service), running)
+    except DBAPIError as error:
+        raise explain_failure(error, folder) from error
+    finally:
+        database.close()
+
+
+def _site(folder: DataFolder, database: Database, service: Service) -> Site:
+    certificate = service.certificate(folder.service(service.name), folder.secrets)
+    ports = read_json(folder.ports)
+    site = Site(
+        folder=folder.service(service.name),
+        secrets=folder.secrets,
+        database=database,
+        queue=Queue(),
+        signer=Signer(ensure_secret(folder.secrets / "signing")),
+        origins={
+            door: origin_url(ports[door], certificate) if door in ports else ""
+            for door in service.doors
+        },
+        options=Options(rate="off"),
+    )
+    for kind in service.kinds(site):
+        site.queue.add(kind)
+    return site

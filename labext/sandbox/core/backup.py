@@ -1,0 +1,526 @@
+"""Back up a sandbox to a single archive, also while it runs, and restore it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Any
+
+from labext.errors import ConflictError, InputError, NotFoundError, SetupError, StorageError
+from labext.sandbox.core.data_folder import (
+    DATABASE_FILE,
+    PORTS_FILE,
+    DataFolder,
+    FileLock,
+    has_content,
+    list_entries,
+    read_json,
+    remove_path,
+    write_json,
+)
+from labext.sandbox.core.database import BUSY_SECONDS, SCHEMA_VERSION
+from labext.sandbox.core.startup_checks import (
+    damaged_database_error,
+    empty_database_error,
+    explain_failure,
+    is_database_damaged,
+)
+from labext.storage import storage_errors, sync_folder
+
+FORMAT = "labext-sandbox-backup"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+
+RUNTIME_FILES = {
+    *("host.lock", "host.json", "host.log", "host.log.1", "connection.json"),
+    *("backup.lock", "tasks", "quarantine"),
+}
+"""What belongs to a process and not to the data; so does all whose name starts with a dot."""
+
+SCRATCH_FOLDERS = {"incoming", "work"}
+"""A service's folders for uploads and tasks that are not finished."""
+
+REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}
+"""Secrets that a start makes anew: numbers that were signed are given out again after a restore."""
+
+_CHUNK_BYTES = 1 << 20
+
+_ARCHIVE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, ValueError),
+    RuntimeError,  # encrypted, or packed by a method that is not there
+)
+"""What a damaged ZIP file or manifest may raise."""
+
+
+@dataclass(frozen=True)
+class BackupResult:
+    """A backup that was made.
+
+    Attributes:
+        file: the archive.
+        files: how many files it holds.
+        bytes: their size, before compression.
+        skipped: files that could not be read.
+    """
+
+    file: Path
+    files: int
+    bytes: int
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """A backup that was restored.
+
+    Attributes:
+        created: when the backup was made, ISO 8601.
+        files: how many files were restored.
+        previous: where the data are that were there before; None if there were none.
+    """
+
+    created: str
+    files: int
+    previous: Path | None
+
+
+# Backup
+
+
+def back_up(folder: DataFolder, target: Path) -> BackupResult:
+    """Back up the sandbox in `folder` into the new file `target`, which only its owner can read.
+
+    Raises:
+        SetupError: there is no sandbox.
+        InputError: `target` is in the sandbox's folder.
+        ConflictError: `target` exists, or another backup is running.
+        StorageError: the database is empty or damaged, or the disk is full.
+    """
+    check_started(folder)
+    target = target.expanduser().absolute()
+    if target.exists():
+        raise ConflictError(f"{target} exists.", "Give the backup another name.")
+    if target.is_relative_to(folder.path):
+        raise InputError(
+            f"{target} is in the sandbox's own folder.", "Put the backup somewhere else."
+        )
+    lock = FileLock(folder.path / "backup.lock")
+    with storage_errors(lock.path):
+        if not lock.acquire():
+            raise ConflictError(
+                "Another backup of this sandbox is running.", "Wait until it is done."
+            )
+    staging = folder.path / ".backup"
+    try:
+        with storage_errors(staging):
+            remove_path(staging)
+            staging.mkdir(mode=0o700)
+            if not has_content(folder.database):  # to open it would delete its log
+                raise empty_database_error(folder)
+            pinned = _pin_snapshot(folder, staging)
+        return _create_archive(pinned, target)
+    except sqlite3.Error as error:
+        raise explain_failure(error, folder) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+        lock.release()
+
+
+def check_started(folder: DataFolder) -> None:
+    """Check that there is a sandbox, and that no restore was interrupted while it replaced it.
+
+    Raises:
+        SetupError: there is none, or one was.
+    """
+    if _restored_folder(folder).exists():
+        raise SetupError(
+            f"A restore into {folder.path} was interrupted.",
+            f"Start the sandbox to finish it: `{folder.command('start')}`.",
+        )
+    if not folder.is_ours() or not folder.database.is_file():
+        raise SetupError(
+            f"There is no sandbox in {folder.path}: it was never started.",
+            f"Start it once: `{folder.command('start')}`.",
+        )
+
+
+@dataclass
+class _PinnedFiles:
+    """What a backup is made of: copies and hard links of files by their path in the data folder."""
+
+    files: dict[str, Path] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+
+def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
+    """Pin the files while no row of the database can change, and copy it as it was then."""
+    copy = staging / DATABASE_FILE
+    with closing(_connect(folder.database)) as source:
+        with closing(_connect(folder.database)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            source.execute("BEGIN")
+            tables = source.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            pinned = _pin_files(folder, staging)
+            writer.execute("ROLLBACK")
+        with closing(_connect(copy)) as target:
+            source.backup(target)  # of the state that its transaction sees
+            target.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+    if is_database_damaged(copy):
+        raise damaged_database_error(folder)
+    if not tables:
+        raise empty_database_error(folder)
+    pinned.files[DATABASE_FILE] = copy
+    return pinned
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
+    """Link every regular file that is backed up, but the database."""
+    pinned = _PinnedFiles()
+
+    def unreadable(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            pinned.skipped.append(str(error.filename))
+
+    def pin(path: Path) -> None:
+        name = path.relative_to(folder.path).as_posix()
+        target = staging / str(len(pinned.files))
+        # What is gone is a file of a running task, or of a row that was deleted.
+        with contextlib.suppress(FileNotFoundError):
+            if name not in REGENERATED_SECRETS and stat.S_ISREG(path.lstat().st_mode):
+                _link_file(path, target)
+                pinned.files[name] = target
+
+    pin(folder.ports)
+    for top in filter(Path.is_dir, _data_entries(folder)):
+        for parent, folders, names in os.walk(top, onerror=unreadable):
+            if Path(parent) == top:
+                folders[:] = [name for name in folders if name not in SCRATCH_FOLDERS]
+            for name in names:
+                pin(Path(parent, name))
+    return pinned
+
+
+def _link_file(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without hard links
+        shutil.copyfile(path, target)
+
+
+def _create_archive(pinned: _PinnedFiles, target: Path) -> BackupResult:
+    """Write what was pinned into a ZIP file, which appears under its name once it is complete."""
+    part = target.with_name(f".{target.name}.{token_hex(4)}")
+    with storage_errors(target):
+        try:
+            with open(part, "xb", opener=_open_private) as file:
+                files = _write_archive(pinned, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+            sync_folder(target.parent)
+        finally:
+            part.unlink(missing_ok=True)
+    size = sum(each["bytes"] for each in files)
+    return BackupResult(target, len(files), size, tuple(pinned.skipped))
+
+
+def _write_archive(pinned: _PinnedFiles, file: IO[bytes]) -> list[dict[str, Any]]:
+    """Write the archive, and return the entries of its manifest."""
+    files: list[dict[str, Any]] = []
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, path in sorted(pinned.files.items()):
+            member = name if _is_text(name) else f"undecodable/{len(files)}"
+            try:
+                content = path.open("rb")
+            except PermissionError:
+                pinned.skipped.append(name)
+                continue
+            with content, archive.open(member, "w", force_zip64=True) as out:
+                size, digest = _copy_file(content, out)
+            files.append({"path": name, "member": member, "bytes": size, "sha256": digest})
+        manifest = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "labext": version("labext-jupyter"),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "files": files,
+        }
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+    return files
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a file name can be encoded, which those of other encodings cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _copy_file(source: IO[bytes], target: IO[bytes], most: int | None = None) -> tuple[int, str]:
+    """Copy a file, and return its size and SHA-256; stop once it is larger than `most`."""
+    size, digest = 0, hashlib.sha256()
+    while (most is None or size <= most) and (chunk := source.read(_CHUNK_BYTES)):
+        size += len(chunk)
+        digest.update(chunk)
+        target.write(chunk)
+    return size, digest.hexdigest()
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+# Restore
+
+
+def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> RestoreResult:
+    """Restore a backup into `folder`, whose sandbox does not run.
+
+    Args:
+        folder: a sandbox's, an empty one, or one to be made.
+        source: the archive.
+        replace: replace the data that are there; they are moved to the quarantine folder.
+
+    Raises:
+        NotFoundError: there is no such archive.
+        InputError: it is no backup.
+        SetupError: it was made by another version of labext, or the folder holds other things.
+        ConflictError: data are there and `replace` is not given, or the sandbox runs.
+        StorageError: the archive is damaged, or the disk is full; nothing has changed.
+    """
+    with _open_archive(source.expanduser()) as archive:
+        manifest = _read_manifest(archive)
+        folder.prepare()
+        lock = FileLock(folder.lock_file)
+        if not lock.acquire(seconds=1.0):
+            raise ConflictError(
+                f"The sandbox in {folder.path} runs.",
+                f"Stop it first: `{folder.command('stop')}`.",
+            )
+        try:
+            with storage_errors(folder.path):
+                clean_up(folder)
+                previous = [path for path in _data_entries(folder) if has_content(path)]
+                if previous and not replace:
+                    raise ConflictError(
+                        f"There are data in {folder.path}, which a restore would replace.",
+                        "Add `--yes` to replace them; they are moved to its folder quarantine.",
+                    )
+                aside = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}-replaced"
+                _unpack(archive, manifest["files"], folder)
+                _commit_restore(folder, aside)
+                finish_restore(folder)
+        finally:
+            lock.release()
+    return RestoreResult(manifest["created"], len(manifest["files"]), aside if previous else None)
+
+
+def check_backup(source: Path) -> None:
+    """Check that a file is a backup that can be restored, as far as its manifest says.
+
+    Raises:
+        NotFoundError, InputError, SetupError: as `restore`.
+    """
+    with _open_archive(source.expanduser()) as archive:
+        _read_manifest(archive)
+
+
+def clean_up(folder: DataFolder) -> None:
+    """Finish a restore that was interrupted, and remove what an interrupted one or a backup left.
+
+    The caller holds the folder's lock.
+    """
+    finish_restore(folder)
+    remove_path(_staging_folder(folder))
+    lock = FileLock(folder.path / "backup.lock")
+    if lock.path.exists() and lock.acquire():
+        remove_path(folder.path / ".backup")
+        lock.release()
+
+
+def finish_restore(folder: DataFolder) -> None:
+    """Replace the data by those of a restore that has become valid; each step is done once."""
+    restored = _restored_folder(folder)
+    if not restored.exists():
+        return
+    journal = read_json(restored / "journal.json")
+    aside = Path(journal["aside"])
+    for name in journal["previous"]:
+        there, moved = folder.path / name, aside / name
+        if there.exists() and not moved.exists():
+            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            there.rename(moved)
+    for path in list_entries(restored / "data"):
+        there = folder.path / path.name
+        if there.exists() and not has_content(there):
+            remove_path(there)
+        path.rename(there)
+    sync_folder(folder.path)
+    restored.rename(_staging_folder(folder))
+    remove_path(_staging_folder(folder))
+
+
+def _commit_restore(folder: DataFolder, aside: Path) -> None:
+    """Make what was unpacked valid, by one renaming."""
+    previous = [path.name for path in _data_entries(folder) if has_content(path)]
+    write_json(
+        _staging_folder(folder) / "journal.json", {"aside": str(aside), "previous": previous}
+    )
+    os.sync()
+    _staging_folder(folder).rename(_restored_folder(folder))
+    sync_folder(folder.path)
+
+
+def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: DataFolder) -> None:
+    """Unpack and verify all files into the folder of a restore that is not valid yet."""
+    if sum(each["bytes"] for each in files) > shutil.disk_usage(folder.path).free:
+        raise StorageError(
+            f"There is no room for the backup in {folder.path}.", "Make room, then try again."
+        )
+    data = _staging_folder(folder) / "data"
+    try:
+        for each in files:
+            target = data / each["path"]
+            _make_folders(target.parent, folder.path)
+            with (
+                archive.open(each.get("member", each["path"])) as packed,
+                open(target, "xb", opener=_open_private) as out,
+            ):
+                found = _copy_file(packed, out, most=each["bytes"])
+            if found != (each["bytes"], each["sha256"]):
+                raise _damaged_archive_error(archive, each["path"])
+        _check_restored_database(data / folder.database.name, archive)
+    except BaseException as error:
+        remove_path(_staging_folder(folder))
+        if isinstance(error, _ARCHIVE_ERRORS):
+            raise _damaged_archive_error(archive, str(error)) from error
+        raise
+
+
+def _check_restored_database(path: Path, archive: zipfile.ZipFile) -> None:
+    if is_database_damaged(path):
+        raise _damaged_archive_error(archive, path.name)
+    with closing(_connect(path)) as connection:
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    if schema != SCHEMA_VERSION:
+        raise _other_version_error(archive)
+
+
+@contextmanager
+def _open_archive(source: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(source)
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFoundError(f"There is no file {source}.", "Name a backup.") from None
+    except _ARCHIVE_ERRORS:
+        raise InputError(
+            f"{source} is no backup of a sandbox, or not all of one.", "Name another backup."
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"{source} cannot be read: {error.strerror}.", "Name another backup."
+        ) from None
+    with archive:
+        if any(info.flag_bits & 1 for info in archive.infolist()):
+            raise InputError(
+                f"{source} is encrypted; a backup of a sandbox is not.", "Name another backup."
+            )
+        yield archive
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the manifest of a backup.
+
+    Raises:
+        InputError: there is none, or it names what a backup does not have.
+        SetupError: it was made by another version.
+    """
+    try:
+        found = json.loads(archive.read(MANIFEST))
+        if found["format"] != FORMAT:
+            raise ValueError(found["format"])
+        if found["version"] != FORMAT_VERSION:
+            raise _other_version_error(archive)
+        str(found["created"])
+        paths = [str(each["path"]) for each in found["files"] if each["bytes"] >= 0]
+        if DATABASE_FILE not in paths or not all(map(_is_allowed, paths)):
+            raise ValueError(paths)
+    except (*_ARCHIVE_ERRORS, OSError):
+        raise InputError(
+            f"{archive.filename} is no backup of a sandbox.", "Name another backup."
+        ) from None
+    return dict(found)
+
+
+def _is_allowed(path: str) -> bool:
+    """Return whether a backup may have a file at this path in the data folder."""
+    first, *rest = parts = path.split("/")
+    if not rest:
+        return path in (DATABASE_FILE, PORTS_FILE)
+    inside = not {"", ".", ".."} & {*parts} and "\0" not in path
+    return (
+        inside
+        and not first.startswith((".", DATABASE_FILE))
+        and first not in {*RUNTIME_FILES, PORTS_FILE}
+    )
+
+
+def _damaged_archive_error(archive: zipfile.ZipFile, what: str) -> StorageError:
+    return StorageError(
+        f"The backup {archive.filename} is damaged: {what}. Nothing was changed.",
+        "Restore another backup.",
+    )
+
+
+def _other_version_error(archive: zipfile.ZipFile) -> SetupError:
+    return SetupError(
+        f"The backup {archive.filename} was made by another version of labext.",
+        "Restore it with that version, or name another backup.",
+    )
+
+
+def _make_folders(path: Path, root: Path) -> None:
+    """Make a folder and those above it up to `root`, all for their owner only."""
+    for folder in reversed([path, *path.parents]):
+        if folder.is_relative_to(root):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _staging_folder(folder: DataFolder) -> Path:
+    return folder.path / ".restoring"
+
+
+def _restored_folder(folder: DataFolder) -> Path:
+    return folder.path / ".restored"
+
+
+def _data_entries(folder: DataFolder) -> list[Path]:
+    """Return what a backup is made of and a restore replaces, at the top of the data folder."""
+    return sorted(
+        path
+        for path in list_entries(folder.path)
+        if path.name not in RUNTIME_FILES and not path.name.startswith(".")
+    )

@@ -1,0 +1,261 @@
+"""The data folder of a sandbox: layout, permissions, secrets and lock file."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from labext.config.paths import is_default_sandbox
+from labext.errors import SetupError, StorageError
+from labext.redaction import register_secret
+from labext.storage import create_atomic, write_atomic
+
+MARKER_FILE = ".labext-sandbox"
+DATABASE_FILE = "sandbox.sqlite"
+PORTS_FILE = "ports.json"
+EXIT_LOCKED = 3
+"""The exit code of a host that found another one in its folder."""
+EXIT_DISK_FULL = 4
+"""The exit code of a host that could not start because the disk is full."""
+
+
+class DataFolder:
+    """The data folder of a sandbox, by name; `prepare` makes it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser().absolute()
+        self.lock_file = self.path / "host.lock"
+        self.state = self.path / "host.json"
+        self.log = self.path / "host.log"
+        self.connection = self.path / "connection.json"
+        self.ports = self.path / PORTS_FILE
+        self.database = self.path / DATABASE_FILE
+        self.secrets = self.path / "secrets"
+        self.tasks = self.path / "tasks"
+        self.quarantine = self.path / "quarantine"
+
+    def is_ours(self) -> bool:
+        """Whether the folder is a sandbox's."""
+        return (self.path / MARKER_FILE).is_file()
+
+    def check_ours(self) -> None:
+        """See that the folder is a sandbox's.
+
+        Raises:
+            SetupError: it is not.
+        """
+        if not self.is_ours():
+            raise SetupError(
+                f"The folder {self.path} is not a sandbox's.",
+                "Name the folder that the sandbox was started with.",
+            )
+
+    def prepare(self) -> None:
+        """Make the folder, or see that it is ours and close it to others.
+
+        Raises:
+            SetupError: there is something else.
+            StorageError: it can't be made.
+        """
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self.is_ours():
+                if any(self.path.iterdir()):
+                    raise SetupError(
+                        f"The folder {self.path} holds other things than a sandbox.",
+                        "Choose an empty or a new folder for the sandbox.",
+                    )
+                (self.path / MARKER_FILE).touch(mode=0o600)
+            self.path.chmod(0o700)
+            for folder in (self.secrets, self.tasks):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            if isinstance(error, SetupError):
+                raise
+            raise StorageError(
+                f"The sandbox's folder {self.path} can't be written: {error.strerror}.",
+                "Choose another folder for the sandbox, or make room.",
+            ) from error
+
+    def service(self, name: str) -> Path:
+        """A service's own folder; made if it isn't there."""
+        folder = self.path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def command(self, verb: str, *options: str) -> str:
+        """Return the shell command for this folder's sandbox, such as `labext sandbox stop`."""
+        where = [] if is_default_sandbox(self.path) else ["--data-dir", str(self.path)]
+        return shlex.join(["labext", "sandbox", verb, *options, *where])
+
+    def erase(self) -> None:
+        """Delete the folder with all that is in it, the marker last.
+
+        An erasure that was cut off can so be taken up again. The caller holds the lock.
+
+        Raises:
+            SetupError: it is not a sandbox's folder.
+        """
+        self.check_ours()
+        last = {MARKER_FILE, self.lock_file.name}
+        for entry in self.path.iterdir():
+            if entry.name in last:
+                continue
+            remove_path(entry)
+        self.lock_file.unlink(missing_ok=True)
+        (self.path / MARKER_FILE).unlink()
+        if not self.path.is_symlink():
+            self.path.rmdir()
+
+
+class FileLock:
+    """A file that is locked as long as the process that took it lives, however it ends.
+
+    The file says which process that is; that it says so means nothing unless it is locked. A folder
+    in which nothing can be locked is a StorageError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def acquire(self, seconds: float = 0.0) -> bool:
+        """Take the lock within so many seconds; False if another process keeps it."""
+        until = time.monotonic() + seconds
+        while True:
+            if self._try():
+                return True
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+
+    def release(self) -> None:
+        """Let another process have it; in a forked child this leaves the parent's lock as it is."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def is_held(self) -> bool:
+        """Whether a living process has the lock."""
+        if self._descriptor is not None:
+            return True
+        if not self.path.exists():
+            return False
+        free = self._try(sign=False)
+        self.release()
+        return not free
+
+    def is_current(self) -> bool:
+        """Return whether the file at this path is still the one that this process has locked.
+
+        It is not once the folder was deleted or moved, or another process has made a new one.
+        """
+        try:
+            return self._descriptor is not None and self._is_at_path(self._descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:  # it cannot be told: a network file system that does not answer
+            return True
+
+    def holder(self) -> dict[str, Any]:
+        """What the last holder wrote about itself: `pid` and `created`, or nothing."""
+        return read_json(self.path)
+
+    def _try(self, sign: bool = True) -> bool:
+        import fcntl
+
+        descriptor = None
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # An erased folder's lock file is no lock: whoever comes next makes a new one.
+            if not self._is_at_path(descriptor):
+                raise BlockingIOError
+        except OSError as error:
+            if descriptor is not None:
+                os.close(descriptor)
+            if isinstance(error, (BlockingIOError, FileNotFoundError)):
+                return False
+            raise StorageError(
+                f"The file {self.path} can't be locked: {error.strerror}.",
+                "Choose a folder of your own on a local disk for the sandbox.",
+            ) from error
+        self._descriptor = descriptor
+        if sign:
+            import psutil
+
+            me = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(me).encode(), 0)
+        return True
+
+    def _is_at_path(self, descriptor: int) -> bool:
+        return os.path.samestat(os.fstat(descriptor), self.path.stat())
+
+
+def ensure_secret(path: Path) -> str:
+    """The secret kept in the file `path`, made up at first, and masked in every log from now on."""
+    if not path.exists():
+        create_atomic(path, secrets.token_urlsafe(32).encode())
+    value = path.read_text()
+    register_secret(value)
+    return value
+
+
+def list_entries(folder: Path) -> set[Path]:
+    """Return what is in a folder; nothing if there is none."""
+    return set(folder.iterdir()) if folder.is_dir() else set()
+
+
+def has_content(path: Path) -> bool:
+    """Return whether a file is not empty, or whether there is any file below a folder."""
+    if path.is_dir() and not path.is_symlink():
+        return any(files for _folder, _folders, files in os.walk(path))
+    return os.path.lexists(path) and path.lstat().st_size > 0
+
+
+def remove_path(path: Path) -> None:
+    """Delete a file or a folder with all that is in it, also folders that a tool has closed.
+
+    Raises:
+        OSError: something could not be deleted.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        for folder, _, _ in os.walk(path):
+            Path(folder).chmod(0o700)
+            for name in os.listdir(folder):
+                entry = Path(folder, name)
+                if entry.is_dir() and not entry.is_symlink():
+                    entry.chmod(0o700)
+        shutil.rmtree(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_secret(path: Path, value: str) -> None:
+    """Keep another secret in the file `path`; it is masked in every log from now on."""
+    register_secret(value)
+    write_atomic(path, value.encode(), private=True)
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Put a JSON object into a file that only its owner reads, whole or not at all."""
+    write_atomic(path, json.dumps(value, indent=1).encode(), private=True)

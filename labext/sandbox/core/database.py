@@ -1,0 +1,195 @@
+"""Database engine, sessions and error classification for all sandbox services."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, MetaData, create_engine, event, func, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.orm import DeclarativeBase, Session
+
+from labext import storage
+from labext.errors import SetupError
+
+SCHEMA_VERSION = 2
+"""Increase it with every change of a table; a database with another version is refused."""
+
+BUSY_SECONDS = 30
+"""How long a transaction waits for another process that writes."""
+
+
+class Database:
+    """An engine and its two kinds of session.
+
+    `with database.read() as session:` sees one consistent state and writes nothing;
+    `with database.write() as session:` commits at its end and rolls back on any exception.
+    Both may be used from any thread. Objects stay usable after the session has ended.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.engine = _make_engine(url)
+        self._writes = {
+            durable: self.engine.execution_options(labext_writes="FULL" if durable else "NORMAL")
+            for durable in (True, False)
+        }
+        self._writers = threading.Lock()
+        self._writing = threading.local()
+
+    @classmethod
+    def at(cls, path: Path) -> Database:
+        """The SQLite database in the file `path`; the file is made if it isn't there."""
+        return cls(f"sqlite:///{path}")
+
+    def create(self, *metadata: MetaData) -> None:
+        """Create missing tables and indexes.
+
+        Raises:
+            SetupError: the database was made by another version of labext.
+        """
+        self.check_version()
+        for tables in metadata:
+            tables.create_all(self._writes[True])
+        if self.engine.dialect.name == "sqlite":
+            with self._writes[True].begin() as connection:
+                connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def check_version(self) -> None:
+        """Check that the tables, if there are any, are those of this version of labext.
+
+        Raises:
+            SetupError: they are those of another version.
+        """
+        if self.engine.dialect.name != "sqlite":
+            return
+        with self.engine.connect() as connection:
+            version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        if version not in (0, SCHEMA_VERSION):
+            raise SetupError(
+                f"The database {self.engine.url.database} was made by another version of labext: "
+                f"its schema version is {version}, this one needs {SCHEMA_VERSION}.",
+                "Use the version of labext that made it, or another folder with `--data-dir`.",
+            )
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session whose reads all see one state; nothing is written."""
+        with Session(self.engine, expire_on_commit=False, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Session]:
+        """A session with the write lock: committed at the end, rolled back on an exception.
+
+        What is committed survives a killed process; if `durable`, also a machine that loses its
+        power. That takes a wait for the disk, which a change that is only repeated can do without.
+
+        Raises:
+            RuntimeError: this thread is already inside a writing transaction.
+        """
+        if getattr(self._writing, "inside", False):
+            raise RuntimeError("A writing transaction is open in this thread already.")
+        with self._writers:
+            self._writing.inside = True
+            try:
+                engine = self._writes[durable]
+                with Session(engine, expire_on_commit=False) as session, session.begin():
+                    yield session
+            finally:
+                self._writing.inside = False
+        for call in session.info.get(_AFTER_COMMIT, ()):
+            call()
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self.engine.dispose()
+
+
+def count_rows(session: Session, table: type[DeclarativeBase], *where: ColumnElement[bool]) -> int:
+    """How many rows of a table are so."""
+    return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
+
+
+_AFTER_COMMIT = "labext_after_commit"
+
+
+def after_commit(session: Session, call: Callable[[], None]) -> None:
+    """Call something once the writing transaction of `session` stands and its lock is free again.
+
+    Never, where it is rolled back. SQLAlchemy's own event comes while the lock is held, and also at
+    the end of a savepoint, when nothing stands yet.
+    """
+    session.info.setdefault(_AFTER_COMMIT, []).append(call)
+
+
+def _make_engine(url: str) -> Engine:
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True)
+    # A connection is an open file: never a reason for a request to wait.
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, max_overflow=-1)
+    event.listen(engine, "connect", _configure_connection)
+    event.listen(engine, "begin", _begin_transaction)
+    return engine
+
+
+def _configure_connection(connection: DBAPIConnection, _record: Any) -> None:
+    # The driver's own BEGIN comes too late and is never IMMEDIATE: `_begin` sends it instead.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_transaction(connection: Connection) -> None:
+    synchronous = connection.get_execution_options().get("labext_writes")
+    if synchronous is not None:
+        connection.exec_driver_sql(f"PRAGMA synchronous={synchronous}")
+    connection.exec_driver_sql("BEGIN" if synchronous is None else "BEGIN IMMEDIATE")
+
+
+_POSTGRESQL_DISK_FULL = "53100"
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether a file or the database could not be written for want of room."""
+    if isinstance(error, OperationalError):
+        return (
+            # SQLite tells every other reason for a write that fails as an error of the disk.
+            _sqlite_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+            or getattr(error.orig, "sqlstate", None) == _POSTGRESQL_DISK_FULL
+        )
+    return isinstance(error, OSError) and storage.is_full(error)
+
+
+def is_database_corrupt(error: BaseException) -> bool:
+    """Return whether a SQLite database is damaged, or is no database."""
+    return _sqlite_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _sqlite_code(error: BaseException) -> int:
+    """Return the primary result code of an SQLite error; 0 if it is none."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return int(getattr(cause, "sqlite_errorcode", 0)) & 0xFF
+
+
+def mark_seeded(session: Session, table: type[DeclarativeBase], name: str) -> bool:
+    """Whether what is called so has never been made; from now on it has.
+
+    Args:
+        session: a writing one.
+        table: the service's, with the column `name` alone.
+        name: says what is made.
+    """
+    if session.get(table, name) is not None:
+        return False
+    session.add(table(name=name))
+    session.flush()
+    return True

@@ -1,0 +1,1 @@
+"""Run queued tasks, each in its own process group."""

@@ -1,0 +1,481 @@
+"""Fork a process per task, watch its memory and report its exit."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import re
+import select
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import psutil
+
+from labext.sandbox.core.data_folder import FileLock
+from labext.sandbox.core.executors import task_process
+
+MEMORY_CHECK_SECONDS = 0.05 if sys.platform == "linux" else 0.5
+"""How often a running task is measured. Elsewhere finding its descendants takes longer."""
+
+_PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.MULTILINE)
+
+
+def exceeds_memory(pid: int, most: int) -> bool:
+    """Return whether a process and its descendants have more than `most` bytes in memory."""
+    if sys.platform != "linux":
+        return _portable_resident_bytes(pid) > most
+    processes = [*_process_tree(pid)]
+    if sum(map(_resident_bytes, processes)) <= most:
+        return False
+    return sum(map(_proportional_bytes, processes)) > most
+
+
+def has_descendants(pid: int) -> bool:
+    """Return whether a process has children, or left any to the processes above it."""
+    if sys.platform == "linux":
+        return len([*_process_tree(pid)]) > 1
+    try:
+        return bool(psutil.Process(pid).children())
+    except psutil.Error:
+        return True
+
+
+def _process_tree(pid: int) -> Iterator[int]:
+    """Yield a process and its descendants (Linux); those of a task stay below it, see `runner`."""
+    yield pid
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return
+    for thread in threads:
+        try:
+            children = Path(f"/proc/{pid}/task/{thread}/children").read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            yield from _process_tree(int(child))
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_bytes().split()[1]
+    except (OSError, IndexError):  # it has ended
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _proportional_bytes(pid: int) -> int:
+    try:
+        found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
+    except OSError:
+        return _resident_bytes(pid)
+    return 0 if found is None else int(found[1]) * 1024
+
+
+def _portable_resident_bytes(pid: int) -> int:
+    total = 0
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    for each in family:
+        try:
+            total += int(each.memory_info().rss)
+        except psutil.Error:
+            continue
+    return total
+
+
+IDLE_SECONDS = 60.0
+"""How long a warm process waits for another task."""
+
+EXIT_SECONDS = 5.0
+"""How long the end of a killed group is waited for; the kernel may hold one up."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass
+class _Task:
+    id: int
+    pid: int
+    scratch: Path
+    began: float
+    most_memory: int | None
+    channel: socket.socket | None = None
+    was_idle: bool = False
+    is_killed: bool = False
+    over_memory: bool = False
+    code: int | None = None
+    seconds: float = 0.0
+    ended: float = 0.0
+
+
+@dataclass
+class _IdleProcess:
+    """A warm process that waits for a task."""
+
+    channel: socket.socket
+    since: float
+
+
+class ForkServer:
+    """The loop: messages in, ends of processes in, messages out."""
+
+    def __init__(self, supervisor: socket.socket) -> None:
+        self._supervisor = supervisor
+        self._received = b""
+        self._tasks: dict[int, _Task] = {}  # by pid
+        self._idle: dict[int, _IdleProcess] = {}  # by pid
+        self._method = "fork"
+        self._next_look = 0.0
+        self._wakeup, wakeup = socket.socketpair()
+        for end in (self._wakeup, wakeup):
+            end.setblocking(False)
+        self._wakeup_sender = wakeup
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(supervisor, selectors.EVENT_READ)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
+        signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+    def serve(self) -> None:
+        """Serve until the supervisor closes its end or dies; then kill every task."""
+        hello = self._messages(block=True)
+        if not hello:
+            return
+        self._method = hello[0]["method"]
+        lock = FileLock(Path(hello[0]["lock"]))
+        if not lock.acquire(seconds=10.0):
+            raise SystemExit("Another fork server serves this sandbox.")
+        self._lock = lock
+        if self._method == "fork":
+            self._preload(["orjson", *hello[0]["preload"]])
+        self._obey(hello[1:])
+        while True:
+            ready = [key.fileobj for key, _ in self._selector.select(self._timeout())]
+            self._note_done(ready)
+            if self._wakeup in ready:
+                self._wakeup.recv(4096)
+            if self._supervisor in ready:
+                messages = self._messages()
+                if messages is None:
+                    break
+                self._obey(messages)
+            self._watch_memory()
+            self._reap()
+            self._bury()
+        self._kill_all()
+
+    def _preload(self, modules: list[str]) -> None:
+        for module in modules:
+            if self._is_abandoned():  # the next supervisor waits for the lock
+                raise SystemExit(0)
+            try:
+                importlib.import_module(module)
+            except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
+                print(f"{module} is not preloaded: {error}", file=sys.stderr)
+        # What is loaded now is shared by all children: a collector that walked it would copy it.
+        gc.collect()
+        gc.disable()
+        gc.freeze()
+
+    def _is_abandoned(self) -> bool:
+        """Whether the supervisor is gone, whatever it has sent before."""
+        poll = select.poll()
+        poll.register(self._supervisor, 0)  # reports a closed end alone
+        return bool(poll.poll(0))
+
+    def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
+        """What has come from the supervisor; None once it is gone."""
+        while True:
+            try:
+                chunk = self._supervisor.recv(65536)
+            except ConnectionError:
+                chunk = b""
+            if not chunk:
+                return None
+            *lines, self._received = (self._received + chunk).split(b"\n")
+            if lines or not block:
+                return [json.loads(line) for line in lines]
+
+    def _obey(self, messages: list[dict[str, Any]]) -> None:
+        for message in messages:
+            if "start" in message:
+                self._start(message)
+            else:
+                for task in self._tasks.values():
+                    if task.id == message["kill"] and task.code is None:
+                        task.is_killed = True
+                        _kill(task.pid)
+
+    def _start(self, order: dict[str, Any]) -> None:
+        scratch = Path(order["scratch"])
+        found = self._take_idle(scratch) if order["warm"] else None
+        pid, channel = found or self._new_process(scratch, warm=order["warm"])
+        began = time.monotonic()
+        task = _Task(order["start"], pid, scratch, began, order["memory"], channel)
+        task.was_idle = found is not None
+        self._tasks[pid] = task
+        self._tell({"started": task.id})
+
+    def _take_idle(self, scratch: Path) -> tuple[int, socket.socket] | None:
+        """Give a task to a warm process, if one waits."""
+        while self._idle:
+            pid, idle = self._idle.popitem()
+            try:
+                idle.channel.sendall(str(scratch).encode())
+            except OSError:  # it has died
+                self._close(idle.channel)
+                continue
+            return pid, idle.channel
+        return None
+
+    def _new_process(self, scratch: Path, *, warm: bool) -> tuple[int, socket.socket | None]:
+        """Make a process for a task; with a channel to it if it is a warm one."""
+        ours, theirs = socket.socketpair() if warm else (None, None)
+        if self._method == "fork":
+            sys.stdout.flush()
+            sys.stderr.flush()
+            parent = os.getpid()
+            pid = os.fork()
+            if pid == 0:
+                if ours is not None:
+                    ours.close()
+                self._become(scratch, parent, theirs)
+        else:
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                "labext.sandbox.core.executors.task_process",
+                str(scratch),
+            ]
+            if theirs is not None:
+                theirs.set_inheritable(True)
+                command.append(str(theirs.fileno()))
+            environment = os.environ | {task_process.TASK_VARIABLE: str(scratch)}
+            pid = os.posix_spawn(sys.executable, command, environment)
+        if ours is not None and theirs is not None:
+            theirs.close()
+            self._selector.register(ours, selectors.EVENT_READ)
+        return pid, ours
+
+    def _note_done(self, ready: Sequence[Any]) -> None:
+        """Take note of the warm processes that are done with a task, or have closed their end."""
+        for pid, idle in [*self._idle.items()]:
+            if idle.channel in ready or time.monotonic() > idle.since + IDLE_SECONDS:
+                del self._idle[pid]
+                self._close(idle.channel)
+        for task in [*self._tasks.values()]:
+            if task.channel is None or task.channel not in ready:
+                continue
+            try:
+                is_done = bool(task.channel.recv(16))
+            except OSError:
+                is_done = False
+            if not is_done:  # it has died: see `_reap`
+                self._close(task.channel)
+                task.channel = None
+            else:
+                self._done(task, task.channel)
+
+    def _done(self, task: _Task, channel: socket.socket) -> None:
+        """Report a task of a warm process; keep the process if it has left nothing behind."""
+        task.code, task.ended = 0, time.monotonic()
+        task.seconds = task.ended - task.began
+        room = task.most_memory
+        if has_descendants(task.pid) or (room is not None and exceeds_memory(task.pid, room // 2)):
+            self._close(channel)
+            task.channel = None
+            _kill(task.pid)  # `_bury` reports it
+            return
+        del self._tasks[task.pid]
+        self._idle[task.pid] = _IdleProcess(channel, task.ended)
+        self._report(task)
+
+    def _close(self, channel: socket.socket) -> None:
+        self._selector.unregister(channel)
+        channel.close()
+
+    def _become(self, scratch: Path, parent: int, channel: socket.socket | None) -> NoReturn:
+        """In the child: let go of what is the server's, do the task, and end."""
+        code = 1
+        try:
+            self._selector.close()
+            channels = [task.channel for task in self._tasks.values()]
+            channels += [idle.channel for idle in self._idle.values()]
+            for end in (self._supervisor, self._wakeup, self._wakeup_sender, *channels):
+                if end is not None:
+                    end.close()
+            self._lock.release()
+            gc.enable()
+            code = task_process.run_task(scratch, parent, channel)
+        except BaseException:  # noqa: BLE001 - the last place that can tell
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        """Take the end of every process that has ended: tasks, and what they left to us."""
+        while True:
+            try:
+                # Looked at before it is reaped: as long as it isn't, its number can't be reused,
+                # and the group that is killed is its own.
+                if hasattr(os, "waitid"):
+                    look = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                    if look is not None and look.si_pid in {*self._tasks, *self._idle}:
+                        _kill(look.si_pid)
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid in self._idle:
+                self._close(self._idle.pop(pid).channel)
+            task = self._tasks.get(pid)
+            if task is not None and task.code is None:
+                if task.was_idle and not task.is_killed and not _has_started(task):
+                    self._restart(task)
+                    continue
+                task.code = os.waitstatus_to_exitcode(status)
+                task.ended = time.monotonic()
+                task.seconds = task.ended - task.began
+
+    def _bury(self) -> None:
+        """Report the tasks that have ended once nothing of them is left."""
+        for task in [task for task in self._tasks.values() if task.code is not None]:
+            empty = _kill_group(task.pid) and not self._kill_strays()
+            if empty or time.monotonic() - task.ended > EXIT_SECONDS:
+                del self._tasks[task.pid]
+                if task.channel is not None:
+                    self._close(task.channel)
+                self._report(task)
+
+    def _report(self, task: _Task) -> None:
+        self._tell(
+            {
+                "ended": task.id,
+                "code": task.code,
+                "seconds": task.seconds,
+                "over_memory": task.over_memory,
+            }
+        )
+
+    def _restart(self, task: _Task) -> None:
+        """Give a task whose warm process died before it began to a new process."""
+        del self._tasks[task.pid]
+        if task.channel is not None:
+            self._close(task.channel)
+        task.pid, task.channel = self._new_process(task.scratch, warm=True)
+        task.began, task.was_idle = time.monotonic(), False
+        self._tasks[task.pid] = task
+
+    def _kill_strays(self) -> bool:
+        """Kill what ended tasks have left to us; those that live keep their orphans themselves."""
+        known = {*self._tasks, *self._idle}
+        strays = [pid for pid in _child_pids() if pid not in known]
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(strays)
+
+    def _timeout(self) -> float | None:
+        if any(task.code is not None for task in self._tasks.values()):
+            return 0.005
+        if any(task.most_memory is not None for task in self._tasks.values()):
+            return max(0.0, self._next_look - time.monotonic())
+        if self._idle:
+            oldest = min(idle.since for idle in self._idle.values())
+            return max(0.0, oldest + IDLE_SECONDS - time.monotonic() + 0.01)
+        return None
+
+    def _watch_memory(self) -> None:
+        """Kill the tasks that take more memory than they may."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + MEMORY_CHECK_SECONDS
+        for task in self._tasks.values():
+            if task.most_memory is None or task.code is not None or task.over_memory:
+                continue
+            if exceeds_memory(task.pid, task.most_memory):
+                task.over_memory = task.is_killed = True
+                _kill(task.pid)
+
+    def _kill_all(self) -> None:
+        for task in self._tasks.values():
+            task.is_killed = True
+        for pid in (*self._tasks, *self._idle):
+            _kill(pid)
+        until = time.monotonic() + EXIT_SECONDS
+        while (self._tasks or self._idle) and time.monotonic() < until:
+            self._reap()
+            self._bury()
+            time.sleep(0.005)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # the supervisor is gone: the next read says so
+            self._supervisor.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _has_started(task: _Task) -> bool:
+    return (task.scratch / task_process.PROCESS_FILE).exists()
+
+
+def _kill(pid: int) -> None:
+    """Kill a task that has not been reaped, with its group."""
+    if not _kill_group(pid):
+        return
+    # Forked this moment, it leads no group yet.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _kill_group(group: int) -> bool:
+    """Kill what is left of a group; True where nothing was."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # macOS says the latter where all are dead
+        return True
+    return False
+
+
+def _child_pids() -> list[int]:
+    """The pids of this process's children, where the system tells them cheaply (Linux)."""
+    try:
+        return [int(pid) for pid in Path("/proc/thread-self/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def main() -> None:
+    """Serve the supervisor at the other end of the socket whose number is the argument."""
+    number = int(sys.argv[1])
+    os.set_inheritable(number, False)
+    os.umask(0o077)
+    if sys.platform == "linux":
+        # Orphans of ended tasks become children of this process, which can end them.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    ForkServer(socket.socket(fileno=number)).serve()
+
+
+if __name__ == "__main__":
+    main()

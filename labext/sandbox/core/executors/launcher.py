@@ -1,0 +1,122 @@
+"""Start the fork server and exchange messages with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from labext.sandbox.core.executors.task_process import TASKS_VARIABLE
+
+StartMethod = Literal["fork", "spawn"]
+
+_INHERITED_VARIABLES = re.compile(
+    r"(?i)PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|PYTHON(PATH|HOME|UTF8)|"
+    r"VIRTUAL_ENV|CONDA_PREFIX|LD_LIBRARY_PATH|DYLD_\w+|SSL_CERT_\w+|(https?|no|all)_proxy|XDG_\w+"
+)
+_SINGLE_THREAD_VARIABLES = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+
+
+def clean_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What a process of ours needs of an environment: no key or token that happens to be in it."""
+    return {
+        name: value for name, value in environment.items() if _INHERITED_VARIABLES.fullmatch(name)
+    }
+
+
+def default_start_method() -> StartMethod:
+    """Forking is safe on Linux; on macOS the system's libraries may crash after it."""
+    return "fork" if sys.platform == "linux" else "spawn"
+
+
+class Launcher:
+    """One fork server.
+
+    Args:
+        lock: the file that the fork server locks while it lives, beside the scratch folders.
+        preload: modules that tasks need.
+    """
+
+    def __init__(
+        self, lock: Path, preload: Sequence[str] = (), method: StartMethod | None = None
+    ) -> None:
+        self._received = b""
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            # One job is one worker: libraries that start a thread a core would starve the others.
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "labext.sandbox.core.executors.fork_server",
+                    str(theirs.fileno()),
+                ],
+                env=clean_environment()
+                | _SINGLE_THREAD_VARIABLES
+                | {TASKS_VARIABLE: str(lock.parent)},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        hello = {
+            "preload": [*preload],
+            "method": method or default_start_method(),
+            "lock": str(lock),
+        }
+        self._send(hello)
+
+    def fileno(self) -> int:
+        """For a selector: readable when `events` has something."""
+        return self._socket.fileno()
+
+    def start(
+        self, task_id: int, scratch: Path, most_memory: int | None = None, *, warm: bool = False
+    ) -> None:
+        """Start the process of a task.
+
+        Args:
+            task_id: the task.
+            scratch: the folder that describes it.
+            most_memory: bytes that it and its descendants may have in memory, or it is killed.
+            warm: whether a process that did such a task before may do it, and another one after.
+        """
+        order = {"start": task_id, "scratch": str(scratch), "memory": most_memory, "warm": warm}
+        self._send(order)
+
+    def kill(self, task_id: int) -> None:
+        """Kill the task with all it started; its end is reported as any other."""
+        self._send({"kill": task_id})
+
+    def events(self) -> list[dict[str, Any]] | None:
+        """What happened, waiting for something to; None once the fork server is gone."""
+        try:
+            chunk = self._socket.recv(65536)
+        except ConnectionError:
+            chunk = b""
+        if not chunk:
+            return None
+        *lines, self._received = (self._received + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self) -> None:
+        """End the fork server, and with it every task."""
+        self._socket.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # it is gone: the next `events` says so
+            self._socket.sendall(json.dumps(message).encode() + b"\n")

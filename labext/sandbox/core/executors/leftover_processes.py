@@ -1,0 +1,132 @@
+"""Find and kill task processes that outlived their supervisor."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from labext.sandbox.core.executors.task_process import PROCESS_FILE, TASK_VARIABLE, TASKS_VARIABLE
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+START_TOLERANCE_SECONDS = 1.0
+"""Seconds by which two readings of one process's start may differ."""
+
+
+def adopt_orphans() -> None:
+    """Have this process get what its fork server leaves, should that be killed (Linux).
+
+    It is for a process whose own children, but for fork servers, stay in its session.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_adopted(seconds: float = 5.0) -> int:
+    """Kill and bury the children of this process that another one has left to it.
+
+    They are in sessions of their own, as is every task. Returns how many were alive.
+    """
+    killed: set[int] = set()
+    until = time.monotonic() + seconds
+    while (adopted := _adopted_children()) and time.monotonic() < until:
+        for process in adopted:
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    process.kill()
+                    killed.add(process.pid)
+                os.waitpid(process.pid, os.WNOHANG)
+        time.sleep(0.01)  # what they leave in their turn comes here too
+    return len(killed)
+
+
+def _adopted_children() -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(OSError):
+            if os.getsid(process.pid) != os.getsid(0):
+                found.append(process)
+    return found
+
+
+def belongs_to_task(pid: int, scratch: Path) -> bool:
+    """Whether an orphan comes from the task: by its mark, or by where it works."""
+    try:
+        process = psutil.Process(pid)
+        if process.environ().get(TASK_VARIABLE) == str(scratch):
+            return True
+        work = json.loads((scratch / "request.json").read_bytes())["work"]
+        return Path(process.cwd()).is_relative_to(work)
+    except (psutil.Error, OSError, ValueError, KeyError):
+        return False
+
+
+def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
+    """Kill what is left of the tasks with these scratch folders; return how many it was.
+
+    Their fork server is gone: of what it started, nothing is anybody else's.
+    """
+    marks = {str(scratch): scratch for scratch in scratches}
+    leaders = dict(filter(None, map(_recorded_leader, marks.values())))
+    killed: set[int] = set()
+    until = time.monotonic() + seconds
+    while marks and time.monotonic() < until:
+        alive = [
+            process for process in psutil.process_iter() if _is_leftover(process, leaders, marks)
+        ]
+        if not alive:
+            break
+        for process in alive:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+                killed.add(process.pid)
+        psutil.wait_procs(alive, timeout=0.5)
+    return len(killed)
+
+
+def _recorded_leader(scratch: Path) -> tuple[int, tuple[float, Path]] | None:
+    """The task's own process, as it recorded itself: number, then start and scratch folder."""
+    try:
+        process = json.loads((scratch / PROCESS_FILE).read_bytes())
+        return int(process["pid"]), (float(process["created"]), scratch)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_leftover(
+    process: psutil.Process, leaders: dict[int, tuple[float, Path]], marks: dict[str, Path]
+) -> bool:
+    try:
+        if process.status() == psutil.STATUS_ZOMBIE or process.uids().real != os.getuid():
+            return False
+        environment = process.environ()
+        if environment.get(TASK_VARIABLE) in marks:
+            return True
+        if environment.get(TASKS_VARIABLE) in {str(scratch.parent) for scratch in marks.values()}:
+            return True
+        group = os.getpgid(process.pid)
+        if group not in leaders:
+            return False
+        start, scratch = leaders[group]
+        return _has_recorded_leader(group, start) or (
+            # The leader is dead, or never was this group's: what is left must work in its folder.
+            not psutil.pid_exists(group) and belongs_to_task(process.pid, scratch)
+        )
+    except (psutil.Error, OSError):
+        return False
+
+
+def _has_recorded_leader(group: int, start: float) -> bool:
+    """Whether the process with the group's number is the one that was recorded."""
+    try:
+        return abs(float(psutil.Process(group).create_time()) - start) < START_TOLERANCE_SECONDS
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,469 @@
+"""Start, limit and end the processes of queued tasks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from labext import messages
+from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
+from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.executors.launcher import Launcher, StartMethod
+from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
+from labext.sandbox.core.executors.task_process import PROCESS_FILE
+from labext.sandbox.core.queue import ClaimedTask, Queue, TaskOutcome, TaskTransitions
+
+POLL_SECONDS = 1.0
+"""How often the table is looked at for what another process changed; this one tells by itself."""
+
+START_DELAY = 0.05
+"""Seconds after which a task that runs is recorded as running. One that has ended by then is
+recorded as started and ended at once: most jobs are short, and a transaction takes its time."""
+
+MAX_RETRY_PAUSE = 60.0
+"""Seconds between two tries to start a task or to record its end, while the disk is full; and
+between two starts of the fork server, while it keeps dying."""
+
+MAX_LOSSES = 10
+"""A task is given up once the fork server has died so often while the task's process ran."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Run:
+    """A task that is to have a process, has one, or had one and is not yet recorded as ended.
+
+    Attributes:
+        launched: the fork server was told to start the process.
+        has_begun: the process exists, or did.
+        is_recorded: the queue knows that.
+        began: when it was seen to exist, on the monotonic clock.
+        killed: why its process is being killed.
+        over: the limit that it is killed for.
+        refusal: how the task ends, whatever its process does: it was not to start.
+        next_try, pause: when its start, or its record, is tried again: the disk was full.
+    """
+
+    task: ClaimedTask
+    scratch: Path
+    work: Path
+    launched: bool = False
+    has_begun: bool = False
+    is_recorded: bool = False
+    began: float = 0.0
+    deadline: float | None = None
+    killed: str | None = None
+    over: Literal["time", "memory"] | None = None
+    refusal: TaskOutcome | None = None
+    ending: TaskOutcome | None = None
+    next_try: float = 0.0
+    pause: float = 1.0
+
+    def later(self) -> None:
+        """Put off the next try."""
+        self.next_try = time.monotonic() + self.pause
+        self.pause = min(2 * self.pause, MAX_RETRY_PAUSE)
+
+
+class Supervisor:
+    """Starts, limits and ends tasks.
+
+    Args:
+        work_dir: where the scratch folders are; its own.
+        workers: how many tasks run at once; by default one a core.
+        preload: modules that tasks need, loaded once.
+        method: `fork` or `spawn`; by default what is safe on this system.
+        adopts: this process has called `adopt_orphans`, and its children are fork servers alone.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        queue: Queue,
+        work_dir: Path,
+        *,
+        workers: int | None = None,
+        preload: Sequence[str] = (),
+        method: StartMethod | None = None,
+        adopts: bool = False,
+    ) -> None:
+        self.workers = workers or os.cpu_count() or 1
+        self._queue = queue
+        self._ledger = TaskTransitions(database, queue)
+        self._work_dir = work_dir
+        self._preload = preload
+        self._method = method
+        self._adopts = adopts
+        self._launcher: Launcher | None = None
+        self._runs: dict[int, _Run] = {}
+        self._lost: list[int] = []
+        self._losses: Counter[int] = Counter()
+        self._launched = 0.0
+        self._launch_pause = 0.0
+        self._ticked = 0.0
+        self._looked = 0.0
+        self._stopping = False
+        self._wakeup, self._waker = socket.socketpair()
+        self._wakeup.setblocking(False)
+        self._waker.setblocking(False)
+        self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Take up what an earlier supervisor left, then run tasks from a thread of its own.
+
+        Raises:
+            RuntimeError: another supervisor works in this folder.
+        """
+        self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(self._lock_file)
+        # The fork server of a supervisor that was killed needs a moment to end its tasks.
+        if not lock.acquire(seconds=15.0):
+            raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
+        taken = self._ledger.taken()
+        self._take_up(taken, killed=[task_id for task_id in taken if self._ran(task_id)])
+        lock.release()
+        self._launch_server()
+        self._queue.listen(self._wake)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Kill what runs, queue it again, and return once all of it is gone."""
+        self._stopping = True
+        self._wake()
+        if self._thread.ident is not None:  # it may have failed to start
+            self._thread.join()
+        self._wakeup.close()
+        self._waker.close()
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._work_dir / "forkserver.lock"
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):  # full: it wakes anyway; closed: it has stopped
+            self._waker.send(b".")
+
+    def _loop(self) -> None:
+        while not self._stopping:
+            try:
+                self._receive()
+                self._turn()
+                self._tick()
+                self._enforce()
+            except Exception:  # a full disk, a service's fault: the rest goes on
+                log.exception("The supervisor tries again.")
+                time.sleep(POLL_SECONDS)
+        self._wind_up()
+
+    def _launch_server(self) -> None:
+        self._launcher = Launcher(self._lock_file, self._preload, self._method)
+        self._launched = time.monotonic()
+
+    def _receive(self) -> None:
+        """Wait for the fork server, for a change of the queue, or for the next thing to do."""
+        if self._launcher is None:
+            self._take_up(self._lost)
+            self._lost = []
+            if not self._stopping and time.monotonic() >= self._launched + self._launch_pause:
+                self._launch_server()
+        with selectors.DefaultSelector() as selector:
+            if self._launcher is not None:
+                selector.register(self._launcher, selectors.EVENT_READ)
+            selector.register(self._wakeup, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in selector.select(self._timeout())]
+        if self._wakeup in ready:
+            self._wakeup.recv(65536)
+            self._looked = 0.0
+        if self._launcher in ready:
+            self._note_events(self._launcher)
+
+    def _note_events(self, launcher: Launcher) -> None:
+        events = launcher.events()
+        if events is None:
+            self._lose_launcher(launcher)
+        for event in events or ():
+            self._note(event)
+
+    def _timeout(self) -> float:
+        now = time.monotonic()
+        deadlines = [run.deadline for run in self._runs.values() if run.killed is None]
+        moments = [moment - now for moment in deadlines if moment is not None]
+        moments += [
+            max(run.began + START_DELAY, run.next_try) - now
+            for run in self._runs.values()
+            if run.has_begun and not run.is_recorded
+        ]
+        if self._runs:
+            moments.append(self._looked + POLL_SECONDS - now)
+        return max(0.0, min([POLL_SECONDS, *moments]))
+
+    def _note(self, event: dict[str, Any]) -> None:
+        run = self._runs.get(event["started" if "started" in event else "ended"])
+        if run is None:
+            return
+        if "ended" in event:
+            run.ending = run.refusal or _outcome_of(run, event)
+            return
+        run.has_begun, run.began = True, time.monotonic()
+        if run.task.max_seconds is not None:
+            run.deadline = run.began + run.task.max_seconds
+
+    def _turn(self) -> None:
+        """Record what has started and ended, and start what takes its place."""
+        self._launch_later()
+        started, ended = self._started(), self._ended()
+        try:
+            turn = self._ledger.turn(
+                [run.task.id for run in started],
+                {run.task.id: run.ending for run in ended if run.ending is not None},
+                Counter(run.task.kind.name for run in self._alive()),
+                0 if self._stopping or self._launcher is None else self._room(),
+            )
+        except Exception as error:  # noqa: BLE001 - see `_loop`; one keeps no other back
+            log.info("What has started and ended is recorded one by one: %s", error)
+            self._record_starts()
+            self._record_ends()
+            self._start_tasks()
+            return
+        for run in started:
+            self._recorded_start(run, turn.refused.get(run.task.id))
+        for claim in turn.claims:  # first: removing what others have left takes its time
+            self._start(claim)
+        for run in ended:
+            self._recorded(run)
+
+    def _alive(self) -> list[_Run]:
+        return [run for run in self._runs.values() if run.ending is None]
+
+    def _room(self) -> int:
+        return max(0, self.workers - len(self._alive()))
+
+    def _started(self) -> list[_Run]:
+        """The runs whose start is still to be recorded, except those to be tried again later."""
+        now = time.monotonic()
+        return [
+            run
+            for run in self._runs.values()
+            if run.has_begun
+            and not run.is_recorded
+            and (run.ending is not None or now >= run.began + START_DELAY)
+            and now >= run.next_try
+        ]
+
+    def _ended(self) -> list[_Run]:
+        """The runs whose end is still to be recorded, except those to be tried again later."""
+        now = time.monotonic()
+        return [r for r in self._runs.values() if r.ending is not None and now >= r.next_try]
+
+    def _record_starts(self) -> None:
+        for run in self._started():
+            try:
+                refusal = self._ledger.start(run.task.id)
+            except Exception:  # see `_loop`; this one's start is tried again, later
+                log.exception("The start of %s could not be recorded.", run.task.key)
+                run.later()
+            else:
+                self._recorded_start(run, refusal)
+
+    def _recorded_start(self, run: _Run, refusal: TaskOutcome | None) -> None:
+        run.is_recorded = True
+        run.refusal = refusal
+        if refusal is None:
+            return
+        if run.ending is not None:
+            run.ending = refusal
+        elif self._launcher is not None:
+            self._launcher.kill(run.task.id)
+
+    def _record_ends(self) -> None:
+        for run in self._ended():
+            if run.ending is None or (run.has_begun and not run.is_recorded):
+                continue
+            try:
+                self._ledger.end(run.task.id, run.ending)
+            except Exception:  # see `_loop`; this one's end is tried again, later
+                log.exception("The end of %s could not be recorded.", run.task.key)
+                run.later()
+            else:
+                self._recorded(run)
+
+    def _recorded(self, run: _Run) -> None:
+        if run.ending is not None and run.ending.outcome != "done":
+            log.info("%s %s: %s", run.task.key, run.ending.outcome, run.ending.reason)
+        self._forget(run)
+
+    def _forget(self, run: _Run) -> None:
+        del self._runs[run.task.id]
+        del self._losses[run.task.id]
+        with contextlib.suppress(OSError):
+            remove_path(run.scratch)
+
+    def _tick(self) -> None:
+        if self._runs and time.monotonic() >= self._ticked + 1.0:
+            self._ticked = time.monotonic()
+            self._ledger.tick()
+
+    def _enforce(self) -> None:
+        """Kill what was told to stop or is over its time."""
+        alive = [run for run in self._alive() if run.killed is None]
+        now = time.monotonic()
+        cancelled: set[int] = set()
+        # The queue wakes this thread when it is told to stop something, see `_receive`.
+        if now >= self._looked + POLL_SECONDS:
+            cancelled = self._ledger.cancelled() if alive else cancelled
+            self._looked = now
+        for run in alive:
+            if run.task.id in cancelled:
+                run.killed = "It was stopped."
+            elif run.deadline is not None and now >= run.deadline:
+                run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
+                run.over = "time"
+            if run.killed is None:
+                continue
+            if not run.launched:
+                run.ending = TaskOutcome("stopped", run.killed)
+                self._wake()
+            elif self._launcher is not None:
+                self._launcher.kill(run.task.id)
+
+    def _launch_later(self) -> None:
+        """Launch what had to wait for room on the disk."""
+        for run in self._runs.values():
+            if not run.launched and run.ending is None and time.monotonic() >= run.next_try:
+                self._launch(run)
+
+    def _start_tasks(self) -> None:
+        while self._launcher is not None and not self._stopping and self._room():
+            task_id = self._ledger.next(Counter(run.task.kind.name for run in self._alive()))
+            if task_id is None:
+                return
+            claim = self._ledger.claim(task_id)
+            if claim is None:
+                self._queue.ended()
+                continue
+            self._start(claim)
+
+    def _start(self, task: ClaimedTask) -> None:
+        scratch = self._work_dir / str(task.id)
+        run = self._runs[task.id] = _Run(task, scratch, task.work or scratch / "work")
+        self._launch(run)
+
+    def _launch(self, run: _Run) -> None:
+        """Have the task's process started, once its folders are made."""
+        try:
+            _prepare_folders(run)
+        except (OSError, ValueError) as error:
+            if is_disk_full(error):
+                log.warning("%s waits for room on the disk.", run.task.key)
+                run.later()
+                return
+            run.ending = TaskOutcome("failed", f"The job's folder could not be prepared: {error}")
+            self._wake()
+            return
+        run.launched = True
+        if self._launcher is not None:
+            task = run.task
+            self._launcher.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
+
+    def _lose_launcher(self, launcher: Launcher) -> None:
+        """Take note of the tasks that died with the fork server.
+
+        That is no fault of theirs and counts for nothing, unless it happens again and again.
+        """
+        log.error("The process that starts the jobs was killed.")
+        launcher.close()
+        self._launcher = None
+        lived = time.monotonic() - self._launched
+        longer = min(2 * self._launch_pause, MAX_RETRY_PAUSE)
+        self._launch_pause = POLL_SECONDS if lived > MAX_RETRY_PAUSE else max(POLL_SECONDS, longer)
+        for run in [run for run in self._runs.values() if run.ending is None]:
+            self._losses[run.task.id] += self._ran(run.task.id)
+            if self._losses[run.task.id] < MAX_LOSSES:
+                self._lost.append(run.task.id)
+                del self._runs[run.task.id]
+            else:
+                kill_leftovers([run.scratch])
+                reason = f"The process that starts tasks died {MAX_LOSSES} times while this ran."
+                run.ending = TaskOutcome("failed", reason)
+
+    def _ran(self, task_id: int) -> bool:
+        """Whether the process of a task's last attempt had begun."""
+        return (self._work_dir / str(task_id) / PROCESS_FILE).exists()
+
+    def _take_up(self, tasks: Sequence[int], killed: Collection[int] = ()) -> None:
+        """Kill what is left of tasks that nobody watches any more, and queue them again.
+
+        `killed` are those whose process had begun when the service was killed.
+        """
+        count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
+        if self._adopts:
+            count += kill_adopted()
+        if tasks:
+            log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
+        self._ledger.requeue(tasks, killed)
+        keep = {str(task_id) for task_id in [*self._runs]} | {self._lock_file.name}
+        for scratch in self._work_dir.iterdir():
+            if scratch.name not in keep:
+                remove_path(scratch)
+
+    def _wind_up(self) -> None:
+        """Record what has ended by itself, kill what runs, and queue it again."""
+        try:
+            self._wake()
+            self._receive()
+        except Exception:
+            log.exception("What ended last may start again.")
+        if self._launcher is not None:
+            self._launcher.close()
+        try:
+            self._record_starts()
+            self._record_ends()
+            self._ledger.requeue([*self._runs, *self._lost])
+        except Exception:  # what could not be recorded starts again next time
+            log.exception("Not every task could be queued again.")
+
+
+def _prepare_folders(run: _Run) -> None:
+    """Make the folders that the task's process finds, and its request."""
+    for folder in (run.scratch, run.work):
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:  # left by an earlier run
+            remove_path(folder)
+            folder.mkdir(mode=0o700)
+    request = {"entry": run.task.kind.entry, "work": str(run.work), "payload": run.task.payload}
+    (run.scratch / "request.json").write_text(json.dumps(request))
+
+
+def _outcome_of(run: _Run, event: Mapping[str, Any]) -> TaskOutcome:
+    code, seconds = event["code"], event["seconds"]
+    report = read_json(run.scratch / "report.json")
+    if code == 0 and report.get("outcome") == "done":
+        return TaskOutcome("done", result=report["result"], seconds=seconds)
+    if run.killed is not None and code == -signal.SIGKILL:
+        return TaskOutcome("stopped", run.killed, seconds=seconds, over=run.over)
+    if event["over_memory"] and run.task.max_memory is not None:
+        reason = f"The memory limit of {messages.format_size(run.task.max_memory)} was reached."
+        return TaskOutcome("stopped", reason, seconds=seconds, over="memory")
+    return TaskOutcome("failed", report.get("reason") or _describe_exit(code), seconds=seconds)
+
+
+def _describe_exit(code: int) -> str:
+    if code >= 0:
+        return f"The tool's process ended with exit code {code} and without a result."
+    with contextlib.suppress(ValueError):
+        return f"The tool's process ended with signal {-code} ({signal.Signals(-code).name})."
+    return f"The tool's process ended with signal {-code}."

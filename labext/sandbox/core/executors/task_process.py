@@ -1,0 +1,192 @@
+"""Run a single task in its own process, with limits, a log and a report file."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+from labext.redaction import mask
+
+TASK_VARIABLE = "LABEXT_TASK"
+"""The environment variable by which what a task started is known: its scratch folder."""
+
+TASKS_VARIABLE = "LABEXT_TASKS"
+"""The same for whatever a fork server started, and itself: the folder of the scratch folders. The
+system shows the environment with which a process was started, so that one which only forked since
+has this for ever, and a task's own mark never."""
+
+PROCESS_FILE = "process.json"
+"""In the scratch folder: the task's process, written by itself before the entry runs. It is how the
+supervisor knows that an attempt has begun."""
+
+MAX_REASON_LENGTH = 500
+MAX_REPORT_BYTES = 4 * 1024**2
+MAX_FILE_BYTES = 4 * 1024**3
+"""Bytes that a task may write into one file."""
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class TaskError(Exception):
+    """A task can't be done, for a reason that its user can understand: one line."""
+
+
+is_warm = False
+"""Whether this process may do several tasks, one after another."""
+
+
+def run_task(scratch: Path, parent: int, channel: socket.socket | None = None) -> int:
+    """Do the task in this process, which `parent` has just made; return the exit code.
+
+    A warm process has a channel to its parent: it says so when a task is done, and is told the
+    scratch folder of the next one. It ends when the channel is closed, or where a task ended it.
+    """
+    _isolate(parent)
+    if channel is None:
+        return _execute(scratch)
+    global is_warm
+    is_warm = True
+    while True:
+        code = _execute(scratch)
+        if code != 0:
+            return code
+        channel.sendall(b"\n")
+        told = channel.recv(65536)
+        if not told:
+            return 0
+        scratch = Path(told.decode())
+
+
+def _isolate(parent: int) -> None:
+    """Become a process of its own: its signals, its session, its limits."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    with contextlib.suppress(PermissionError):  # a spawned process leads its session already
+        os.setsid()
+    _die_with_parent(parent)
+    _apply_limits()
+
+
+def _execute(scratch: Path) -> int:
+    """Do one task; return the exit code."""
+    _write_process_file(scratch)
+    request = json.loads((scratch / "request.json").read_bytes())
+    work = Path(request["work"])
+    _enter_work_folder(scratch, work)
+    report = _call_entry(request["entry"], work, request["payload"])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if report is None:
+        return 1
+    _write_whole(scratch / "report.json", report)
+    return 0
+
+
+def _die_with_parent(parent: int) -> None:
+    """Linux kills this process when `parent`, which watches over it, is killed.
+
+    And it gives it the orphans: however what a task has started cuts loose (a session of its own, a
+    double fork), it is the task's until that ends, and only then `parent`'s. So a child of `parent`
+    that is no task is what an ended task has left.
+    """
+    if sys.platform != "linux":
+        return
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before we asked
+        os._exit(1)
+
+
+def _write_process_file(scratch: Path) -> None:
+    import psutil
+
+    process = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+    _write_whole(scratch / PROCESS_FILE, json.dumps(process).encode())
+
+
+def _enter_work_folder(scratch: Path, work: Path) -> None:
+    """Take the working folder, the log and the environment of a task."""
+    os.umask(0o077)
+    os.chdir(work)
+    log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    os.close(log)
+    os.close(nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    faulthandler.enable()
+    temporary = scratch / "tmp"
+    temporary.mkdir(exist_ok=True)
+    os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
+    tempfile.tempdir = None  # it keeps that of the task before
+
+
+def _apply_limits() -> None:
+    import resource
+
+    os.nice(5)
+    # A machine that runs out of memory ends a task, not the service.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = MAX_FILE_BYTES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILE_BYTES)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+
+
+def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None:
+    """Call the entry; None where it ended the interpreter, so that the exit code speaks."""
+    import orjson
+
+    try:
+        module, _, function = entry.partition(":")
+        result = getattr(importlib.import_module(module), function)(work, payload)
+        option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+        report = orjson.dumps({"outcome": "done", "result": dict(result)}, option=option)
+        if len(report) > MAX_REPORT_BYTES:
+            raise TaskError(f"The tool returned {len(report)} bytes, which is too much to keep.")
+        return report
+    except TaskError as error:
+        reason = str(error)
+        print(mask(reason), file=sys.stderr)
+    except SystemExit:
+        sys.stderr.write(mask(traceback.format_exc()))
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its job's reason
+        sys.stderr.write(mask(traceback.format_exc()))
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    reason = " ".join(mask(reason).split())[:MAX_REASON_LENGTH]
+    return json.dumps({"outcome": "failed", "reason": reason}).encode()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    part = path.with_name(f".{path.name}")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    # The class that a tool raises is the one of the imported module, not of this one.
+
+    channel = socket.socket(fileno=int(sys.argv[2])) if len(sys.argv) > 2 else None
+    if channel is not None:
+        channel.set_inheritable(False)
+    os._exit(run_task(Path(sys.argv[1]), os.getppid(), channel))

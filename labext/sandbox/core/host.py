@@ -1,0 +1,439 @@
+"""Serve all services of a sandbox from a single process."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from labext.errors import ServiceError
+from labext.redaction import mask
+from labext.sandbox.core.backup import clean_up
+from labext.sandbox.core.data_folder import (
+    EXIT_DISK_FULL,
+    EXIT_LOCKED,
+    DataFolder,
+    FileLock,
+    ensure_secret,
+    read_json,
+    write_json,
+)
+from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.executors.leftover_processes import adopt_orphans
+from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.service_protocol import (
+    LOOPBACK_ADDRESS,
+    Certificate,
+    Options,
+    Service,
+    Site,
+    origin_url,
+)
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.startup_checks import (
+    Quarantine,
+    check_database,
+    explain_failure,
+    quarantine_orphans,
+)
+from labext.sandbox.core.web import guard_app
+
+HEAD_SECONDS = 20.0
+"""Time for the head of a request, from the connection or from its first byte."""
+
+BODY_SECONDS = 60.0
+"""Time in which a request's body has to progress by `BODY_BYTES`."""
+
+MIN_BODY_BYTES = 1024
+"""Progress of a body that counts: less would keep a connection open at no cost."""
+
+WRITE_SECONDS = 120.0
+"""Time in which the client has to take something of a response that waits to be sent."""
+
+STALL_CHECK_SECONDS = 2.0
+"""Interval between two checks of a connection."""
+
+
+class TimeoutProtocol(H11Protocol):
+    """uvicorn's HTTP protocol, which by itself times out only idle kept-alive connections."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to check a new connection."""
+        super().connection_made(transport)
+        self._head_since: float | None = self.loop.time()
+        self._received = 0
+        self._window: tuple[float, int] | None = None
+        self._unsent: tuple[float, int] | None = None
+        self._check = self.loop.call_later(STALL_CHECK_SECONDS, self._close_if_stalled)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the checks."""
+        self._check.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in, and note whether they belong to a head that is not complete yet."""
+        if self._head_since is None and self.conn.their_state is h11.IDLE:
+            self._head_since = self.loop.time()
+        self._received += len(data)
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._head_since = None
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request; a part of its head may have come already."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._head_since = self.loop.time()
+
+    def _close_if_stalled(self) -> None:
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            return
+        now = self.loop.time()
+        if self._has_stalled(now):
+            self.transport.abort()
+            return
+        self._check = self.loop.call_later(STALL_CHECK_SECONDS, self._close_if_stalled)
+
+    def _has_stalled(self, now: float) -> bool:
+        head_stalled = self._head_since is not None and now - self._head_since >= HEAD_SECONDS
+        return head_stalled or self._body_stalled(now) or self._write_stalled(now)
+
+    def _body_stalled(self, now: float) -> bool:
+        # Reading is paused where it is the service that is slow.
+        if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:
+            self._window = None
+            return False
+        if self._window is None:
+            self._window = now, self._received
+        since, received = self._window
+        if now - since < BODY_SECONDS:
+            return False
+        self._window = now, self._received
+        return self._received - received < MIN_BODY_BYTES
+
+    def _write_stalled(self, now: float) -> bool:
+        size: Any = self.transport.get_write_buffer_size()
+        if not size:
+            self._unsent = None
+        elif self._unsent is None or self._unsent[1] != size:
+            self._unsent = now, size
+        return self._unsent is not None and now - self._unsent[0] >= WRITE_SECONDS
+
+
+SERVICES = (
+    "labext.sandbox.lab.app:service",
+    "labext.sandbox.jobs.app:service",
+    "labext.sandbox.nb.app:service",
+)
+"""Every service, in the order lab, jobs, nb."""
+
+FIRST_PORTS = range(20_000, 30_000)
+"""Where a port is chosen: below those that systems give to outgoing connections, so that it is
+still free at the next start."""
+
+DATA_FOLDER_CHECK_SECONDS = 1.0
+"""How often the host checks that its data folder is still there."""
+
+log = logging.getLogger("labext.sandbox")
+
+
+class Host:
+    """The services of one sandbox, while they are served."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        lock: FileLock,
+        services: Sequence[str],
+        options: Options,
+        workers: int | None,
+        *,
+        adopt_empty: bool = False,
+    ) -> None:
+        self._folder = folder
+        self._lock = lock
+        self._services = [_load_service(name) for name in services]
+        self._database = Database.at(folder.database)
+        self._queue = Queue()
+        self._options = options
+        self._quarantine = Quarantine(folder)
+        self._adopt_empty = adopt_empty
+        self._supervisor = Supervisor(
+            self._database,
+            self._queue,
+            folder.tasks,
+            workers=workers,
+            preload=[module for service in self._services for module in service.preload],
+            adopts=True,
+        )
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        stopped = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        with contextlib.ExitStack() as stack:
+            watching = asyncio.create_task(self._end_without_folder())
+            stack.callback(watching.cancel)
+            stack.callback(self._database.close)
+            check_database(
+                self._database,
+                self._folder,
+                self._services,
+                adopt_into=self._quarantine if self._adopt_empty else None,
+            )
+            signer = Signer(ensure_secret(self._folder.secrets / "signing"))
+            taken = {
+                door: stack.enter_context(_listening_socket(self._folder, door))
+                for service in self._services
+                for door in service.doors
+            }
+            certificates = {service.name: self._certificate(service) for service in self._services}
+            sites = {
+                service.name: self._site(service, certificates[service.name], taken, signer)
+                for service in self._services
+            }
+            self._set_up(sites)
+            stack.callback(self._supervisor.stop)
+            self._supervisor.start()
+            servers = [
+                (_Server(_server_config(app, certificates[service.name])), taken[door])
+                for service in self._services
+                for door, app in service.apps(sites[service.name]).items()
+            ]
+            async with _run_servers(servers, stopped):
+                stack.callback(self._folder.connection.unlink, missing_ok=True)
+                self._announce(sites)
+                await stopped.wait()
+                log.info("The sandbox stops.")
+                self._folder.connection.unlink(missing_ok=True)
+
+    async def _end_without_folder(self) -> None:
+        """End this process once its data folder is deleted or moved, or is another host's.
+
+        It ends as if it were killed: nothing can be recorded any more, and whatever stands at the
+        folder's path now is not this host's. Its fork server ends the tasks.
+        """
+        while self._lock.is_current():
+            await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
+        log.error("The data folder %s is gone: the sandbox ends.", self._folder.path)
+        os._exit(1)
+
+    def _certificate(self, service: Service) -> Certificate | None:
+        return service.certificate(self._folder.service(service.name), self._folder.secrets)
+
+    def _site(
+        self,
+        service: Service,
+        certificate: Certificate | None,
+        taken: dict[str, socket.socket],
+        signer: Signer,
+    ) -> Site:
+        return Site(
+            folder=self._folder.service(service.name),
+            secrets=self._folder.secrets,
+            database=self._database,
+            queue=self._queue,
+            signer=signer,
+            origins={
+                door: origin_url(taken[door].getsockname()[1], certificate)
+                for door in service.doors
+            },
+            options=self._options,
+        )
+
+    def _set_up(self, sites: dict[str, Site]) -> None:
+        self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))
+        for service in self._services:
+            for kind in service.kinds(sites[service.name]):
+                self._queue.add(kind)
+            service.seed(sites[service.name])
+            quarantine_orphans(service, sites[service.name], self._folder, self._quarantine)
+        if notice := self._quarantine.notice:
+            log.warning(notice)
+            write_json(self._folder.state, read_json(self._folder.state) | {"notices": [notice]})
+
+    def _announce(self, sites: dict[str, Site]) -> None:
+        connection: dict[str, Any] = {
+            service.name: dict(service.connection(sites[service.name]))
+            for service in self._services
+        }
+        connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
+        write_json(self._folder.connection, connection)
+        log.info("The sandbox answers at %s.", ", ".join(site.origin for site in sites.values()))
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves the signals to the host, which has several."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _run_servers(
+    servers: Sequence[tuple[_Server, socket.socket]], stopped: asyncio.Event
+) -> AsyncIterator[None]:
+    """Serve while the block runs; enter it once all answer."""
+    tasks = [asyncio.create_task(server.serve(sockets=[taken])) for server, taken in servers]
+    for task in tasks:
+        task.add_done_callback(lambda _task: stopped.set())
+    try:
+        while not all(server.started for server, _ in servers):
+            if any(task.done() for task in tasks):
+                raise RuntimeError("A service did not start.")
+            await asyncio.sleep(0.005)
+        yield
+    finally:
+        for server, _ in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+
+
+def _server_config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
+    # No access log: presigned addresses are as good as keys.
+    return uvicorn.Config(
+        guard_app(app),
+        http=TimeoutProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        # Whoever asks is who is connected: else everybody here could write its own address.
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+        # Longer than a watcher's longest interval, so that it keeps its connection.
+        timeout_keep_alive=75,
+        ssl_certfile=None if certificate is None else certificate.chain,
+        ssl_keyfile=None if certificate is None else certificate.key,
+    )
+
+
+def _listening_socket(folder: DataFolder, name: str) -> socket.socket:
+    """A listening socket on the service's port of last time; on another only if that is taken."""
+    ports = read_json(folder.ports)
+    cause = OSError()
+    choices = [ports.get(name), *(secrets.choice(FIRST_PORTS) for _ in range(20)), 0]
+    for port in choices:
+        if type(port) is not int or not 0 <= port < 65536:
+            continue
+        # asyncio switches Nagle's delay (40 ms an answer) off only where the protocol is named.
+        taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind((LOOPBACK_ADDRESS, port))
+            taken.listen(2048)
+        except OSError as error:
+            cause = error
+            taken.close()
+            continue
+        write_json(folder.ports, ports | {name: taken.getsockname()[1]})
+        return taken
+    raise ServiceError(f"No port can be opened on {LOOPBACK_ADDRESS}: {cause.strerror}.")
+
+
+def _load_service(name: str) -> Service:
+    module, _, attribute = name.partition(":")
+    service: Service = getattr(importlib.import_module(module), attribute)
+    return service
+
+
+class _MaskedFormatter(logging.Formatter):
+    """Masks the whole text, the traceback too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_MaskedFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="labext.sandbox.core.host", description=__doc__)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--rate", choices=["named", "off"], default="named")
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--sequences", type=int)
+    parser.add_argument("--adopt-empty", action="store_true")
+    parser.add_argument("--service", action="append", help="module:name, instead of all services")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve the sandbox in the folder that is named; return the exit code."""
+    options = _parse_arguments(arguments)
+    os.umask(0o077)
+    _log_to_stderr()
+    folder = DataFolder(options.data_dir)
+    lock = FileLock(folder.lock_file)
+    try:
+        folder.prepare()
+        # Somebody who checks whether the lock is held takes it for a moment: wait that moment.
+        if not lock.acquire(seconds=1.0):
+            return EXIT_LOCKED
+        _serve_folder(folder, lock, options)
+    except Exception as error:
+        log.exception("The sandbox could not be served.")
+        return _report_failure(error, folder)
+    finally:
+        lock.release()
+    return 0
+
+
+def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespace) -> None:
+    adopt_orphans()
+    clean_up(folder)
+    folder.connection.unlink(missing_ok=True)
+    asked = Options(rate=options.rate, sequences=options.sequences)
+    state = {**asdict(asked), "workers": options.workers, "started": time.time()}
+    write_json(folder.state, state)
+    host = Host(
+        folder,
+        lock,
+        options.service or SERVICES,
+        asked,
+        options.workers,
+        adopt_empty=options.adopt_empty,
+    )
+    asyncio.run(host.serve())
+
+
+def _report_failure(error: Exception, folder: DataFolder) -> int:
+    """Leave the cause of a failure to whoever started this host; return the exit code."""
+    cause = explain_failure(error, folder)
+    failure = {"pid": os.getpid(), "what": cause.what, "next_step": cause.next_step}
+    with contextlib.suppress(OSError):  # the disk is full: the exit code says so
+        write_json(folder.state, {"failure": failure})
+    if not is_disk_full(error):
+        return 1
+    # What the log cannot take would fail again at the interpreter's exit, and change its code.
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stderr.fileno())
+    return EXIT_DISK_FULL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""Start the host as a detached process, signal it and check whether it is alive."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from labext.redaction import mask
+from labext.sandbox.core import provider_variables
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.executors.launcher import clean_environment
+
+MAX_LOG_BYTES = 5 * 1024**2
+
+_children: set[int] = set()
+
+
+def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start the host of `folder`: in a session of its own, with no file open but its log."""
+    with contextlib.suppress(FileNotFoundError):
+        if folder.log.stat().st_size > MAX_LOG_BYTES:
+            folder.log.replace(folder.log.with_name(f"{folder.log.name}.1"))
+    log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "labext.sandbox.core.host", str(folder.path), *options],
+            env=host_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder.path,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def host_environment() -> dict[str, str]:
+    """What a host is started with: of keys, those of models' providers, which tasks go without."""
+    keys = {
+        name: os.environ[name]
+        for name in provider_variables.provider_variables() & os.environ.keys()
+    }
+    return clean_environment() | keys | _import_path_variable()
+
+
+def detach(process: subprocess.Popen[bytes]) -> None:
+    """Let a process run on; `reap` buries it should it end before this one does."""
+    _children.add(process.pid)
+    process.returncode = 0  # or its finalizer would warn that it still runs
+
+
+def reap_hosts() -> None:
+    """Bury the hosts that this process has started and that have ended."""
+    for pid in [*_children]:
+        try:
+            ended, _status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _children.discard(pid)
+
+
+def is_host_alive(holder: Mapping[str, Any]) -> bool:
+    """Whether the process that wrote itself into its lock lives, and not another of its number."""
+    import psutil
+
+    reap_hosts()
+    try:
+        process = psutil.Process(holder["pid"])
+        same = abs(process.create_time() - holder["created"]) < 1.0
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except (psutil.Error, KeyError, TypeError):
+        return False
+
+
+def send_signal(holder: Mapping[str, Any], number: signal.Signals) -> None:
+    """Send a signal to the process that wrote itself into its lock, if it lives."""
+    if is_host_alive(holder):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder["pid"], number)
+
+
+def last_log_line(log: Path, offset: int) -> str:
+    """The last line that was written to a log since it was `offset` bytes long."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            start = min(offset, file.tell())
+            cut = max(start, file.tell() - 65_536)
+            file.seek(cut)
+            if cut > start:
+                file.readline()  # its beginning is missing, and with it half of a secret perhaps
+            lines = file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return mask(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def _import_path_variable() -> dict[str, str]:
+    """What lets the host import the labext that this process imported, if it isn't installed."""
+    root = str(Path(__file__).parents[3])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if Path(root).name in ("site-packages", "dist-packages") or root in paths:
+        return {}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [root, *paths]))}

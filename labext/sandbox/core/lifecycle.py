@@ -1,0 +1,477 @@
+"""Start, stop, inspect, back up and reset a sandbox."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from labext.config import sandbox_dir
+from labext.errors import (
+    ConflictError,
+    LabextError,
+    NotReadyError,
+    ServiceError,
+    SetupError,
+    StorageError,
+)
+from labext.redaction import register_secret
+from labext.sandbox.core import host_process
+from labext.sandbox.core.data_folder import (
+    EXIT_DISK_FULL,
+    EXIT_LOCKED,
+    DataFolder,
+    FileLock,
+    read_json,
+)
+
+if TYPE_CHECKING:
+    from labext.sandbox.core.backup import BackupResult, RestoreResult
+
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
+
+_PACKAGES = (
+    "Bio",
+    "docx",
+    "fastapi",
+    "fastapi_offline",
+    "itsdangerous",
+    "jwt",
+    "lxml_html_clean",
+    "psutil",
+    "pypdfium2",
+    "python_multipart",
+    "sqlalchemy",
+    "starlette",
+    "trafilatura",
+    "trustme",
+    "uvicorn",
+)
+
+
+@dataclass(frozen=True)
+class SandboxStatus:
+    """What a sandbox is doing.
+
+    Attributes:
+        state: `running`, `starting` or `stopped`.
+        data_dir: where its data is.
+        pid: its process; None when stopped.
+        addresses: the base address of each service, when running.
+        rate: `named` or `off`; None when stopped.
+        workers: how many jobs run at once; None is one a core.
+        started: when, in UTC.
+        notices: what whoever runs it should know, such as files that were moved at its start.
+    """
+
+    state: Literal["running", "starting", "stopped"]
+    data_dir: Path
+    pid: int | None = None
+    addresses: dict[str, str] = field(default_factory=dict)
+    rate: str | None = None
+    workers: int | None = None
+    started: datetime | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> bool:
+        """Whether its services answer."""
+        return self.state == "running"
+
+
+@dataclass(frozen=True)
+class LabConnection:
+    """Where the local laboratory platform is, and three ways to sign in.
+
+    Attributes:
+        base_url: of the tenant `campus`.
+        ca_bundle: a PEM file: who has signed the platform's certificate.
+        api_key: a student's.
+        client_id, client_secret: an app's.
+        oidc_configuration_url: of the identity provider, whose ID tokens `campus` takes.
+        oidc_client_id, oidc_user, oidc_secret: with which the student signs in there.
+        tenants: the address of every tenant by its name.
+    """
+
+    base_url: str
+    ca_bundle: str
+    api_key: str = field(repr=False)
+    client_id: str
+    client_secret: str = field(repr=False)
+    oidc_configuration_url: str
+    oidc_client_id: str
+    oidc_user: str
+    oidc_secret: str = field(repr=False)
+    tenants: dict[str, str]
+
+
+@dataclass(frozen=True)
+class JobsConnection:
+    """Where the local job service is."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class NotebookConnection:
+    """Where the local notebook service is; without a password where none is configured."""
+
+    base_url: str
+    password: str | None = field(default=None, repr=False)
+
+
+class Sandbox:
+    """The local services with their data in one folder.
+
+    Args:
+        data_dir: the folder; by default the one that this session or the platform has for it.
+        rate: `named` keeps the services' rate limits, `off` has none. None takes a sandbox that
+            runs as it is, and starts one with `named`.
+        workers: how many jobs run at once; None as for `rate`, and starts with one a core.
+        sequences: how many sequences the laboratory platform has at least: filled up with
+            fragments and point mutants of its own; None as for `rate`, and fills nothing up.
+        services: `module:name` of the services, instead of all.
+        adopt_empty: start although the database is empty or damaged while there are files, which
+            are moved to the folder `quarantine`.
+
+    As a context manager it starts the sandbox, and stops it at the end unless it ran before.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        rate: Literal["named", "off"] | None = None,
+        workers: int | None = None,
+        sequences: int | None = None,
+        services: Sequence[str] | None = None,
+        adopt_empty: bool = False,
+    ) -> None:
+        self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
+        self._options = {"rate": rate, "workers": workers, "sequences": sequences}
+        self._services = services
+        self._adopt_empty = adopt_empty
+        self._lock = FileLock(self._folder.lock_file)
+        self._started_here = False
+
+    @property
+    def data_dir(self) -> Path:
+        """Where its data is."""
+        return self._folder.path
+
+    def command(self, verb: str) -> str:
+        """Return the shell command that does this to the sandbox: `labext sandbox stop`."""
+        return self._folder.command(verb)
+
+    @property
+    def lab(self) -> LabConnection:
+        """Addresses and credentials of the laboratory platform.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        return LabConnection(**self.connection()["lab"])
+
+    @property
+    def jobs(self) -> JobsConnection:
+        """Address and key of the job service.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        entry = self.connection()["jobs"]
+        return JobsConnection(entry["base_url"], entry["api_key"])
+
+    @property
+    def nb(self) -> NotebookConnection:
+        """Address and password of the notebook service.
+
+        Raises:
+            NotReadyError: the sandbox does not run.
+        """
+        entry = self.connection()["nb"]
+        return NotebookConnection(entry["base_url"], entry.get("password"))
+
+    def start(self) -> SandboxStatus:
+        """Start it, unless it runs, and return once its services answer.
+
+        Two who start it at once get the same one.
+
+        Raises:
+            SetupError: a package is missing, the system can't run it, the folder isn't ours.
+            ConflictError: it runs with other options than those that were asked for.
+            ServiceError: it did not start; the message says why.
+            StorageError: the disk is full, or the folder can't be written.
+        """
+        check_system()
+        self._started_here = False
+        until = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if time.monotonic() > until:
+                raise ServiceError(
+                    f"The sandbox in {self.data_dir} runs, but does not answer.",
+                    f"Look at {self._folder.log}, or stop it with `%lab sandbox stop`.",
+                )
+            if self._runs():
+                time.sleep(0.02)
+            else:
+                self._started_here = self._start_host(until)
+        if not self._started_here:
+            self._check_options()
+        return self.status()
+
+    def stop(self) -> bool:
+        """Stop it and return once it is gone; False where it did not run.
+
+        Jobs that run are ended, and start again with the sandbox.
+
+        Raises:
+            ServiceError: it can't be stopped.
+        """
+        if not self._runs():
+            return False
+        holder = self._holder()
+        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 5.0)):
+            host_process.send_signal(holder, number)
+            if _wait_until(
+                lambda: not self._runs() and not host_process.is_host_alive(holder), seconds
+            ):
+                self._folder.connection.unlink(missing_ok=True)
+                return True
+        raise ServiceError(
+            f"The sandbox in {self.data_dir} did not stop.",
+            f"End the process {holder.get('pid')} yourself.",
+        )
+
+    def status(self) -> SandboxStatus:
+        """What it is doing, also after a crash."""
+        host_process.reap_hosts()
+        if not self._runs():
+            return SandboxStatus("stopped", self.data_dir)
+        connection = self._connection()
+        state = read_json(self._folder.state)
+        started = state.get("started")
+        return SandboxStatus(
+            "running" if connection else "starting",
+            self.data_dir,
+            pid=self._lock.holder().get("pid"),
+            addresses={
+                name: entry["base_url"]
+                for name, entry in connection.items()
+                if isinstance(entry, dict)
+            },
+            rate=state.get("rate"),
+            workers=state.get("workers"),
+            started=None if started is None else datetime.fromtimestamp(started, UTC),
+            notices=tuple(state.get("notices", ())),
+        )
+
+    def reset(self) -> bool:
+        """Stop it and delete all its data, jobs and results; False where there was none.
+
+        Raises:
+            SetupError: the folder is not a sandbox's.
+            ServiceError: it can't be stopped.
+            StorageError: something can't be deleted.
+        """
+        if not self.data_dir.exists():
+            return False
+        self._folder.check_ours()
+        self.stop()
+        if not self._lock.acquire(seconds=STOP_SECONDS):
+            raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
+        try:
+            self._folder.erase()
+        except OSError as error:
+            raise StorageError(
+                f"Not all of {self.data_dir} could be deleted: {error}.",
+                "Delete the rest yourself.",
+            ) from error
+        finally:
+            self._lock.release()
+        return True
+
+    def backup(self, file: str | Path) -> BackupResult:
+        """Back it up into a new file, also while it runs; see `labext.sandbox.core.backup.back_up`."""
+        check_system()
+        from labext.sandbox.core.backup import back_up
+
+        return back_up(self._folder, Path(file))
+
+    def restore(self, file: str | Path, *, replace: bool = False) -> RestoreResult:
+        """Restore a backup; see `labext.sandbox.core.backup.restore`.
+
+        With `replace` it is stopped first, and its data are replaced.
+        """
+        check_system()
+        from labext.sandbox.core.backup import check_backup, restore
+
+        check_backup(Path(file))
+        if replace:
+            self.stop()
+        return restore(self._folder, Path(file), replace=replace)
+
+    def connection(self) -> dict[str, Any]:
+        """Where its services are, with their keys: what connection.json says.
+
+        Raises:
+            NotReadyError: it does not run.
+        """
+        connection = self._connection() if self._runs() else {}
+        if not connection:
+            raise NotReadyError(
+                f"The sandbox in {self.data_dir} is not running.", "Run `%lab sandbox start`."
+            )
+        for entry in connection.values():
+            if isinstance(entry, dict):
+                for name in ("api_key", "client_secret", "oidc_secret", "password"):
+                    register_secret(entry.get(name))
+        return connection
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._started_here:
+            self.stop()
+
+    def _runs(self) -> bool:
+        return sys.platform != "win32" and self._lock.is_held()
+
+    def _answers(self) -> bool:
+        # A process that is being killed keeps its lock until its last thread is gone.
+        return (
+            self._runs()
+            and bool(self._connection())
+            and host_process.is_host_alive(self._lock.holder())
+        )
+
+    def _connection(self) -> dict[str, Any]:
+        """connection.json, if the host that lives now has written it."""
+        connection = read_json(self._folder.connection)
+        return connection if connection.get("pid") == self._lock.holder().get("pid") else {}
+
+    def _holder(self) -> dict[str, Any]:
+        """Which process the host is; it says so a moment after it has taken the lock."""
+        _wait_until(lambda: bool(self._lock.holder()), 1.0)
+        return self._lock.holder()
+
+    def _start_host(self, until: float) -> bool:
+        """Start a host and see it through; False where another one was first."""
+        self._folder.prepare()
+        log = self._folder.log
+        offset = log.stat().st_size if log.exists() else 0
+        try:
+            process = host_process.spawn_host(self._folder, self._arguments())
+        except OSError as error:
+            raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
+        timed_out = False
+        try:
+            while process.poll() is None:
+                if self._connection().get("pid") == process.pid:
+                    host_process.detach(process)
+                    return True
+                if time.monotonic() > until:
+                    timed_out = True
+                    process.kill()
+                    process.wait()
+                time.sleep(0.01)
+        except KeyboardInterrupt:
+            host_process.detach(process)  # it goes on: the next start finds it
+            raise
+        if process.returncode == EXIT_LOCKED:
+            return False
+        if timed_out:
+            raise ServiceError(
+                f"The sandbox did not start within {START_SECONDS:g} seconds.", f"Look at {log}."
+            )
+        raise self._failure(process, offset)
+
+    def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
+        """Return why a host has ended: as it has recorded, or as its exit code or its log says."""
+        failure = read_json(self._folder.state).get("failure", {})
+        if failure.get("pid") == process.pid:
+            return ServiceError(
+                f"The sandbox did not start. {failure['what']}", failure["next_step"]
+            )
+        if process.returncode == EXIT_DISK_FULL:
+            return StorageError(
+                f"The disk is full: {self.data_dir} cannot be written.",
+                "Make room, then start again.",
+            )
+        log = self._folder.log
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            return ServiceError(
+                f"The sandbox did not start: its process was ended by {name}.", f"Look at {log}."
+            )
+        words = (
+            host_process.last_log_line(log, offset) or f"it ended with code {process.returncode}"
+        )
+        return ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
+
+    def _arguments(self) -> list[str]:
+        given = {f"--{name}": value for name, value in self._options.items() if value is not None}
+        arguments = [str(part) for option in given.items() for part in option]
+        for service in self._services or ():
+            arguments += ["--service", service]
+        if self._adopt_empty:
+            arguments.append("--adopt-empty")
+        return arguments
+
+    def _check_options(self) -> None:
+        state = read_json(self._folder.state)
+        for name, wanted in self._options.items():
+            if wanted is not None and wanted != state.get(name):
+                raise ConflictError(
+                    f"The sandbox runs with {name} {state.get(name) or 'by default'}, "
+                    f"not {wanted}.",
+                    "Stop it first with `%lab sandbox stop`, then start it so.",
+                )
+
+
+def check_system() -> None:
+    """See that the services can run here.
+
+    Raises:
+        SetupError: on Windows, or where their packages are not installed.
+    """
+    if sys.platform == "win32":
+        raise SetupError(
+            "The sandbox needs Linux or macOS.",
+            "Connect to a service elsewhere with `%jobs connect URL`, or use the Linux subsystem.",
+        )
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        from labext.extras import install_line
+
+        raise SetupError(
+            f"The sandbox needs packages that are not installed: {', '.join(missing)}.",
+            f"Run `{install_line('sandbox')}`.",
+        )
+
+
+def _wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Wait until the condition holds; False if it still doesn't after so many seconds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True

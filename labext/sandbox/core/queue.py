@@ -1,0 +1,489 @@
+"""Durable task queue in the services' database, and the transitions of its tasks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import JSON, Index, Select, String, Text, select, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from labext.sandbox.core.database import Database, after_commit
+
+QUEUED, STARTING, RUNNING = "queued", "starting", "running"
+"""States of a task: waiting; taken, and its process is being started; its process exists."""
+
+
+class QueueBase(DeclarativeBase):
+    """The queue's own tables; `Base.metadata` creates them."""
+
+
+class Task(QueueBase):
+    """A unit of background work.
+
+    Attributes:
+        key: the service's own name for it, unique among the tasks that are not yet ended.
+        payload: what the entry gets, JSON.
+        max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
+        priority: higher goes first; equal ones in the order they were put.
+        created, started: seconds since the epoch; `started` once its process exists.
+        kills: attempts that ended because the service was killed while the task's process ran.
+        cancelled: the reason, once a task that no longer waits was told to stop.
+    """
+
+    __tablename__ = "tasks"
+    __table_args__ = (
+        # In the order of their turns: with thousands waiting, the next one is the first here.
+        Index("tasks_turn", "state", text("priority DESC"), "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str] = mapped_column(String(100))
+    key: Mapped[str] = mapped_column(String(500), unique=True)
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    state: Mapped[str] = mapped_column(String(20), default=QUEUED)
+    priority: Mapped[int] = mapped_column(default=0)
+    max_seconds: Mapped[float | None]
+    created: Mapped[float] = mapped_column(default=time.time)
+    started: Mapped[float | None]
+    kills: Mapped[int] = mapped_column(default=0)
+    cancelled: Mapped[str | None] = mapped_column(Text)
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """How a task ended.
+
+    Attributes:
+        outcome: `done` (the entry returned), `failed` (it raised, or its process died) or `stopped`
+            (cancelled, or over its limit of time or memory).
+        reason: one line; empty when done.
+        result: what the entry returned; empty unless done.
+        seconds: wall-clock time of its process; 0.0 where none was started.
+        over: the limit that it was stopped for.
+    """
+
+    outcome: Literal["done", "failed", "stopped"]
+    reason: str = ""
+    result: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    over: Literal["time", "memory"] | None = None
+
+
+def _no_op(_session: Session, _task: Task) -> None:
+    """A hook that does nothing."""
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """What to run for the tasks of one name, and what the service does around it.
+
+    Hooks run inside the transaction that changes the task, and commit or roll back with it. They
+    must not commit, block or call the network. Where that transaction could not be committed (a
+    full disk) the hook runs again later, so what it does outside the database must be repeatable.
+    `on_end` must cope with a row of the service's own that is gone.
+
+    Attributes:
+        name: unique among all services: `jobs.run`, `jobs.aggregate`.
+        entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
+            a process of its own whose working directory is `work`. It returns JSON, and short.
+            To fail it raises `labext.sandbox.core.executors.task_process.TaskError(reason)`, or anything else.
+        on_start: once the process exists (the row becomes Running). If it raises or cancels the
+            task, the process is killed. Not called for a task that ends without a process.
+        on_end: once the process and everything it started is gone.
+        on_requeue: a task that was taken goes back into the queue (the row becomes In Queue).
+        on_tick: once a second while tasks of this kind run, with all of them (budgets). May call
+            `Queue.cancel`.
+        work: where a task works, emptied before each run and left alone afterwards: the service's.
+            None: a folder of the supervisor's, removed after `on_end`. `log.txt` in it has what the
+            process printed.
+        warm: whether a process that has done such a task may do another one: it has loaded what
+            they need. For tasks that are short and can be trusted to leave nothing behind.
+        memory: how many bytes the process of a task may have in memory, with its descendants; read
+            when it is started. None is no limit.
+        limit: at most so many tasks of this kind at once; None is as many as there are workers.
+    """
+
+    name: str
+    entry: str
+    on_start: Callable[[Session, Task], None] = _no_op
+    on_end: Callable[[Session, Task, TaskOutcome], None] = lambda _session, _task, _ending: None
+    on_requeue: Callable[[Session, Task], None] = _no_op
+    on_tick: Callable[[Session, Sequence[Task]], None] | None = None
+    work: Callable[[Task], Path] | None = None
+    warm: Callable[[Task], bool] = lambda _task: False
+    memory: Callable[[Session], int] | None = None
+    limit: int | None = None
+
+
+class Queue:
+    """Puts, cancels and finds tasks, inside the caller's transaction (waits outside any)."""
+
+    def __init__(self, kinds: Iterable[TaskKind] = ()) -> None:
+        self.kinds: dict[str, TaskKind] = {}
+        self._listeners: list[Callable[[], None]] = []
+        self._ended = threading.Condition()
+        for kind in kinds:
+            self.add(kind)
+
+    def add(self, kind: TaskKind) -> None:
+        """Make a kind known.
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        if kind.name in self.kinds:
+            raise ValueError(f"There is a kind {kind.name!r} already.")
+        self.kinds[kind.name] = kind
+
+    def put(
+        self,
+        session: Session,
+        kind: str,
+        key: str,
+        payload: Mapping[str, Any],
+        *,
+        max_seconds: float | None = None,
+        priority: int = 0,
+    ) -> Task:
+        """Queue a task; it starts after the transaction is committed, when a worker is free.
+
+        A key that a living task has makes the flush fail with sqlalchemy.exc.IntegrityError.
+
+        Raises:
+            KeyError: no such kind.
+        """
+        task = Task(
+            kind=self.kinds[kind].name,
+            key=key,
+            payload=dict(payload),
+            max_seconds=max_seconds,
+            priority=priority,
+        )
+        session.add(task)
+        self._tell_after_commit(session)
+        return task
+
+    def cancel(self, session: Session, key: str, reason: str) -> bool:
+        """Stop a task, whether it waits or runs; False where no living task has the key.
+
+        A waiting task ends here: its `on_end` runs in this call. A running one is killed with all
+        it started as soon as the transaction is committed; its `on_end` gets outcome `stopped` and
+        this reason, even if it finished at the same moment. `wait` waits for that.
+        """
+        return bool(self.cancel_all(session, [key], reason))
+
+    def cancel_all(self, session: Session, keys: Collection[str], reason: str) -> list[str]:
+        """Stop the living tasks among these as `cancel` does; returns their keys."""
+        tasks = session.scalars(select(Task).where(Task.key.in_(keys)).order_by(Task.id)).all()
+        waiting = [task for task in tasks if task.state == QUEUED]
+        for task in tasks:
+            if task.state == QUEUED:
+                session.delete(task)
+            else:
+                task.cancelled = task.cancelled or reason
+        session.flush()  # all rows at once: there may be hundreds
+        for task in waiting:
+            self._tell_end(session, task, TaskOutcome("stopped", reason))
+        if tasks:
+            self._tell_after_commit(session)
+        return [task.key for task in tasks]
+
+    def find(self, session: Session, key: str) -> Task | None:
+        """The living task with this key."""
+        return session.scalars(select(Task).where(Task.key == key)).one_or_none()
+
+    def wait(self, database: Database, key: str, seconds: float) -> bool:
+        """Wait outside any transaction until no living task has the key; False if one still has."""
+        return self.wait_all(database, [key], seconds)
+
+    def wait_all(self, database: Database, keys: Collection[str], seconds: float) -> bool:
+        """As `wait`, for several keys, so many seconds for all of them together."""
+        living = select(Task.id).where(Task.key.in_(keys)).limit(1)
+        until = time.monotonic() + seconds
+        with self._ended:
+            while True:
+                with database.read() as session:
+                    if session.scalar(living) is None:
+                        return True
+                left = until - time.monotonic()
+                if left <= 0:
+                    return False
+                self._ended.wait(min(left, 1.0))
+
+    def finish(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+        """End a task in this transaction: its row goes, its `on_end` runs. For the supervisor."""
+        session.delete(task)
+        session.flush()
+        self._tell_end(session, task, ending)
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call `changed`, quickly and from any thread, after tasks were put, cancelled or ended."""
+        self._listeners.append(changed)
+
+    def ended(self) -> None:
+        """Wake whoever is in `wait`. For the supervisor, after its commit."""
+        with self._ended:
+            self._ended.notify_all()
+
+    def _tell_end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+        kind = self.kinds.get(task.kind)
+        if kind is not None:
+            kind.on_end(session, task, ending)
+
+    def _tell_after_commit(self, session: Session) -> None:
+        if not session.info.get("labext_queue_tells"):  # once, however many tasks are put
+            session.info["labext_queue_tells"] = True
+            after_commit(session, self._tell)
+
+    def _tell(self) -> None:
+        for changed in self._listeners:
+            changed()
+        self.ended()
+
+
+MAX_KILLS = 3
+"""A task whose process ran each time the service was killed is not tried again after so many."""
+
+_IS_TAKEN = Task.state.in_([STARTING, RUNNING])
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ClaimedTask:
+    """A task that was taken from the queue and now needs a process."""
+
+    id: int
+    key: str
+    kind: TaskKind
+    payload: dict[str, Any]
+    max_seconds: float | None
+    max_memory: int | None
+    is_warm: bool
+    work: Path | None
+
+
+@dataclass
+class TurnResult:
+    """The result of `Ledger.turn`.
+
+    Attributes:
+        claims: tasks that need a process.
+        refused: tasks whose process has to be killed, and how they end then.
+    """
+
+    claims: list[ClaimedTask] = field(default_factory=list)
+    refused: dict[int, TaskOutcome] = field(default_factory=dict)
+
+
+class TaskTransitions:
+    """The changes of the tasks' states."""
+
+    def __init__(self, database: Database, queue: Queue) -> None:
+        self._database = database
+        self._queue = queue
+        self._set_aside: set[int] = set()
+
+    def taken(self) -> list[int]:
+        """The tasks that a supervisor has taken: their process is being started, or runs."""
+        with self._database.read() as session:
+            return [*session.scalars(select(Task.id).where(_IS_TAKEN))]
+
+    def living(self) -> set[int]:
+        """All tasks that have not ended."""
+        with self._database.read() as session:
+            return set(session.scalars(select(Task.id)))
+
+    def cancelled(self) -> set[int]:
+        """The taken tasks that were told to stop."""
+        query = select(Task.id).where(_IS_TAKEN, Task.cancelled.is_not(None))
+        with self._database.read() as session:
+            return set(session.scalars(query))
+
+    def next(self, running: Counter[str]) -> int | None:
+        """The task that may start next, with so many of each kind running."""
+        with self._database.read() as session:
+            return session.scalar(self._waiting(running).with_only_columns(Task.id))
+
+    def turn(
+        self,
+        starts: Collection[int],
+        ends: Mapping[int, TaskOutcome],
+        running: Counter[str],
+        room: int,
+    ) -> TurnResult:
+        """Record which tasks have a process and which ended, and claim others, in one transaction.
+
+        All of it stands or nothing: on any error `start`, `end` and `claim` do the same task by
+        task, so that what can't be recorded of one keeps no other back.
+
+        Args:
+            starts: tasks whose process exists since the last turn; some may have ended already.
+            ends: by task; their processes are gone.
+            running: how many of each kind run on.
+            room: how many may be claimed.
+        """
+        turn = TurnResult()
+        if not starts and not ends and (not room or self.next(running) is None):
+            return turn
+        running = Counter(running)
+        with self._database.write(durable=bool(ends)) as session:
+            for task_id in starts:
+                refusal = self._start(session, task_id)
+                if refusal is not None:
+                    turn.refused[task_id] = refusal
+            for task_id, ending in ends.items():
+                self._end_gone(session, task_id, turn.refused.get(task_id, ending))
+            while len(turn.claims) < room:
+                task = session.scalar(self._waiting(running).with_for_update())
+                if task is None:
+                    break
+                claim = self._claim(session, task)
+                if claim is not None:
+                    turn.claims.append(claim)
+                    running[task.kind] += 1
+        self._queue.ended()
+        return turn
+
+    def _waiting(self, running: Counter[str]) -> Select[Any]:
+        """The first of the tasks that wait."""
+        kinds = self._queue.kinds.values()
+        return (
+            select(Task)
+            .where(
+                Task.state == QUEUED,
+                Task.kind.in_(
+                    [k.name for k in kinds if k.limit is None or running[k.name] < k.limit]
+                ),
+                Task.id.not_in(self._set_aside),
+            )
+            .order_by(Task.priority.desc(), Task.id)
+            .limit(1)
+        )
+
+    def claim(self, task_id: int) -> ClaimedTask | None:
+        """Take a waiting task; None where it ended at once, or no longer waits."""
+        # Should even its end fail, it must not keep the others from starting.
+        self._set_aside.add(task_id)
+        try:
+            # Should the power fail, it waits again: nothing that has to be kept.
+            with self._database.write(durable=False) as session:
+                task = session.get(Task, task_id, with_for_update=True)
+                waits = task is not None and task.state == QUEUED
+                claim = self._claim(session, task) if task is not None and waits else None
+        except OperationalError:  # the disk is full, the database is gone: later
+            self._set_aside.discard(task_id)
+            raise
+        self._set_aside.discard(task_id)
+        return claim
+
+    def _claim(self, session: Session, task: Task) -> ClaimedTask | None:
+        kind = self._queue.kinds[task.kind]
+        try:
+            work = kind.work(task) if kind.work else None
+            memory = kind.memory(session) if kind.memory else None
+            warm = kind.warm(task)
+        except OperationalError:
+            raise
+        except Exception as error:  # a service's fault ends the task alone
+            log.exception("%s could not be started.", task.key)
+            self._end(session, task, _start_failure(error))
+            return None
+        task.state = STARTING
+        return ClaimedTask(
+            task.id, task.key, kind, task.payload, task.max_seconds, memory, warm, work
+        )
+
+    def start(self, task_id: int) -> TaskOutcome | None:
+        """Mark a task as running whose process exists.
+
+        Returns:
+            How the task ends if its process has to be killed instead, else None.
+        """
+        with self._database.write(durable=False) as session:
+            return self._start(session, task_id)
+
+    def _start(self, session: Session, task_id: int) -> TaskOutcome | None:
+        task = session.get(Task, task_id)
+        if task is None or task.state != STARTING:
+            return None
+        if task.cancelled is not None:
+            return TaskOutcome("stopped", task.cancelled)
+        task.state, task.started = RUNNING, time.time()
+        try:
+            with session.begin_nested():
+                self._queue.kinds[task.kind].on_start(session, task)
+                # The session refers weakly to what it has read. The end often follows, in the same
+                # transaction, and would read it again.
+                session.info.setdefault("labext_read", []).extend(session.identity_map.values())
+        except OperationalError:
+            raise
+        except Exception as error:  # a service's fault ends the task alone
+            log.exception("%s could not be started.", task.key)
+            return _start_failure(error)
+        return None if task.cancelled is None else TaskOutcome("stopped", task.cancelled)
+
+    def end(self, task_id: int, ending: TaskOutcome) -> None:
+        """Record how a task ended whose process is gone."""
+        with self._database.write() as session:
+            self._end_gone(session, task_id, ending)
+        self._queue.ended()
+
+    def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
+        """Put taken tasks whose process is gone into the queue again, unless they were to stop.
+
+        Args:
+            tasks: all of them.
+            killed: those whose process ran when the service was killed, which it may have caused.
+        """
+        for task_id in tasks:
+            with self._database.write() as session:
+                task = session.get(Task, task_id)
+                if task is None or task.state == QUEUED:
+                    continue
+                task.kills += task_id in killed
+                if task.cancelled is not None:
+                    self._end(session, task, TaskOutcome("stopped", task.cancelled))
+                elif task.kills >= MAX_KILLS:
+                    reason = f"The service was killed {task.kills} times while this ran."
+                    self._end(session, task, TaskOutcome("failed", reason))
+                else:
+                    task.state, task.started = QUEUED, None
+                    kind = self._queue.kinds.get(task.kind)
+                    if kind is not None:
+                        kind.on_requeue(session, task)
+        self._queue.ended()
+
+    def tick(self) -> None:
+        """Let the kinds that want it look at their running tasks."""
+        for kind in self._queue.kinds.values():
+            if kind.on_tick is None:
+                continue
+            with self._database.write() as session:
+                query = select(Task).where(Task.state == RUNNING, Task.kind == kind.name)
+                tasks = session.scalars(query.order_by(Task.id)).all()
+                if tasks:
+                    kind.on_tick(session, tasks)
+
+    def _end_gone(self, session: Session, task_id: int, ending: TaskOutcome) -> None:
+        task = session.get(Task, task_id)
+        if task is not None:
+            self._end(session, task, ending)
+
+    def _end(self, session: Session, task: Task, ending: TaskOutcome) -> None:
+        if task.cancelled is not None:
+            ending = TaskOutcome("stopped", task.cancelled, seconds=ending.seconds)
+        self._queue.finish(session, task, ending)
+
+
+def _start_failure(error: Exception) -> TaskOutcome:
+    return TaskOutcome("failed", f"It could not be started: {error}")

@@ -1,0 +1,136 @@
+"""The protocol between the host and a sandbox service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from sqlalchemy import MetaData
+from starlette.types import ASGIApp
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, TaskKind
+from labext.sandbox.core.signing import Signer
+
+LOOPBACK_ADDRESS = "127.0.0.1"
+"""Where all doors are: on this machine alone."""
+
+RateLimits = Literal["named", "off"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sandbox was started, as far as its services are to know.
+
+    Attributes:
+        rate: `named` keeps the limits that the contract or the service names, `off` keeps none.
+        sequences: how many sequences the laboratory platform has at least; None for its own.
+    """
+
+    rate: RateLimits = "named"
+    sequences: int | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a service shows over TLS: PEM files of its certificate and of the key to it."""
+
+    chain: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a service lives: what the host gives it.
+
+    Attributes:
+        folder: a folder of its own, readable by its owner only, kept between starts. Its folders
+            `incoming` and `work` are for what is not finished, and are not backed up.
+        secrets: a folder for its secrets: `labext.sandbox.core.data_folder.ensure_secret(site.secrets / "api_key")`.
+        database: shared by all services; a service's tables carry its name as a prefix.
+        queue: shared by all services.
+        signer: signs addresses and cursors; its key is kept in the data folder.
+        origins: the address of each of its doors, `http://127.0.0.1:PORT`, without a slash at the
+            end.
+        options: how the sandbox was started.
+    """
+
+    folder: Path
+    secrets: Path
+    database: Database
+    queue: Queue
+    signer: Signer
+    origins: Mapping[str, str]
+    options: Options
+
+    @property
+    def origin(self) -> str:
+        """The address of its first door."""
+        return next(iter(self.origins.values()))
+
+    @property
+    def rate(self) -> RateLimits:
+        """Whether the services' rate limits are kept."""
+        return self.options.rate
+
+
+def origin_url(port: int, certificate: Certificate | None) -> str:
+    """The address of a door: by the machine's number, or by the name that a certificate is for."""
+    return (
+        f"http://{LOOPBACK_ADDRESS}:{port}" if certificate is None else f"https://localhost:{port}"
+    )
+
+
+class Service(Protocol):
+    """A local service."""
+
+    @property
+    def name(self) -> str:
+        """`lab`, `jobs` or `nb`."""
+
+    @property
+    def doors(self) -> Sequence[str]:
+        """What it is reached by, an address each: `("jobs",)`. Unique among all services."""
+
+    @property
+    def metadata(self) -> MetaData:
+        """Its tables."""
+
+    @property
+    def preload(self) -> Sequence[str]:
+        """Modules that its tasks need: imported once, so that a task's process has them at once."""
+
+    @property
+    def data_folders(self) -> Sequence[str]:
+        """The folders in `Site.folder` that hold users' files, each entry of which has a row."""
+
+    def kinds(self, site: Site) -> Sequence[TaskKind]:
+        """Its kinds of tasks."""
+
+    def seed(self, site: Site) -> None:
+        """Make what it has from the start, unless it is there. Runs at every start.
+
+        It deletes no file of a user: see `orphans`.
+        """
+
+    def orphans(self, site: Site) -> Iterable[Path]:
+        """Return the entries of `data_folders` that have no row."""
+
+    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
+        """What its doors show over TLS; None where they speak plain HTTP. Asked before `seed`.
+
+        Args:
+            folder: as `Site.folder`.
+            secrets: as `Site.secrets`.
+        """
+
+    def apps(self, site: Site) -> Mapping[str, ASGIApp]:
+        """The application behind each door.
+
+        The host wraps each in the Host check and the bound on a body's size.
+        """
+
+    def connection(self, site: Site) -> Mapping[str, Any]:
+        """Its entry in connection.json: `{"base_url": …, "api_key": …}`."""

@@ -1,0 +1,93 @@
+"""Create and hash API keys; sign expiring URLs and pagination cursors."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from itsdangerous import BadSignature, URLSafeSerializer
+from itsdangerous import Signer as _Signer
+
+from labext.redaction import register_secret
+
+
+def new_key(prefix: str = "") -> str:
+    """A key nobody can guess (256 bits); masked in every message from now on.
+
+    Args:
+        prefix: what it begins with, such as `sk_`.
+    """
+    key = prefix + secrets.token_urlsafe(32)
+    register_secret(key)
+    return key
+
+
+def hash_key(key: str) -> str:
+    """What is kept of a key. Keys are long and random, so that a plain hash is enough."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class InvalidSignatureError(ValueError):
+    """A signature does not fit, or what was signed was changed."""
+
+
+class ExpiredSignatureError(InvalidSignatureError):
+    """The signature fits, but its time is over."""
+
+
+class Signer:
+    """Signs with one secret key; `purpose` keeps signatures of different uses apart.
+
+    Attributes:
+        clock: seconds since the epoch; tests set it.
+    """
+
+    def __init__(self, key: str, clock: Callable[[], float] = time.time) -> None:
+        self._key = key
+        self.clock = clock
+
+    def presign(self, path: str, seconds: float) -> str:
+        """The query string that lets whoever has it read `path` for so many seconds."""
+        expires = int(self.clock() + seconds)
+        return f"expires={expires}&signature={self._path_signature(path, expires)}"
+
+    def check_presigned(self, path: str, expires: str | None, signature: str | None) -> None:
+        """Check a query made by `presign`.
+
+        Raises:
+            Forged: it was made for another path, by another key, or changed.
+            Expired: its time is over.
+        """
+        if not expires or not signature or not expires.isascii() or not expires.isdigit():
+            raise InvalidSignatureError("The address carries no valid signature.")
+        # Bounded, as int() refuses thousands of digits with an error of its own.
+        moment = int(expires[:15])
+        signed = f"{path}\n{moment}"
+        if not self._signer("presigned").verify_signature(signed.encode(), signature):
+            raise InvalidSignatureError("The address carries no valid signature.")
+        if self.clock() >= moment:
+            raise ExpiredSignatureError("The address has expired.")
+
+    def seal(self, value: Any, purpose: str) -> str:
+        """A short text that stands for a JSON value and can't be made up: a cursor."""
+        return str(URLSafeSerializer(self._key, salt=f"labext.{purpose}").dumps(value))
+
+    def unseal(self, text: str, purpose: str) -> Any:
+        """The value that was sealed.
+
+        Raises:
+            Forged: the text was not made by `seal` for this purpose.
+        """
+        try:
+            return URLSafeSerializer(self._key, salt=f"labext.{purpose}").loads(text)
+        except BadSignature:
+            raise InvalidSignatureError("The text was not made by this service.") from None
+
+    def _path_signature(self, path: str, expires: int) -> str:
+        return self._signer("presigned").get_signature(f"{path}\n{expires}".encode()).decode()
+
+    def _signer(self, purpose: str) -> _Signer:
+        return _Signer(self._key, salt=f"labext.{purpose}")

@@ -1,0 +1,188 @@
+"""Check at start-up that the database and the files of a sandbox match."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import inspect, select
+from sqlalchemy.exc import DBAPIError
+
+from labext import messages
+from labext.errors import LabextError, StorageError
+from labext.sandbox.core.data_folder import DataFolder, has_content, list_entries, remove_path
+from labext.sandbox.core.database import Database, is_database_corrupt, is_disk_full
+from labext.sandbox.core.service_protocol import Service, Site
+
+log = logging.getLogger("labext.sandbox")
+
+
+class Quarantine:
+    """The folder into which one start of a sandbox moves what has no row.
+
+    Attributes:
+        path: made with the first move.
+        moved: how many files and folders were moved.
+    """
+
+    def __init__(self, folder: DataFolder) -> None:
+        self._root = folder.path
+        self.path = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}"
+        self.moved = 0
+
+    def move(self, path: Path) -> None:
+        """Move a file or folder here, under its path in the data folder.
+
+        Raises:
+            OSError: it cannot be moved, and is still where it was.
+        """
+        target = self.path / path.relative_to(self._root)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(path, target)
+        self.moved += 1
+
+    @property
+    def notice(self) -> str | None:
+        """What to tell whoever starts the sandbox; None if nothing was moved."""
+        if not self.moved:
+            return None
+        return (
+            f"Moved {messages.pluralize(self.moved, 'item')} without a database record to {self.path}. "
+            "Delete that folder if you do not need them."
+        )
+
+
+def check_database(
+    database: Database,
+    folder: DataFolder,
+    services: Sequence[Service],
+    *,
+    adopt_into: Quarantine | None = None,
+) -> None:
+    """Check that the database has rows of every service whose files are there.
+
+    Args:
+        database: the sandbox's; no table need exist.
+        folder: where the files are.
+        services: the services to check.
+        adopt_into: accept an empty database, and move a damaged one here; None refuses both.
+
+    Raises:
+        StorageError: the database is empty or damaged; the next step names the ways out.
+        DBAPIError: it cannot be read.
+    """
+    lost = not has_content(folder.database)
+    # SQLite would delete the log beside an empty file, with the rows that only the log has.
+    only_log = lost and has_content(Path(f"{folder.database}-wal"))
+    if adopt_into is None:
+        if only_log:
+            raise empty_database_error(folder)
+    elif only_log or (not lost and is_database_damaged(folder.database)):
+        for suffix in ("-wal", "-shm", "-journal", ""):
+            path = Path(f"{folder.database}{suffix}")
+            if path.exists():
+                adopt_into.move(path)
+    for service in services:
+        home = folder.path / service.name
+        files = [path for name in service.data_folders for path in list_entries(home / name)]
+        if not files or not (lost or _has_no_rows(database, service)):
+            continue
+        if adopt_into is None:
+            raise (
+                damaged_database_error(folder)
+                if is_database_damaged(folder.database)
+                else empty_database_error(folder)
+            )
+        # Numbers are given out again: what was signed for an old one must not open a new one.
+        (folder.secrets / "signing").unlink(missing_ok=True)
+
+
+def recovery_advice(folder: DataFolder) -> str:
+    """Return what to do about a database that cannot be used."""
+    return (
+        f"Restore a backup with `{folder.command('restore', 'FILE', '--yes')}`, or start with an "
+        f"empty database with `{folder.command('start', '--adopt-empty')}`, which moves the old "
+        f"files to {folder.quarantine}."
+    )
+
+
+def damaged_database_error(folder: DataFolder) -> StorageError:
+    """Return the refusal of a damaged database."""
+    return StorageError(f"The database {folder.database} is damaged.", recovery_advice(folder))
+
+
+def empty_database_error(folder: DataFolder) -> StorageError:
+    """Return the refusal of a database without rows, or without the rows of files."""
+    return StorageError(
+        f"The database {folder.database} is empty, but the data folder is not.",
+        recovery_advice(folder),
+    )
+
+
+def is_database_damaged(path: Path) -> bool:
+    """Return whether a file is not a whole SQLite database; a missing or empty file is one."""
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",))
+    except sqlite3.Error as error:
+        if is_database_corrupt(error):
+            return True
+        raise
+
+
+def quarantine_orphans(
+    service: Service, site: Site, folder: DataFolder, quarantine: Quarantine
+) -> None:
+    """Move a service's files without a row to the quarantine folder.
+
+    Raises:
+        StorageError: the database is damaged, so that rows may only seem to be missing.
+    """
+    orphans = sorted(service.orphans(site))
+    if orphans and is_database_damaged(folder.database):
+        raise damaged_database_error(folder)
+    for path in orphans:
+        try:
+            if has_content(path) or path.is_file():
+                quarantine.move(path)
+            else:
+                remove_path(path)
+        except OSError as error:
+            log.warning("%s has no row and could not be moved: %s", path, error)
+
+
+def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
+    """Return the cause of a start-up failure, with what to do about it."""
+    if isinstance(error, LabextError):
+        return error
+    if is_disk_full(error):
+        return StorageError(
+            f"The disk is full: {folder.path} cannot be written.", "Make room, then start again."
+        )
+    if is_database_corrupt(error):
+        return damaged_database_error(folder)
+    if isinstance(error, (DBAPIError, sqlite3.Error)):
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return StorageError(
+            f"The database {folder.database} cannot be used: {cause}.",
+            "Check that the file is yours and can be written.",
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return StorageError(
+            f"{error.filename} cannot be used: {error.strerror}.", f"Look at {folder.log}."
+        )
+    return LabextError(f"{type(error).__name__}: {error}", f"Look at {folder.log}.")
+
+
+def _has_no_rows(database: Database, service: Service) -> bool:
+    there = set(inspect(database.engine).get_table_names())
+    tables = [table for table in service.metadata.sorted_tables if table.name in there]
+    with database.read() as session:
+        return not any(session.execute(select(1).select_from(t).limit(1)).first() for t in tables)

@@ -1,0 +1,227 @@
+"""Request guards, body limits, error handlers and rate limiting for all services."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.exc import OperationalError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from labext.sandbox.core.database import is_disk_full
+
+ALLOWED_HOSTS = ("127.0.0.1", "localhost")
+"""The names under which the services answer. Any other may be a foreign page's, rebound to us."""
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES = 2 * 1024**3
+"""Bytes of a request's body that any service takes; a service may take less."""
+
+TOO_LARGE_MESSAGE = "The request's body is too large."
+
+
+def guard_app(
+    app: ASGIApp, *, hosts: Sequence[str] = ALLOWED_HOSTS, most: int = MAX_BODY_BYTES
+) -> ASGIApp:
+    """`app` behind the check of the Host header (400) and the bound on a body's size (413)."""
+    bounded = app if isinstance(app, BodyLimitedApp) else BodyLimitMiddleware(app, most)
+    return TrustedHostMiddleware(bounded, allowed_hosts=list(hosts), www_redirect=False)
+
+
+class BodyLimitedApp:
+    """The base of an application that bounds the bodies of its requests itself."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        raise NotImplementedError
+
+
+class BodyLimitMiddleware(BodyLimitedApp):
+    """Refuses a body of more than `most` bytes with 413: by its declared length, or as it comes.
+
+    Args:
+        app: what is behind it.
+        most: bytes.
+        body: makes a refusal's body, as in `handle_errors`.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most: int,
+        body: Callable[[int, str], Any] = lambda _status, sentence: {"error": sentence},
+    ) -> None:
+        self._app = app
+        self._most = most
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        if declared.isdigit() and int(declared[:18]) > self._most:
+            refusal = JSONResponse(self._body(413, TOO_LARGE_MESSAGE), 413)
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, self._bounded(receive), send)
+
+    def _bounded(self, receive: Receive) -> Receive:
+        received = 0
+
+        async def bounded() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._most:
+                raise HTTPException(413, TOO_LARGE_MESSAGE)
+            return message
+
+        return bounded
+
+
+def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
+    """Give every error of `app` the form that `body(status, message)` makes, as JSON.
+
+    Also those that the framework raises itself: no such path, a method that isn't there, a body
+    that FastAPI could not read (400, never its own 422). A disk that is full is told as 500; its
+    transaction has changed nothing. What nobody foresaw is logged and told as 500 without details.
+    """
+    from fastapi.exceptions import RequestValidationError
+
+    def refuse(_request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException):
+            raise error
+        content = body(error.status_code, str(error.detail))
+        return JSONResponse(content, error.status_code, headers=error.headers)
+
+    def misread(_request: Request, error: Exception) -> Response:
+        if not isinstance(error, RequestValidationError):
+            raise error
+        return JSONResponse(body(400, _first_error(error.errors())), 400)
+
+    def unwritten(request: Request, error: Exception) -> Response:
+        if not is_disk_full(error):
+            log.error("%s failed.", request.scope["path"], exc_info=error)
+            return fail(request, error)
+        log.error("The disk can't be written: %s", error)
+        return JSONResponse(body(500, "The service's disk is full; nothing was changed."), 500)
+
+    def fail(_request: Request, _error: Exception) -> Response:
+        return JSONResponse(body(500, "The service failed; its log says how."), 500)
+
+    app.add_exception_handler(OSError, unwritten)
+    app.add_exception_handler(OperationalError, unwritten)
+    app.add_exception_handler(HTTPException, refuse)
+    app.add_exception_handler(RequestValidationError, misread)
+    app.add_exception_handler(Exception, fail)
+
+
+def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
+    if not errors:
+        return "The request could not be read."
+    if errors[0].get("type") == "json_invalid":
+        return "The request's body is no JSON."
+    where = [str(part) for part in errors[0].get("loc", ())]
+    if where and where[0] in ("body", "query", "path"):  # a field of that name stays
+        del where[0]
+    message = str(errors[0].get("msg", "could not be read"))
+    return f"{'.'.join(where)}: {message}" if where else f"The request could not be read: {message}"
+
+
+@dataclass(frozen=True)
+class RateLimitStatus:
+    """What an identity has left.
+
+    Attributes:
+        allowed: whether this request is within the limit.
+        limit, remaining: requests a window, and those left in it.
+        reset: seconds until the oldest counted request leaves the window, and there is room for
+            one more.
+    """
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: float
+
+    @property
+    def retry_after(self) -> dict[str, str]:
+        """The header of a 429: whole seconds, at least 1."""
+        return {"Retry-After": str(max(1, math.ceil(self.reset)))}
+
+
+class SlidingWindowLimiter:
+    """At most so many requests of one identity in any window of so many seconds.
+
+    A sliding window: `requests` in the last `seconds`, counted from each request. Refused requests
+    don't count. `requests=None` allows everything. Safe to use from threads.
+    """
+
+    def __init__(
+        self,
+        requests: int | None,
+        seconds: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.requests = requests
+        self.seconds = seconds
+        self._clock = clock
+        self._seen: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+        self._swept = clock()
+
+    def take(self, identity: str) -> RateLimitStatus:
+        """Count a request of `identity`, and say whether it is within the limit."""
+        if self.requests is None:
+            return RateLimitStatus(True, 0, 0, 0.0)
+        with self._lock:
+            now = self._clock()
+            self._sweep(now)
+            seen = self._seen.setdefault(identity, deque())
+            while seen and seen[0] <= now - self.seconds:
+                seen.popleft()
+            allowed = len(seen) < self.requests
+            if allowed:
+                seen.append(now)
+            remaining = max(0, self.requests - len(seen))
+            return RateLimitStatus(allowed, self.requests, remaining, seen[0] + self.seconds - now)
+
+    def check(self, identity: str) -> RateLimitStatus:
+        """As `take`, but refuse with 429 and Retry-After.
+
+        Raises:
+            HTTPException: too many requests.
+        """
+        allowance = self.take(identity)
+        if not allowance.allowed:
+            raise HTTPException(
+                429,
+                f"More than {allowance.limit} requests in {self.seconds:g} seconds; wait a little.",
+                headers=allowance.retry_after,
+            )
+        return allowance
+
+    def _sweep(self, now: float) -> None:
+        """Forget those who have not asked for a whole window; keeps the table small."""
+        if now - self._swept < self.seconds:
+            return
+        self._swept = now
+        over = [
+            name for name, seen in self._seen.items() if not seen or seen[-1] <= now - self.seconds
+        ]
+        for name in over:
+            del self._seen[name]

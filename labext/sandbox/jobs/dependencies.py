@@ -1,0 +1,123 @@
+"""Request dependencies: the authenticated account, the site and the body."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Request
+from fastapi.responses import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.requests import ClientDisconnect
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.core.web import SlidingWindowLimiter
+from labext.sandbox.jobs import limits
+from labext.sandbox.jobs.names import quote_value
+from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found, unauthorized
+from labext.sandbox.jobs.tables import Account, Key
+
+
+def authenticate(session: Session, key: str | None) -> Account:
+    """The account of a key (job service contract, Authentication); else 401."""
+    if not key:
+        raise unauthorized("The header x-api-key is missing.")
+    found = session.scalars(
+        select(Account).join(Key).where(Key.hash == hash_key(key))
+    ).one_or_none()
+    if found is None:
+        raise unauthorized("The x-api-key is not valid.")
+    return found
+
+
+def reload_account(session: Session, caller: Account) -> Account:
+    """The caller's account as it is in this transaction; 401 where it was removed meanwhile."""
+    found = session.get(Account, caller.id)
+    if found is None:
+        raise unauthorized("The account of this x-api-key was removed.")
+    return found
+
+
+def find_teammate(session: Session, caller: Account, email: str | None) -> Account:
+    """The account whose jobs are asked for by `jobEmail`: the caller's own without it.
+
+    An owner sees the accounts of its organization; anybody else is refused, so that nobody learns
+    who has an account (403).
+    """
+    if email is None or email == caller.email:
+        return caller
+    if not caller.owner:
+        raise forbidden("jobEmail: only an owner of the organization sees a teammate's jobs.")
+    found = session.scalars(
+        select(Account).where(
+            Account.email == email, Account.organization_id == caller.organization_id
+        )
+    ).one_or_none()
+    if found is None:
+        raise not_found(
+            f"jobEmail: nobody in your organization has the address {quote_value(email)}."
+        )
+    return found
+
+
+def check_organization_access(caller: Account) -> None:
+    """Refuse whoever may not see its organization's jobs (403)."""
+    if not caller.owner:
+        raise forbidden("organization: only an owner of the organization sees all its jobs.")
+
+
+MAX_BODY_BYTES = 64 << 20
+"""Bytes of a JSON body."""
+
+JSON = "application/json"
+
+
+async def _site(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+SiteOf = Annotated[Site, Depends(_site)]
+
+
+def _caller(site: SiteOf, request: Request) -> Account:
+    """The account that asks: 401 without a valid key, 429 in a flood."""
+    with site.database.read() as session:
+        account = authenticate(session, request.headers.get("x-api-key"))
+        flood: SlidingWindowLimiter = request.app.state.flood
+        if site.rate == "named":
+            flood.requests = limits.limit_value(session, "flood_requests")
+    flood.check(str(account.id))
+    return account
+
+
+Caller = Annotated[Account, Depends(_caller)]
+
+
+async def _content(request: Request, _caller: Caller) -> bytes:
+    """The body of a request that holds JSON; 400 for one that is too big."""
+    parts, size = [], 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > MAX_BODY_BYTES:
+                raise bad_request(f"The body is bigger than {MAX_BODY_BYTES:,} bytes.")
+            parts.append(part)
+    except ClientDisconnect:
+        raise bad_request("The body broke off.") from None  # nobody hears it
+    return b"".join(parts)
+
+
+Content = Annotated[bytes, Depends(_content)]
+
+
+def json_response(value: Any) -> Response:
+    """A value as JSON; bytes are JSON already."""
+    return Response(value if isinstance(value, bytes) else orjson.dumps(value), media_type=JSON)
+
+
+def message_response(text: str) -> Response:
+    """What was done, in one sentence."""
+    return json_response({"message": text})

@@ -1,0 +1,129 @@
+"""Write result archives, and aggregate those of a batch or pipeline."""
+
+from __future__ import annotations
+
+import csv
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from labext.sandbox.core.executors.task_process import TaskError
+
+WORK_FOLDER, OUTPUT_FOLDER = "work", "out"
+"""In a job's folder, where its process works; and in that, the outputs (see `folders`)."""
+
+ARCHIVE_FILE, PDBS_FILE = "archive.zip", "pdbs.zip"
+"""The archive of a job's or a batch's results, and that of its structures alone."""
+
+TINY_FILE_BYTES = 512
+"""Bytes of a file that is archived as it is: compressing it takes more time than it saves room."""
+
+_PARTIAL_SUFFIX = ".part"
+"""The end of the name of an archive that is not whole yet."""
+
+
+class ArchiveTooLargeError(Exception):
+    """An archive would become bigger than it may; `bytes` is how far it had got."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The archive has more than {size} bytes.")
+        self.bytes = size
+
+
+def write_archive(
+    target: Path, entries: Iterable[tuple[str, Path]], most: int | None = None
+) -> int:
+    """Write a zip file that is there whole or not at all; returns its size in bytes.
+
+    Args:
+        target: its path.
+        entries: each file's name in the archive, and the file.
+        most: bytes that it may have.
+
+    Raises:
+        TooBig: it would have more than `most`.
+        FileNotFoundError: an entry is not there.
+    """
+    part = target.with_name(target.name + _PARTIAL_SUFFIX)
+    try:
+        with part.open("wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+                for name, source in entries:
+                    tiny = source.stat().st_size <= TINY_FILE_BYTES
+                    archive.write(source, name, zipfile.ZIP_STORED if tiny else None)
+                    if most is not None and file.tell() > most:
+                        raise ArchiveTooLargeError(most)
+            size = file.tell()
+            if most is not None and size > most:
+                raise ArchiveTooLargeError(most)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return size
+
+
+def walk_files(folder: Path) -> list[tuple[str, Path]]:
+    """The plain files below a folder by their name relative to it, in the order of the names."""
+    found = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    return sorted((file.relative_to(folder).as_posix(), file) for file in found)
+
+
+Part = Mapping[str, Any]
+METRICS_FILE = "metrics.csv"
+
+
+def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Write `metrics.csv` and the archive; returns the archive's size as `bytes`.
+
+    The archive has a folder for each complete job, and `metrics.csv` with a row for every job: its
+    name, its state and its Score.
+
+    Raises:
+        TaskError: a job's outputs are gone, or the archive is too big for the account's storage.
+    """
+    parts: Sequence[Part] = payload["parts"]
+    metrics = work / METRICS_FILE
+    write_metrics(metrics, parts)
+    jobs = work.parent.parent
+    try:
+        size = write_archive(
+            work / ARCHIVE_FILE,
+            [(METRICS_FILE, metrics), *_part_outputs(jobs, parts)],
+            most=max(payload["bytes_left"], 0),
+        )
+    except ArchiveTooLargeError as error:
+        raise TaskError(
+            f"The archive is too big for the account's storage, of which {error.bytes:,} "
+            "bytes are left."
+        ) from None
+    except FileNotFoundError as error:
+        raise TaskError(f"An output is gone: {Path(error.filename).name}.") from None
+    return {"bytes": size}
+
+
+def write_metrics(target: Path, parts: Sequence[Part]) -> None:
+    """A row a job: `job`, `status`, then each Score key in the order in which they first occur."""
+    keys = list(dict.fromkeys(key for part in parts for key in part["score"]))
+    with target.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["job", "status", *keys])
+        for part in parts:
+            # repr of a float reads back as the same number
+            table.writerow(
+                [part["name"], part["status"], *(part["score"].get(key, "") for key in keys)]
+            )
+
+
+def _part_outputs(jobs: Path, parts: Sequence[Part]) -> Iterator[tuple[str, Path]]:
+    for part in parts:
+        if part["status"] != "Complete":
+            continue
+        folder = jobs / str(part["job"]) / WORK_FOLDER / OUTPUT_FOLDER
+        files = walk_files(folder)
+        if not files:
+            raise TaskError(f"The outputs of job {part['name']} are gone.")
+        yield from ((f"{part['name']}/{name}", file) for name, file in files)

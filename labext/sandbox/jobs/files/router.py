@@ -1,0 +1,150 @@
+"""Routes for uploads and results, authenticated by key or by presigned URL."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import ClientDisconnect
+from starlette.responses import FileResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs.dependencies import (
+    Caller,
+    Content,
+    SiteOf,
+    json_response,
+    message_response,
+)
+from labext.sandbox.jobs.files import job_files, uploaded_files
+from labext.sandbox.jobs.schemas import bad_request
+
+router = APIRouter()
+"""Behind the base address; every request has a key."""
+
+keyless_router = APIRouter()
+"""Beside it; the address is the key."""
+
+
+class _AnyPathConvertor(Convertor[str]):
+    """Whatever stands behind the last fixed part of a path; `path` of Starlette stops at a line."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("labext_name", _AnyPathConvertor())
+
+
+@router.post("/result")
+def post_result(site: SiteOf, caller: Caller, content: Content) -> Response:
+    """Get a presigned address."""
+    return PlainTextResponse(job_files.create_result_url(site, caller, content))
+
+
+@router.put("/upload/{filename:labext_name}")
+async def put_upload(site: SiteOf, caller: Caller, request: Request, filename: str) -> Response:
+    """Upload a file; the content is the body."""
+    length = request.headers.get("content-length")
+    upload = await run_in_threadpool(
+        uploaded_files.begin_upload, site, caller, filename, request.query_params, length
+    )
+    return await _receive_upload(site, upload, request)
+
+
+async def _receive_upload(site: Site, upload: uploaded_files.Upload, request: Request) -> Response:
+    try:
+        return message_response(await uploaded_files.receive_upload(site, upload, request.stream()))
+    except ClientDisconnect:
+        raise bad_request("The content broke off.") from None  # nobody hears it
+
+
+@router.post("/getPresignedUploadUrl")
+def post_presigned_upload(site: SiteOf, caller: Caller, content: Content) -> Response:
+    """Get the presigned addresses of one upload."""
+    return json_response(uploaded_files.create_upload_urls(site, caller, content))
+
+
+@keyless_router.put(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
+async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
+    """Upload the file of a presigned address."""
+    length = request.headers.get("content-length")
+    upload = await run_in_threadpool(
+        uploaded_files.begin_presigned_upload, site, rest, request.query_params, length
+    )
+    return await _receive_upload(site, upload, request)
+
+
+@keyless_router.head(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
+def head_presigned(site: SiteOf, request: Request, rest: str) -> Response:
+    """Describe the file of a presigned address: length, time and checksum."""
+    return Response(headers=uploaded_files.presigned_headers(site, rest, request.query_params))
+
+
+@router.get("/files")
+def get_files(site: SiteOf, caller: Caller, request: Request) -> Response:
+    """List uploaded files."""
+    return json_response(uploaded_files.list_files(site, caller, request.query_params))
+
+
+@router.get("/getFolders")
+def get_folders(site: SiteOf, caller: Caller) -> Response:
+    """List the folders of uploaded files."""
+    return json_response(uploaded_files.list_folders(site, caller))
+
+
+@router.delete("/delete-file")
+def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
+    """Remove a file or folder."""
+    return message_response(uploaded_files.delete_file(site, caller, request.query_params))
+
+
+class _DownloadResponse(FileResponse):
+    """A file with Range, If-Range and ETag, in pieces that a big one needs to be fast.
+
+    Nothing is sent before the file is open: it may be deleted until then, and that is a 404.
+    """
+
+    chunk_size = 1 << 20
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held: list[Message] = []
+
+        async def once_open(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                held.append(message)
+                return
+            while held:
+                await send(held.pop())
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, once_open)
+        except FileNotFoundError:
+            if not held:
+                raise
+            raise job_files.deleted_file_error() from None
+
+
+@keyless_router.api_route(
+    job_files.DOWNLOAD_PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"]
+)
+def get_download(site: SiteOf, request: Request, rest: str) -> Response:
+    """A result, for whoever has its presigned address."""
+    query = request.query_params
+    found = job_files.find_download(
+        site, f"{job_files.DOWNLOAD_PREFIX}/{rest}", query.get("expires"), query.get("signature")
+    )
+    try:
+        stat = found.file.stat()
+    except FileNotFoundError:
+        raise job_files.deleted_file_error() from None
+    headers = {"X-Content-Type-Options": "nosniff"}
+    return _DownloadResponse(found.file, filename=found.name, headers=headers, stat_result=stat)

@@ -1,0 +1,334 @@
+"""Receive, list and delete the uploaded files of an account."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import format_datetime
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import InvalidSignatureError
+from labext.sandbox.jobs import schemas
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.names import file_name_error, quote_value
+from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found
+from labext.sandbox.jobs.tables import Account, UploadedFile, current_timestamp, used_storage
+
+CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An upload that may begin.
+
+    Attributes:
+        account_id: whose it is.
+        folder, name: where it is filed; `folder` may be empty.
+        most: bytes that any file may have.
+        left: bytes that are left of the account's storage.
+    """
+
+    account_id: int
+    folder: str
+    name: str
+    most: int
+    left: int = 0
+
+
+def begin_upload(
+    site: Site, account: Account, name: str, query: Mapping[str, str], length: str | None
+) -> Upload:
+    """Check all that is known before the content comes.
+
+    Args:
+        site: where it goes.
+        account: the caller's.
+        name: the file's name, decoded once.
+        query: may hold `folder`.
+        length: the Content-Length header.
+    """
+    folder = query.get("folder") or ""
+    check_file_names(folder, name)
+    return check_upload_size(site, account.id, folder, name, length)
+
+
+def check_file_names(folder: str, name: str) -> None:
+    """Refuse a file that can't be filed under these names; `folder` may be empty."""
+    if fault := file_name_error("filename", name) or (folder and file_name_error("folder", folder)):
+        raise bad_request(fault)
+
+
+def file_path(folder: str, name: str) -> str:
+    """A file as `/delete-file` calls it; `folder` may be empty."""
+    return f"{folder}/{name}" if folder else name
+
+
+def check_upload_size(
+    site: Site, account_id: int, folder: str, name: str, length: str | None
+) -> Upload:
+    """How big this file may be; 400 if its Content-Length says that it is bigger."""
+    with site.database.read() as session:
+        account = session.get(Account, account_id)
+        if account is None:
+            raise forbidden("The account of this upload is gone.")
+        upload = _available_bytes(session, account, folder, name)
+    if length is not None and length.isascii() and length.isdigit() and len(length) < 19:
+        _check_total_size(upload, int(length))
+    return upload
+
+
+async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> str:
+    """Write the content to disk as it comes, then file it in place of an older one. A message."""
+    part = job_files.incoming_folder(site) / uuid.uuid4().hex
+    try:
+        size, sha256 = await _write_chunks(upload, part, chunks)
+        await run_in_threadpool(_save_upload, site, upload, part, size, sha256)
+    finally:
+        part.unlink(missing_ok=True)
+    return f"{file_path(upload.folder, upload.name)} uploaded ({size:,} bytes)."
+
+
+def list_files(site: Site, account: Account, query: Mapping[str, str]) -> list[str]:
+    """The names of the files in `folder`, or outside all folders.
+
+    With `includeFolders` the folders come first, each with a '/' at its end.
+    """
+    folder = query.get("folder") or ""
+    include = schemas.query_flag(query, "includeFolders")
+    with site.database.read() as session:
+        rows = session.execute(
+            select(UploadedFile.folder, UploadedFile.name)
+            .where(UploadedFile.account_id == account.id)
+            .order_by(UploadedFile.name)
+        ).all()
+    inner = sorted({row.folder for row in rows if row.folder}) if include and not folder else []
+    return [*(f"{name}/" for name in inner), *(r.name for r in rows if r.folder == folder)]
+
+
+def list_folders(site: Site, account: Account) -> list[str]:
+    """The names of the account's folders, in order; a folder is there while it holds a file."""
+    with site.database.read() as session:
+        names = session.scalars(
+            select(UploadedFile.folder)
+            .where(UploadedFile.account_id == account.id, UploadedFile.folder != "")
+            .distinct()
+        )
+        return sorted(names)
+
+
+def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[str, str] | None:
+    """Return the headers that describe a file, or None where there is none of that name.
+
+    Its length, when it was uploaded, and its SHA-256 as `ETag` and as `Repr-Digest` (RFC 9530).
+    """
+    with site.database.read() as session:
+        file = _find_file(session, Upload(account_id, folder, name, 0))
+        if file is None:
+            return None
+        uploaded = datetime.fromisoformat(file.created)
+        found = {
+            "Content-Length": str(file.bytes),
+            "Last-Modified": format_datetime(uploaded, usegmt=True),
+        }
+        if file.sha256 is not None:
+            encoded = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+            found |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
+        return found
+
+
+def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
+    """Delete the file `filePath` (`name` or `folder/name`), or a whole `folder`. A message."""
+    with site.database.write() as session:
+        path, folder = query.get("filePath"), query.get("folder")
+        if (path is None) == (folder is None):
+            raise bad_request("Send either filePath or folder.")
+        where = [UploadedFile.account_id == account.id]
+        if path is not None:
+            head, slash, tail = path.rpartition("/")
+            where += [UploadedFile.folder == head, UploadedFile.name == tail]
+            if slash and not head:
+                raise not_found(f"There is no file {quote_value(path)}.")
+        else:
+            where.append(UploadedFile.folder == folder)
+        gone = session.scalars(select(UploadedFile).where(*where)).all() if folder != "" else []
+        if not gone:
+            kind = "file" if path is not None else "folder"
+            raise not_found(
+                f"There is no {kind} {quote_value(path if path is not None else folder)}."
+            )
+        for file in gone:
+            session.delete(file)
+    for file in gone:
+        job_files.upload_path(site, file.id).unlink(missing_ok=True)
+    if path is not None:
+        return f"{path} is deleted."
+    return f"{folder} is deleted with {len(gone)} file{'' if len(gone) == 1 else 's'}."
+
+
+async def _write_chunks(
+    upload: Upload, part: Path, chunks: AsyncIterator[bytes]
+) -> tuple[int, str]:
+    """Write what comes, a mebibyte at a time; return the number of bytes and their SHA-256."""
+    size = held = 0
+    digest = hashlib.sha256()
+    waiting: list[bytes] = []
+    with part.open("wb") as file:
+        async for chunk in chunks:
+            size += len(chunk)
+            _check_total_size(upload, size)
+            waiting.append(chunk)
+            held += len(chunk)
+            if held >= CHUNK_BYTES:
+                await run_in_threadpool(_append_chunk, file, digest, b"".join(waiting))
+                waiting, held = [], 0
+        await run_in_threadpool(_finish_file, file, digest, b"".join(waiting))
+    return size, digest.hexdigest()
+
+
+def _append_chunk(file: BinaryIO, digest: hashlib._Hash, content: bytes) -> None:
+    digest.update(content)
+    file.write(content)
+
+
+def _finish_file(file: BinaryIO, digest: hashlib._Hash, rest: bytes) -> None:
+    _append_chunk(file, digest, rest)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _save_upload(site: Site, upload: Upload, part: Path, size: int, sha256: str) -> None:
+    """File the content under its name; jobs that were submitted with the older one keep theirs."""
+    with site.database.write() as session:
+        account = session.get(Account, upload.account_id)
+        if account is None:
+            raise forbidden("The account of this upload is gone.")
+        _check_total_size(_available_bytes(session, account, upload.folder, upload.name), size)
+        older = _find_file(session, upload)
+        if older is not None:
+            session.delete(older)
+            session.flush()
+        file = UploadedFile(
+            account_id=upload.account_id,
+            folder=upload.folder,
+            name=upload.name,
+            bytes=size,
+            sha256=sha256,
+            created=current_timestamp(),
+        )
+        session.add(file)
+        session.flush()
+        part.replace(job_files.upload_path(site, file.id))
+    if older is not None:
+        job_files.upload_path(site, older.id).unlink(missing_ok=True)
+
+
+def _available_bytes(session: Session, account: Account, folder: str, name: str) -> Upload:
+    """How big this file may be."""
+    upload = Upload(account.id, folder, name, limit_value(session, "upload_bytes"))
+    older = _find_file(session, upload)
+    used = used_storage(session, account.id) - (0 if older is None else older.bytes)
+    return replace(upload, left=max(account.storage_quota - used, 0))
+
+
+def _find_file(session: Session, upload: Upload) -> UploadedFile | None:
+    return session.scalars(
+        select(UploadedFile).where(
+            UploadedFile.account_id == upload.account_id,
+            UploadedFile.folder == upload.folder,
+            UploadedFile.name == upload.name,
+        )
+    ).one_or_none()
+
+
+def _check_total_size(upload: Upload, size: int) -> None:
+    if size > upload.most:
+        raise bad_request(f"File {upload.name} is bigger than {upload.most:,} bytes.")
+    if size > upload.left:
+        raise bad_request(
+            f"File {upload.name} does not fit into the account's storage, of which "
+            f"{upload.left:,} bytes are left."
+        )
+
+
+UPLOAD_PREFIX = "/store"
+UPLOAD_BUCKET = "uploads"
+
+
+def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, str]:
+    """Where to PUT the file `filename` of the optional `folder`, and where to ask with HEAD.
+
+    `{uploadUrl, headUrl, key, bucket}`; `key` is what `/delete-file` calls `filePath`.
+    """
+    content = schemas.parse_body(body)
+    name = schemas.require_text(content, "filename")
+    folder = schemas.optional_text_field(content, "folder") or ""
+    check_file_names(folder, name)
+    key = file_path(folder, name)
+    path = f"{UPLOAD_PREFIX}/{account.id}/{key}"
+    with site.database.read() as session:
+        seconds = limit_value(session, "url_seconds")
+    put, head = (
+        site.signer.presign(_signed_path(method, path), seconds) for method in ("PUT", "HEAD")
+    )
+    address = site.origin + quote(path)
+    return {
+        "uploadUrl": f"{address}?{put}",
+        "headUrl": f"{address}?{head}",
+        "key": key,
+        "bucket": UPLOAD_BUCKET,
+    }
+
+
+def begin_presigned_upload(
+    site: Site, rest: str, query: Mapping[str, str], length: str | None
+) -> Upload:
+    """Check a PUT before its content comes: 403 if the address is none of ours or has expired.
+
+    Args:
+        site: where it goes.
+        rest: the decoded path behind the prefix.
+        query: of the address.
+        length: the Content-Length header.
+    """
+    return check_upload_size(site, *_signed_file(site, "PUT", rest, query), length)
+
+
+def presigned_headers(site: Site, rest: str, query: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers for a HEAD of a file; 404 if it isn't there, 403 as for `begin`."""
+    account_id, folder, name = _signed_file(site, "HEAD", rest, query)
+    found = file_headers(site, account_id, folder, name)
+    if found is None:
+        raise not_found(f"There is no file {quote_value(name)}.")
+    return found
+
+
+def _signed_file(
+    site: Site, method: str, rest: str, query: Mapping[str, str]
+) -> tuple[int, str, str]:
+    """The account, folder and name that an address was made for."""
+    signed = _signed_path(method, f"{UPLOAD_PREFIX}/{rest}")
+    try:
+        site.signer.check_presigned(signed, query.get("expires"), query.get("signature"))
+    except InvalidSignatureError as error:
+        raise forbidden(str(error)) from None
+    number, _slash, key = rest.partition("/")
+    folder, _slash, name = key.rpartition("/")
+    return int(number), folder, name
+
+
+def _signed_path(method: str, path: str) -> str:
+    """What is signed; the path alone is a result's address (see `results`)."""
+    return f"{method} {path}"

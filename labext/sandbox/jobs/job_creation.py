@@ -1,0 +1,321 @@
+"""Resolve the input files of jobs, and store the jobs with their tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs import usage
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.files.job_files import find_output, upload_path
+from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.names import file_name_error, quote_value
+from labext.sandbox.jobs.schemas import bad_request
+from labext.sandbox.jobs.tables import (
+    COMPLETE,
+    IN_QUEUE,
+    STOPPED,
+    Account,
+    Job,
+    UploadedFile,
+    current_timestamp,
+    find_job,
+)
+from labext.sandbox.jobs.tools.tool import Parameter, Settings, Tool
+
+_PATH = re.compile(r"([^\s/]+)/([^\r\n]+)")
+_MAX_PATH_LENGTH = 1024
+_ATOM = re.compile(r"^(ATOM  |HETATM)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """The file of a setting: `source` under the name `name`."""
+
+    source: Path
+    name: str
+
+
+class FileResolver:
+    """Resolves the file settings of the jobs in one submission."""
+
+    def __init__(self, session: Session, site: Site, account: Account) -> None:
+        self._session = session
+        self._site = site
+        self._account = account
+        self._jobs: dict[str, Job | None] = {}
+        self._files: dict[str, list[UploadedFile]] = {}
+
+    def not_uploaded(self, tool: Tool, settings: Settings) -> list[str]:
+        """Return the paths that are neither an output of a job nor an uploaded file."""
+        return [
+            value
+            for _parameter, value in _file_settings(tool, settings)
+            if (path := _split_path(value)) is not None
+            and self._job(path[0]) is None
+            and self._file_in(*path) is None
+        ]
+
+    def inputs(self, tool: Tool, settings: Settings) -> dict[str, InputFile]:
+        """Return the files of `settings`; a setting that holds the content itself has none."""
+        inputs = {}
+        for parameter, value in _file_settings(tool, settings):
+            source = self._input(parameter, value)
+            if source is not None:
+                inputs[parameter.name] = source
+        return inputs
+
+    def _input(self, parameter: Parameter, value: str) -> InputFile | None:
+        path = _split_path(value)
+        if path is not None:
+            return self._input_at(parameter, *path)
+        file = self._file_named(parameter, value)
+        if file is not None:
+            return self._uploaded(file)
+        if parameter.type == "pdb" and _ATOM.search(value) is None:
+            raise bad_request(
+                f"Setting {parameter.name} is neither the name of an uploaded file nor the text "
+                f"of a PDB file: {quote_value(value)}."
+            )
+        return None
+
+    def _input_at(self, parameter: Parameter, head: str, rest: str) -> InputFile:
+        """Return the output or the uploaded file at a path."""
+        job, file = self._job(head), self._file_in(head, rest)
+        if job is None:
+            if file is None:  # `not_uploaded` has reported it
+                raise bad_request(not_uploaded_message([f"{head}/{rest}"]))
+            return self._uploaded(file)
+        output = None
+        if job.state == COMPLETE:
+            output = find_output(self._session, self._site, job, rest)
+        if file is not None:
+            if output is not None:
+                raise bad_request(
+                    f"Setting {parameter.name}: {quote_value(f'{head}/{rest}')} is an output of job "
+                    f"{head} and also an uploaded file in the folder {head}; rename one of them."
+                )
+            return self._uploaded(file)
+        if job.state != COMPLETE:
+            raise bad_request(
+                f"Setting {parameter.name} refers to job {head}, which is not complete. "
+                f"Status: {job.state}"
+            )
+        if output is None:
+            raise bad_request(
+                f"Setting {parameter.name} refers to {quote_value(rest)}, which is no output of "
+                f"job {head}."
+            )
+        return InputFile(output, output.name)
+
+    def _uploaded(self, file: UploadedFile) -> InputFile:
+        return InputFile(upload_path(self._site, file.id), file.name)
+
+    def _job(self, name: str) -> Job | None:
+        if name not in self._jobs:
+            self._jobs[name] = find_job(self._session, self._account.id, name)
+        return self._jobs[name]
+
+    def _file_in(self, folder: str, name: str) -> UploadedFile | None:
+        return next((file for file in self._all_named(name) if file.folder == folder), None)
+
+    def _file_named(self, parameter: Parameter, name: str) -> UploadedFile | None:
+        """Return the file that a bare name stands for; 400 if it could be one of several."""
+        files = self._all_named(name)
+        outside = next((file for file in files if not file.folder), None)
+        if outside is not None or len(files) < 2:
+            return outside or next(iter(files), None)
+        paths = ", ".join(f"{file.folder}/{file.name}" for file in files)
+        raise bad_request(
+            f"Setting {parameter.name}: {quote_value(name)} is the name of {len(files)} uploaded files; "
+            f"send one of {paths}."
+        )
+
+    def _all_named(self, name: str) -> list[UploadedFile]:
+        """Return the account's files of a name, whatever their folders."""
+        if file_name_error("", name) is not None:  # content: many lines, or longer than any name
+            return []
+        if name not in self._files:
+            mine = UploadedFile.account_id == self._account.id
+            named = select(UploadedFile).where(mine, UploadedFile.name == name)
+            files = self._session.scalars(named.order_by(UploadedFile.folder))
+            self._files[name] = [*files]
+        return self._files[name]
+
+
+def not_uploaded_message(values: list[str]) -> str:
+    """Return the sentence of the 400 for files that have not been uploaded."""
+    listed = ", ".join(dict.fromkeys(values))
+    return f"The following files have not been uploaded: {listed}."
+
+
+def _file_settings(tool: Tool, settings: Settings) -> list[tuple[Parameter, str]]:
+    return [
+        (parameter, settings[parameter.name])
+        for parameter in tool.parameters
+        if parameter.file and parameter.name in settings
+    ]
+
+
+def _split_path(value: str) -> tuple[str, str] | None:
+    if len(value) > _MAX_PATH_LENGTH:
+        return None
+    match = _PATH.fullmatch(value)
+    return None if match is None else (match[1], match[2])
+
+
+RUN_KIND = "jobs.run"
+"""The kind of the tasks that run a tool (see `tasks`)."""
+
+
+def run_key(job_id: int) -> str:
+    """The queue's key of the task that runs a job."""
+    return f"{RUN_KIND}:{job_id}"
+
+
+@dataclass(frozen=True)
+class JobOrder:
+    """One job to be stored: its full name, its settings as they were sent, and its files."""
+
+    name: str
+    settings: dict[str, Any]
+    inputs: dict[str, InputFile]
+
+
+def check_names_free(session: Session, account: Account, names: Sequence[str]) -> None:
+    """Refuse a name that one of the account's jobs has (400)."""
+    taken = session.scalars(
+        select(Job.name).where(Job.account_id == account.id, Job.name.in_(names)).limit(1)
+    ).first()
+    if taken is not None:
+        raise bad_request(f"Job name {taken} is already taken.")
+
+
+def resolve_orders(
+    references: FileResolver, tool: Tool, jobs: Sequence[tuple[str, Any]]
+) -> list[JobOrder]:
+    """Find the files of all jobs, given by their names and settings; 400 where one is not there."""
+    wrong = [v for _name, settings in jobs for v in references.not_uploaded(tool, settings)]
+    if wrong:
+        raise bad_request(not_uploaded_message(wrong))
+    return [JobOrder(name, settings, references.inputs(tool, settings)) for name, settings in jobs]
+
+
+def store_jobs(
+    session: Session,
+    site: Site,
+    account: Account,
+    tool: Tool,
+    orders: Sequence[JobOrder],
+    *,
+    project: str | None = None,
+    parent: Job | None = None,
+    stage: int | None = None,
+    max_seconds: float | None = None,
+) -> None:
+    """Write the jobs' rows and tasks, keep their input files, and count them as submitted.
+
+    Args:
+        session: the transaction; a parent's row has its number by now.
+        site: where the files and the queue are.
+        account: whose jobs they are.
+        tool: of all of them.
+        orders: in the order in which they are listed and started.
+        project: the `projectTag`.
+        parent: the batch or pipeline that they belong to.
+        stage: of a pipeline, which they are the jobs of.
+        max_seconds: how long each may run, where that is less than any job may.
+    """
+    created = current_timestamp()
+    jobs = [
+        Job(
+            account_id=account.id,
+            parent_id=None if parent is None else parent.id,
+            name=order.name,
+            type=tool.name,
+            tool=tool.name,
+            status=IN_QUEUE,
+            created=created,
+            settings=dump_json(order.settings),
+            project_tag=project,
+            stage=stage,
+        )
+        for order in orders
+    ]
+    session.add_all(jobs)
+    session.flush()
+    limits = (limit_value(session, "job_seconds"), tool.seconds, max_seconds)
+    seconds = min(float(each) for each in limits if each is not None)
+    try:
+        for job, order in zip(jobs, orders, strict=True):
+            _store_inputs(site, job, order.inputs)
+            _queue_run(session, site, job, order.settings, seconds)
+        usage.count_submitted(session, account.id, tool.name, len(jobs))
+        session.flush()
+    except BaseException:
+        job_files.remove_jobs(site, [job.id for job in jobs])
+        raise
+
+
+def store_stopped_jobs(
+    session: Session,
+    account: Account,
+    tool: Tool,
+    jobs: Sequence[tuple[str, Mapping[str, Any], str]],
+    *,
+    parent: Job,
+) -> None:
+    """Write the rows of jobs of a pipeline's stage that can't run: name, settings and reason."""
+    moment = current_timestamp()
+    session.add_all(
+        Job(
+            account_id=account.id,
+            parent_id=parent.id,
+            name=name,
+            type=tool.name,
+            tool=tool.name,
+            status=STOPPED,
+            created=moment,
+            completed=moment,
+            settings=dump_json(settings),
+            reason=reason,
+            project_tag=parent.project_tag,
+            stage=parent.stage,
+        )
+        for name, settings, reason in jobs
+    )
+
+
+def dump_json(value: Mapping[str, Any]) -> str:
+    """JSON as the rows keep it."""
+    return orjson.dumps(value).decode()
+
+
+def _queue_run(
+    session: Session, site: Site, job: Job, settings: Mapping[str, Any], max_seconds: float
+) -> None:
+    site.queue.put(
+        session,
+        RUN_KIND,
+        run_key(job.id),
+        {"job": job.id, "account": job.account_id, "tool": job.tool, "settings": settings},
+        max_seconds=max_seconds,
+    )
+
+
+def _store_inputs(site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
+    """Keep each input as it is now: the upload or the earlier job may be deleted meanwhile."""
+    # A submission that could not be committed had the same number, and may have left its own.
+    job_files.remove_jobs(site, [job.id])
+    for setting, found in inputs.items():
+        job_files.link_or_copy(
+            found.source, job_files.inputs_folder(site, job.id) / setting / found.name
+        )

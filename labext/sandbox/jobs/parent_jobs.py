@@ -1,0 +1,224 @@
+"""Stop, finish and aggregate batches and pipelines, the parents of jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.queue import Task, TaskOutcome
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.job_creation import run_key
+from labext.sandbox.jobs.tables import (
+    ACTIVE_STATES,
+    AGGREGATING,
+    AGGREGATION_FAILED,
+    COMPLETE,
+    RUNNING,
+    STOPPED,
+    Account,
+    Job,
+    count_by_state,
+    current_timestamp,
+    used_storage,
+)
+
+AGGREGATE_KIND = "jobs.aggregate"
+
+
+def aggregate_key(parent_id: int) -> str:
+    """The queue's key of the task that builds a parent's archive."""
+    return f"{AGGREGATE_KIND}:{parent_id}"
+
+
+def stop_parent(parent: Job, reason: str) -> None:
+    """End a parent without an archive; its jobs are another matter (`stop_parts`)."""
+    parent.status, parent.bytes = STOPPED, 0
+    if parent.is_batch:
+        parent.batch_status = STOPPED
+    parent.reason, parent.completed = reason, current_timestamp()
+
+
+def stop_parts(session: Session, site: Site, parent: Job, reason: str) -> list[str]:
+    """Stop the parent's jobs that have not ended; returns the keys of the tasks to wait for."""
+    living = select(Job).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
+    parts = session.scalars(living).all()
+    for part in parts:
+        mark_stopped(part, reason)
+    return cancel_tasks(session, site, [part.id for part in parts], reason)
+
+
+def mark_stopped(job: Job, reason: str) -> None:
+    """Say of a job that it is stopped; its task is cancelled in the same transaction."""
+    job.status, job.reason, job.completed = STOPPED, reason, current_timestamp()
+
+
+def cancel_tasks(session: Session, site: Site, numbers: Iterable[int], reason: str) -> list[str]:
+    """Cancel the tasks of these jobs and parents; returns the keys of those that waited or ran."""
+    keys = [key(number) for number in numbers for key in (run_key, aggregate_key)]
+    return site.queue.cancel_all(session, keys, reason)
+
+
+def finish_parent(session: Session, site: Site, parent: Job) -> None:
+    """End a parent whose jobs have all ended: have its archive built, if there is what to put in.
+
+    An earlier archive is out of reach from now on, and removed when the new one is begun.
+    """
+    session.flush()
+    if not count_by_state(session, Job.parent_id == parent.id)[COMPLETE]:
+        stop_parent(parent, _no_results_reason(session, parent))
+        job_files.remove_after_commit(session, job_files.work_folder(site, parent.id))
+        return
+    if parent.status not in ACTIVE_STATES:
+        parent.status, parent.completed = RUNNING, None
+    if parent.is_batch:
+        parent.batch_status = AGGREGATING
+    site.queue.put(
+        session, AGGREGATE_KIND, aggregate_key(parent.id), _aggregation_payload(session, parent)
+    )
+
+
+def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
+    """Whether the parent's archive is being built, or waits for it."""
+    return site.queue.find(session, aggregate_key(parent.id)) is not None
+
+
+def on_aggregation_end(site: Site, session: Session, task: Task, ending: TaskOutcome) -> None:
+    """The archive is there, or it failed."""
+    number = task.payload["job"]
+    parent = session.get(Job, number)
+    if parent is None:  # deleted meanwhile
+        job_files.remove_after_commit(session, job_files.job_folder(site, number))
+        return
+    if parent.state not in (
+        *ACTIVE_STATES,
+        AGGREGATING,
+    ):  # stopped meanwhile: nobody gets what was made
+        job_files.remove_after_commit(session, job_files.work_folder(site, number))
+        return
+    if [part["job"] for part in task.payload["parts"]] != _part_ids(session, parent):
+        finish_parent(session, site, parent)  # a job was deleted meanwhile
+        return
+    if ending.outcome == "done":
+        parent.status, parent.completed = COMPLETE, current_timestamp()
+        if parent.is_batch:
+            parent.batch_status = COMPLETE
+        parent.bytes = ending.result["bytes"]
+        return
+    job_files.remove_after_commit(session, job_files.work_folder(site, parent.id))
+    if parent.is_batch:
+        parent.status, parent.completed, parent.bytes = STOPPED, current_timestamp(), 0
+        parent.batch_status, parent.aggregation_error = AGGREGATION_FAILED, ending.reason
+    else:
+        stop_parent(parent, f"Its archive could not be built: {ending.reason}")
+
+
+def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
+    """What `aggregation.run` gets: the jobs in order, and how big the archive may become."""
+    parts = session.execute(
+        select(Job.id, Job.name, Job.status, Job.score)
+        .where(Job.parent_id == parent.id)
+        .order_by(Job.id)
+    )
+    account = session.get_one(Account, parent.account_id)
+    # An earlier archive's room is kept for the one that takes its place.
+    used = used_storage(session, account.id) - parent.bytes
+    return {
+        "job": parent.id,
+        "bytes_left": account.storage_quota - used,
+        "parts": [
+            {
+                "job": part.id,
+                "name": part.name.removeprefix(f"{parent.name}-"),
+                "status": part.status,
+                "score": orjson.loads(part.score) if part.score else {},
+            }
+            for part in parts
+        ],
+    }
+
+
+def _part_ids(session: Session, parent: Job) -> list[int]:
+    """The numbers of the parent's jobs, in their order."""
+    return [
+        *session.scalars(select(Job.id).where(Job.parent_id == parent.id).order_by(Job.id)).all()
+    ]
+
+
+def _no_results_reason(session: Session, parent: Job) -> str:
+    """Why there is nothing to put into an archive."""
+    first = session.execute(
+        select(Job.reason).where(Job.parent_id == parent.id).order_by(Job.id).limit(1)
+    ).one_or_none()
+    if first is None:
+        return "All its jobs were deleted."
+    if parent.reason is not None:
+        return parent.reason
+    return f"None of its jobs is complete; the first says: {first.reason}"
+
+
+def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
+    """After one of its jobs has ended: see to the budget, and end or aggregate the batch.
+
+    The batch becomes Aggregating in the transaction that ends its last job, so that nobody sees all
+    jobs ended and the batch still Running.
+    """
+    summed = parent.weighted_hours is not None
+    if parent.batch_status == STOPPED and summed and not job.weighted_hours:
+        return  # it never ran, as hundreds beside it
+    session.flush()
+    if parent.batch_status == STOPPED:  # by hand: what its jobs have used is known once they end
+        parent.weighted_hours = max(parent.weighted_hours or 0.0, used_hours(session, parent))
+    if parent.batch_status != RUNNING:
+        return
+    living = (
+        select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES)).limit(1)
+    )
+    if session.scalar(living) is not None:
+        if parent.budget is not None and used_hours(session, parent) >= parent.budget:
+            stop_over_budget(session, site, parent)
+        return
+    parent.weighted_hours = used_hours(session, parent)
+    finish_parent(session, site, parent)
+
+
+def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None:
+    """Once a second: stop the batches whose jobs, with those that run now, are over the budget."""
+    numbers = [task.payload["job"] for task in running]
+    over = select(Job).where(
+        Job.id.in_(select(Job.parent_id).where(Job.id.in_(numbers))),
+        Job.budget.is_not(None),
+        Job.reason.is_(None),
+    )
+    for parent in session.scalars(over).all():
+        mine = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
+        seconds = sum(
+            time.time() - task.started
+            for task in running
+            if task.payload["job"] in mine and task.started is not None
+        )
+        hours = used_hours(session, parent) + seconds / 3600
+        if parent.budget is not None and hours >= parent.budget:
+            stop_over_budget(session, site, parent)
+
+
+def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
+    """Stop all jobs of a batch that are not ended; what is complete is aggregated."""
+    if parent.reason is not None:  # they are being stopped
+        return
+    parent.reason = f"The batch's budget of {parent.budget:g} weighted hours is used up."
+    living = select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
+    cancel_tasks(session, site, session.scalars(living).all(), parent.reason)
+
+
+def used_hours(session: Session, parent: Job) -> float:
+    """The weighted hours of the batch's jobs that have ended."""
+    hours = session.scalar(
+        select(func.coalesce(func.sum(Job.weighted_hours), 0.0)).where(Job.parent_id == parent.id)
+    )
+    return round(float(hours or 0.0), 9)

@@ -1,0 +1,179 @@
+"""Parse and validate submitted and saved pipelines."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+from labext.sandbox.jobs import schemas
+from labext.sandbox.jobs.names import MAX_NAME_LENGTH, quote_value
+from labext.sandbox.jobs.pipelines.piping import (
+    PIPE,
+    accepted_content,
+    accepts_file,
+    output_content,
+    piped_settings,
+)
+from labext.sandbox.jobs.schemas import Body, bad_request
+from labext.sandbox.jobs.tools.catalogue import available_tools
+from labext.sandbox.jobs.tools.tool import Tool, settings_error
+
+MAX_JOBS = 100
+"""Jobs of one stage, and so initial inputs."""
+
+MAX_STAGES = 20
+MAX_TITLE_LENGTH = 200
+
+Catalogue = Mapping[str, Tool]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a pipeline: its title, and its tools' settings by the tools' names."""
+
+    task: str
+    tools: Mapping[str, Mapping[str, Any]]
+
+
+def pipeline_error(stages: object, gates: Collection[str]) -> str | None:
+    """The first fault of a pipeline's stages for whoever has the permissions `gates`, or None."""
+    try:
+        read_stages(stages, gates)
+    except HTTPException as error:
+        return error.detail
+    return None
+
+
+def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
+    """The stages in `value`, a JSON array; 400 for the first fault.
+
+    What a stage hands on is not known before it runs, so a setting that takes it is checked by its
+    type and by the kind of content that the stage before makes, and its value when the stage
+    starts.
+    """
+    if not isinstance(value, list):
+        raise bad_request(f"stages is not an array: {quote_value(value)}.")
+    if not 1 <= len(value) <= MAX_STAGES:
+        raise bad_request(
+            f"stages has {len(value)} items; a pipeline has 1 to {MAX_STAGES} stages."
+        )
+    stages = [_read_stage(place, item) for place, item in enumerate(value, 1)]
+    tools = available_tools()
+    for place, stage in enumerate(stages, 1):
+        for name, settings in stage.tools.items():
+            if name not in tools:
+                raise bad_request(
+                    f"{stage_title(place, stage)}: there is no tool {quote_value(name)}; GET /tools lists them."
+                )
+            found = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
+            if found is not None:
+                raise bad_request(f"{stage_title(place, stage)}, {name}: {found}")
+    for place, (before, stage) in enumerate(pairwise(stages), 2):
+        _check_pipes(place, stage, before, tools)
+    return stages
+
+
+def load_stages(value: Sequence[Mapping[str, Any]]) -> list[Stage]:
+    """The stages in what was checked before: of a pipeline's row, or a saved one."""
+    return [Stage(stage["task"], stage["toolSettings"]) for stage in value]
+
+
+def read_inputs(body: Body, *names: str) -> list[str]:
+    """The initial inputs, in the one of the fields `names` that is there; 400 for a fault."""
+    there = [name for name in names if body.get(name) is not None]
+    if len(there) > 1:
+        raise bad_request(f"{' and '.join(there)} are two forms of the same: send one of them.")
+    field = there[0] if there else names[0]
+    inputs = schemas.require_array(body, field)
+    if not 1 <= len(inputs) <= MAX_JOBS:
+        raise bad_request(f"{field} has {len(inputs)} items; a pipeline has 1 to {MAX_JOBS}.")
+    for place, text in enumerate(inputs):
+        if not isinstance(text, str):
+            raise bad_request(f"{field}[{place}] is not a string: {quote_value(text)}.")
+        if not text.strip():
+            raise bad_request(f"{field}[{place}] is empty.")
+    return inputs
+
+
+def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None:
+    """Refuse a name that would make a job's longer than names may be (400)."""
+    for place, stage in enumerate(stages, 1):
+        most = inputs if place == 1 else MAX_JOBS
+        for tool in stage.tools:
+            name = stage_job_name(pipeline, place, tool, most, most)
+            if len(name) > MAX_NAME_LENGTH:
+                raise bad_request(
+                    f"jobName is too long: a job would be named {quote_value(name)}, which has "
+                    f"{len(name)} characters; {MAX_NAME_LENGTH} are the most."
+                )
+
+
+def stage_job_name(pipeline: str, stage: int, tool: str, place: int, of: int) -> str:
+    """The name of a stage's job: the one for input `place`, from 1, of so many."""
+    return f"{pipeline}-stage{stage}-{tool}" + (f"-{place}" if of > 1 else "")
+
+
+def stage_title(place: int, stage: Stage) -> str:
+    """A stage as it is named in a sentence."""
+    return f"Stage {place} ({stage.task})"
+
+
+def _read_stage(place: int, item: object) -> Stage:
+    where = f"stages[{place - 1}]"
+    if not isinstance(item, dict):
+        raise bad_request(f"{where} is not an object: {quote_value(item)}.")
+    task = item.get("task")
+    if not isinstance(task, str):
+        raise bad_request(f"{where}.task is {'missing' if task is None else 'not a string'}.")
+    if not task.strip():
+        raise bad_request(f"{where}.task is empty.")
+    if len(task) > MAX_TITLE_LENGTH:
+        raise bad_request(
+            f"{where}.task has {len(task)} characters; {MAX_TITLE_LENGTH} are the most."
+        )
+    if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in task):
+        raise bad_request(f"{where}.task holds a control character: {quote_value(task)}.")
+    tools = item.get("toolSettings")
+    if not isinstance(tools, dict):
+        problem = "missing" if tools is None else f"not an object: {quote_value(tools)}"
+        raise bad_request(f"Stage {place} ({task}): toolSettings is {problem}.")
+    if not tools:
+        raise bad_request(f"Stage {place} ({task}): toolSettings names no tool.")
+    for name, settings in tools.items():
+        if not isinstance(settings, dict):
+            raise bad_request(
+                f"Stage {place} ({task}): the settings of {quote_value(name)} are not an object: "
+                f"{quote_value(settings)}."
+            )
+    return Stage(task, tools)
+
+
+def _check_pipes(place: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
+    """Refuse a pipe where the stage before hands on nothing, or nothing that fits."""
+    passed = [
+        (pattern, output_content(tools[name], settings))
+        for name, settings in before.tools.items()
+        for pattern in tools[name].passes
+    ]
+    listed = ", ".join(
+        pattern if content is None else f"{pattern} ({content})" for pattern, content in passed
+    )
+    for name, settings in stage.tools.items():
+        parameters = {parameter.name: parameter for parameter in tools[name].parameters}
+        for setting in piped_settings(settings):
+            kinds = accepted_content(tools[name], settings, parameters[setting])
+            if not any(
+                accepts_file(parameters[setting], pattern, content, kinds)
+                for pattern, content in passed
+            ):
+                takes_only = f"takes {' or '.join(kinds)}, and " if kinds else "takes "
+                raise bad_request(
+                    f'{stage_title(place, stage)}, {name}: setting {setting} is "{PIPE}" and '
+                    f"{takes_only}nothing of what the stage before hands on: "
+                    f"{listed or 'no file'}."
+                )

@@ -1,0 +1,420 @@
+"""Submit a pipeline, create the jobs of its stages, and continue it when a job ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
+
+from labext import messages
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs import parent_jobs, schemas, usage
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.job_creation import (
+    FileResolver,
+    JobOrder,
+    check_names_free,
+    dump_json,
+    resolve_orders,
+    store_jobs,
+    store_stopped_jobs,
+)
+from labext.sandbox.jobs.names import quote_value
+from labext.sandbox.jobs.pipelines import piping
+from labext.sandbox.jobs.pipelines.piping import (
+    PIPE,
+    PipeValue,
+    TextInput,
+    accepted_values,
+    fill_pipes,
+    piped_settings,
+)
+from labext.sandbox.jobs.pipelines.schemas import (
+    MAX_JOBS,
+    Stage,
+    check_job_names,
+    load_stages,
+    read_inputs,
+    read_stages,
+    stage_job_name,
+    stage_title,
+)
+from labext.sandbox.jobs.schemas import bad_request, not_found
+from labext.sandbox.jobs.tables import (
+    ACTIVE_STATES,
+    COMPLETE,
+    IN_QUEUE,
+    PIPELINE,
+    STOPPED,
+    Account,
+    Job,
+    SavedPipeline,
+    current_timestamp,
+)
+from labext.sandbox.jobs.tools.catalogue import available_tools
+from labext.sandbox.jobs.tools.tool import Tool, settings_error
+
+
+@dataclass(frozen=True)
+class RejectedJob:
+    """A job that can't run with what it was handed; it is stored as Stopped, with its reason.
+
+    Attributes:
+        name: the job's full name.
+        settings: the stage's settings, with a piped input or the path of a piped output filled in.
+        reason: why it can't run, one sentence.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True)
+class ToolJobs:
+    """The jobs of one tool in a stage: those that can run, and those that can't."""
+
+    tool: Tool
+    ready: list[JobOrder]
+    refused: list[RejectedJob]
+
+
+StagePlan = list[ToolJobs]
+"""The jobs of a stage, tool by tool."""
+
+
+def plan_stage(
+    session: Session,
+    site: Site,
+    account: Account,
+    name: str,
+    place: int,
+    stage: Stage,
+    pieces: Sequence[PipeValue],
+) -> StagePlan:
+    """Plan the jobs of a stage for these pieces; nothing is stored.
+
+    A piece that does not fit into the settings is refused on its own, and so is a tool for which
+    there is none. What concerns the stage as a whole, such as too many jobs, is a 400.
+    """
+    tools = available_tools()
+    missing = [tool_name for tool_name in stage.tools if tool_name not in tools]
+    if missing:  # it was there when the pipeline was submitted
+        raise bad_request(f"there is no tool {quote_value(missing[0])} any more.")
+    taken = {
+        name: _accepted_inputs(tools[name], asked, pieces) for name, asked in stage.tools.items()
+    }
+    jobs = sum(map(len, taken.values()))
+    if jobs > MAX_JOBS:
+        raise bad_request(
+            f"it would have {jobs} jobs, for {len(pieces)} inputs and {len(stage.tools)} tools; "
+            f"{MAX_JOBS} are the most."
+        )
+    references = FileResolver(session, site, account)
+    planned: StagePlan = []
+    for tool_name, asked in stage.tools.items():
+        tool_plan = ToolJobs(tools[tool_name], [], [])
+        if not taken[tool_name]:
+            reason = f"{tool_name}: the stage before handed on nothing that it takes."
+            job = stage_job_name(name, place, tool_name, 1, 1)
+            tool_plan.refused.append(RejectedJob(job, dict(asked), reason))
+        for number, piece in enumerate(taken[tool_name], 1):
+            job = stage_job_name(name, place, tool_name, number, len(taken[tool_name]))
+            try:
+                settings = _check_settings(tool_plan.tool, asked, piece, account)
+                tool_plan.ready.append(_build_order(references, tool_plan.tool, job, settings))
+            except HTTPException as error:
+                refused = RejectedJob(job, _recorded_settings(asked, piece), error.detail)
+                tool_plan.refused.append(refused)
+        planned.append(tool_plan)
+    check_names_free(session, account, _planned_names(planned))
+    return planned
+
+
+def first_rejection(plan: StagePlan) -> str | None:
+    """Return why the first job that can't run can't, or None if all can."""
+    return next((refused.reason for each in plan for refused in each.refused), None)
+
+
+def start_stage(
+    session: Session, site: Site, account: Account, parent: Job, plan: StagePlan
+) -> bool:
+    """Store the jobs of the pipeline's stage; return whether any of them will run.
+
+    The pipeline's row has its number by now.
+    """
+    for each in plan:
+        store_stopped_jobs(
+            session,
+            account,
+            each.tool,
+            [(refused.name, refused.settings, refused.reason) for refused in each.refused],
+            parent=parent,
+        )
+        store_jobs(
+            session,
+            site,
+            account,
+            each.tool,
+            each.ready,
+            project=parent.project_tag,
+            parent=parent,
+            stage=parent.stage,
+        )
+    return any(each.ready for each in plan)
+
+
+def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
+    """Return what the complete jobs of the stage that has ended hand on, in their order."""
+    tools = available_tools()
+    jobs = select(Job.id, Job.name, Job.tool, Job.settings).where(
+        Job.parent_id == parent.id, Job.stage == parent.stage, Job.status == COMPLETE
+    )
+    return [
+        piece
+        for job in session.execute(jobs.order_by(Job.id))
+        if job.tool in tools
+        for piece in piping.files_to_pipe(
+            tools[job.tool],
+            job.name,
+            job_files.output_folder(site, job.id),
+            orjson.loads(job.settings),
+        )
+    ]
+
+
+def _accepted_inputs(
+    tool: Tool, asked: Mapping[str, Any], pieces: Sequence[PipeValue]
+) -> Sequence[PipeValue | None]:
+    """Return what the tool runs once for each of.
+
+    A tool none of whose settings is `"pipe"` runs once, beside the others.
+    """
+    return accepted_values(tool, asked, pieces) if piped_settings(asked) else [None]
+
+
+def _check_settings(
+    tool: Tool, asked: Mapping[str, Any], piece: PipeValue | None, account: Account
+) -> dict[str, Any]:
+    """Return the settings for one piece; 400 where they are not valid."""
+    where = tool.name if piece is None else f"{tool.name}, {piece}"
+    try:
+        settings = dict(asked) if piece is None else fill_pipes(tool, asked, piece)
+    except HTTPException as error:
+        raise bad_request(f"{where}: {error.detail}") from None
+    fault = settings_error(tool, settings, account.gates)
+    if fault is not None:
+        raise bad_request(f"{where}: {fault}")
+    return settings
+
+
+def _build_order(
+    references: FileResolver, tool: Tool, job: str, settings: dict[str, Any]
+) -> JobOrder:
+    """Resolve the files of one job; 400 where one is missing."""
+    try:
+        (order,) = resolve_orders(references, tool, [(job, settings)])
+    except HTTPException as error:
+        raise bad_request(f"{tool.name}: {error.detail}") from None
+    return order
+
+
+def _recorded_settings(asked: Mapping[str, Any], piece: PipeValue | None) -> dict[str, Any]:
+    """Return the settings with the piece's own text or path in place of `"pipe"`."""
+    text = piece.text if isinstance(piece, TextInput) else piece.reference if piece else PIPE
+    return {name: text if value == PIPE else value for name, value in asked.items()}
+
+
+def _planned_names(plan: StagePlan) -> list[str]:
+    ready = [order.name for each in plan for order in each.ready]
+    return [*ready, *(refused.name for each in plan for refused in each.refused)]
+
+
+DELETED_REASON = "It was deleted."
+
+
+def settle_pipeline(
+    session: Session, site: Site, parent: Job, job: Job, *, deleted: bool = False
+) -> None:
+    """Continue the pipeline once the stage of a job that ended, or was deleted, is over.
+
+    The hours are added up as the jobs end, so that what a deleted job has used stays used.
+    """
+    if job.weighted_hours and not deleted:
+        parent.weighted_hours = round((parent.weighted_hours or 0.0) + job.weighted_hours, 9)
+    session.flush()
+    if parent.status not in ACTIVE_STATES or (deleted and job.stage != parent.stage):
+        return
+    if _first_in_stage(session, parent, *ACTIVE_STATES) is None:
+        _end_stage(session, site, parent, last=job)
+
+
+def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
+    """Start the next stage or the archive, or end the pipeline if nothing of the stage is complete.
+
+    `last` is the job whose end or deletion ended the stage.
+    """
+    stages = _stages_of(parent)
+    place = parent.stage or 1
+    if _first_in_stage(session, parent, COMPLETE) is None:
+        failed = _first_in_stage(session, parent, STOPPED)
+        reason = DELETED_REASON if failed is None else failed.reason or "It was stopped."
+        name = last.name if failed is None else failed.name
+        parent_jobs.stop_parent(
+            parent, f"{stage_title(place, stages[place - 1])} failed: {name}: {reason}"
+        )
+    elif place == len(stages):
+        parent.reason = _failures(session, parent)
+        parent_jobs.finish_parent(session, site, parent)
+    else:
+        _start_next_stage(session, site, parent, place + 1, stages[place])
+
+
+def _start_next_stage(session: Session, site: Site, parent: Job, place: int, stage: Stage) -> None:
+    """Start a stage with what the one before hands on; end the pipeline if none of it can run."""
+    pieces = stage_outputs(session, site, parent)
+    parent.stage = place
+    account = session.get_one(Account, parent.account_id)
+    try:
+        plan = plan_stage(session, site, account, parent.name, place, stage, pieces)
+    except HTTPException as error:
+        parent_jobs.stop_parent(
+            parent, f"{stage_title(place, stage)} could not start: {error.detail}"
+        )
+        return
+    if not start_stage(session, site, account, parent, plan):
+        refusal = first_rejection(plan)
+        parent_jobs.stop_parent(parent, f"{stage_title(place, stage)} could not start: {refusal}")
+
+
+def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
+    """Return the first job of the pipeline's current stage that is in one of the states."""
+    first = select(Job).where(
+        Job.parent_id == parent.id, Job.stage == parent.stage, Job.status.in_(states)
+    )
+    return session.scalars(first.order_by(Job.id).limit(1)).one_or_none()
+
+
+def _failures(session: Session, parent: Job) -> str | None:
+    """Return how many jobs did not complete, and why the first did not; None if all did."""
+    mine = Job.parent_id == parent.id
+    stopped = session.execute(
+        select(Job.name, Job.reason).where(mine, Job.status == STOPPED).order_by(Job.id)
+    ).all()
+    if not stopped:
+        return None
+    jobs = messages.pluralize(session.scalar(select(func.count()).where(mine)) or 0, "job")
+    name, reason = stopped[0]
+    first = "" if len(stopped) == 1 else "the first, "
+    return f"{len(stopped):,} of {jobs} did not complete: {first}{name}: {reason}"
+
+
+def _stages_of(parent: Job) -> list[Stage]:
+    return load_stages(orjson.loads(parent.settings)["stages"])
+
+
+_MAX_SUGGESTIONS = 10
+
+MAX_PIPELINE_BYTES = 1 << 20
+"""Bytes of a pipeline's inputs and stages together: they stand in its row."""
+
+
+def submit_pipeline(site: Site, account: Account, body: bytes) -> str:
+    """Submit a pipeline that is defined in the body; returns the confirmation."""
+    content = schemas.parse_body(body)
+    name = schemas.require_name(content, "jobName")
+    inputs = read_inputs(content, "initialInputs")
+    stages = schemas.require_array(content, "stages")
+    settings = {"initialInputs": inputs, "stages": stages}
+    return _store_pipeline(site, account, name, settings, schemas.optional_project(content))
+
+
+def run_pipeline(site: Site, account: Account, body: bytes) -> str:
+    """Submit a pipeline that the account's organization has saved; returns the confirmation."""
+    content = schemas.parse_body(body)
+    name = schemas.require_name(content, "jobName")
+    saved = schemas.require_text(content, "pipelineName")
+    inputs = read_inputs(content, "initialInputs", "inputs")
+    with site.database.read() as session:
+        mine = SavedPipeline.organization_id == account.organization_id
+        stages = session.scalars(
+            select(SavedPipeline.stages).where(mine, SavedPipeline.name == saved)
+        ).one_or_none()
+        there = session.scalars(select(SavedPipeline.name).where(mine).order_by("name")).all()
+    if stages is None:
+        offered = _suggest_saved(saved, there)
+        raise not_found(
+            f"There is no saved pipeline {quote_value(saved)} in your organization{offered}"
+        )
+    settings = {"pipelineName": saved, "initialInputs": inputs, "stages": stages}
+    return _store_pipeline(site, account, name, settings, schemas.optional_project(content))
+
+
+def _suggest_saved(saved: str, there: Sequence[str]) -> str:
+    """How a sentence about an unknown name ends: with the near one, or with some of them all."""
+    if near := messages.closest_match(saved, there):
+        return f"; did you mean {quote_value(near)}?"
+    if not there:
+        return "; it has none."
+    more = ", …" if len(there) > _MAX_SUGGESTIONS else ""
+    return f"; there are: {', '.join(there[:_MAX_SUGGESTIONS])}{more}."
+
+
+def _store_pipeline(
+    site: Site, account: Account, name: str, settings: Mapping[str, Any], project: str | None
+) -> str:
+    stages = read_stages(settings["stages"], account.gates)
+    inputs: list[str] = settings["initialInputs"]
+    text = dump_json(settings)
+    if len(text.encode()) > MAX_PIPELINE_BYTES:
+        raise bad_request(
+            f"initialInputs and stages have more than {MAX_PIPELINE_BYTES:,} bytes together; upload what is "
+            "big, and send the names of the files."
+        )
+    check_job_names(name, stages, len(inputs))
+    with site.database.write() as session:
+        usage.check_budgets_left(session, account)
+        check_names_free(session, account, [name])
+        _check_later_names_free(session, account, name, stages)
+        try:
+            plan = plan_stage(session, site, account, name, 1, stages[0], [*map(TextInput, inputs)])
+            if (refusal := first_rejection(plan)) is not None:
+                raise bad_request(refusal)
+        except HTTPException as error:
+            raise bad_request(f"{stage_title(1, stages[0])}: {error.detail}") from None
+        parent = Job(
+            account_id=account.id,
+            name=name,
+            type=PIPELINE,
+            tool=PIPELINE,
+            status=IN_QUEUE,
+            created=current_timestamp(),
+            settings=text,
+            project_tag=project,
+            stage=1,
+        )
+        session.add(parent)
+        session.flush()
+        start_stage(session, site, account, parent, plan)
+    return f"{name} submitted to queue."
+
+
+def _check_later_names_free(
+    session: Session, account: Account, name: str, stages: Sequence[Stage]
+) -> None:
+    """Refuse a pipeline one of whose jobs would have a name that is taken (400)."""
+    begin = f"{name}-stage"
+    tools = [(place, tool) for place, stage in enumerate(stages, 1) for tool in stage.tools]
+    later = re.compile("|".join(f"{begin}{place}-{tool}(-[0-9]+)?" for place, tool in tools))
+    like = select(Job.name).where(
+        Job.account_id == account.id, Job.name.startswith(begin, autoescape=True)
+    )
+    for taken in session.scalars(like):
+        if later.fullmatch(taken):
+            raise bad_request(f"Job name {taken}, which a job of the pipeline may get, is taken.")

@@ -1,0 +1,226 @@
+"""List, show, stop and delete jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import InvalidSignatureError
+from labext.sandbox.jobs import parent_jobs, schemas, tasks
+from labext.sandbox.jobs.dependencies import check_organization_access, find_teammate
+from labext.sandbox.jobs.files import job_files
+from labext.sandbox.jobs.files.job_files import create_archive_url
+from labext.sandbox.jobs.names import is_name, quote_value
+from labext.sandbox.jobs.schemas import bad_request, not_found
+from labext.sandbox.jobs.tables import (
+    ACTIVE_STATES,
+    AGGREGATING,
+    COMPLETE,
+    Account,
+    Job,
+    count_by_state,
+    find_job,
+    job_record,
+)
+
+MAX_PAGE_SIZE = 1000
+"""The page size without `limit`; a bigger `limit` counts as this one."""
+
+Query = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class JobSelection:
+    """Which jobs a list is about.
+
+    Attributes:
+        where: the conditions.
+        oldest_first: the order of a batch's jobs.
+        scope: what a `startKey` is bound to; it reads no other list.
+        with_email: whether the rows say whose they are.
+    """
+
+    where: tuple[ColumnElement[bool], ...]
+    oldest_first: bool
+    scope: list[Any]
+    with_email: bool = False
+
+
+def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
+    """The answer to GET /jobs: a row, or a page of rows; JSON."""
+    with site.database.read() as session:
+        organization = schemas.query_flag(query, "organization")
+        if organization:
+            check_organization_access(caller)
+        account = find_teammate(session, caller, query.get("jobEmail") or None)
+        name = query.get("jobName")
+        if name is not None:
+            return orjson.dumps(_job_by_name(session, site, account, name, organization))
+        selection = _build_selection(session, account, query, organization)
+        limit = schemas.query_count(query, "limit", MAX_PAGE_SIZE)
+        after = _cursor_position(site, selection, query.get("startKey"))
+        return _job_page(session, site, selection, limit, after)
+
+
+def _job_by_name(
+    session: Session, site: Site, account: Account, name: str, organization: bool
+) -> dict[str, Any]:
+    job = _find_visible_job(session, account, name, organization)
+    found = job_record(job)
+    if job.is_batch and job.batch_status == COMPLETE:
+        found["resultUrl"] = create_archive_url(session, site, job)
+    mine = Job.parent_id == job.id if job.is_parent else Job.id == job.id
+    return found | {"statuses": count_by_state(session, mine)}
+
+
+def _find_visible_job(session: Session, account: Account, name: str, organization: bool) -> Job:
+    """The account's job of that name; with `organization` else the latest of a teammate."""
+    job = find_job(session, account.id, name)
+    if job is None and organization and is_name(name):
+        job = session.scalars(
+            select(Job)
+            .where(Job.name == name, Job.account_id.in_(_teammate_condition(account)))
+            .order_by(Job.id.desc())
+            .limit(1)
+        ).one_or_none()
+    if job is None:
+        raise not_found(f"There is no job {quote_value(name)}.")
+    return job
+
+
+def _build_selection(
+    session: Session, account: Account, query: Query, organization: bool
+) -> JobSelection:
+    subjobs = schemas.query_flag(query, "includeSubjobs")
+    batch = query.get("batch")
+    if batch is not None:
+        parent = _find_visible_job(session, account, batch, organization)
+        if not parent.is_parent:
+            raise bad_request(f"batch: job {batch} is neither a batch nor a pipeline.")
+        return JobSelection((Job.parent_id == parent.id,), True, ["batch", parent.id])
+    top = () if subjobs else (Job.parent_id.is_(None),)
+    if organization:
+        where = (Job.account_id.in_(_teammate_condition(account)), *top)
+        return JobSelection(where, False, ["all", account.organization_id, subjobs], True)
+    return JobSelection((Job.account_id == account.id, *top), False, ["own", account.id, subjobs])
+
+
+def _teammate_condition(account: Account) -> Any:
+    return select(Account.id).where(Account.organization_id == account.organization_id)
+
+
+def _cursor_position(site: Site, selection: JobSelection, start_key: str | None) -> int | None:
+    if not start_key:
+        return None
+    try:
+        number, scope = site.signer.unseal(start_key, "jobs.startKey")
+    except InvalidSignatureError:
+        raise bad_request("startKey was not given out by this service.") from None
+    if scope != selection.scope:
+        raise bad_request("startKey belongs to another list.")
+    return int(number)
+
+
+def _job_page(
+    session: Session, site: Site, selection: JobSelection, limit: int, after: int | None
+) -> bytes:
+    where = list(selection.where)
+    if after is not None:
+        where.append(Job.id > after if selection.oldest_first else Job.id < after)
+    order = Job.id if selection.oldest_first else Job.id.desc()
+    statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
+    if selection.with_email:
+        statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
+    # Plain columns, of a thousand rows: the session would look at each, and names are slow.
+    found: Sequence[Any] = session.connection().execute(statement).all()
+    rows, more = found[:limit], len(found) > limit
+    start_key = ""
+    if more:
+        start_key = site.signer.seal([rows[-1][0], selection.scope], "jobs.startKey")
+    if selection.with_email:
+        records: list[Any] = [{**orjson.loads(row[1]), "Email": row[2]} for row in rows]
+    else:
+        records = [orjson.Fragment(row[1]) for row in rows]
+    statuses = count_by_state(session, *selection.where)
+    return orjson.dumps({"jobs": records, "startKey": start_key, "statuses": statuses})
+
+
+STOPPED_BY_USER = "Stopped by hand."
+KILL_SECONDS = 5.0
+"""How long an answer waits for the processes to be gone."""
+
+
+def stop_job(site: Site, account: Account, body: bytes) -> str:
+    """Stop a job, or a parent with all its jobs; what is finished stays as it is. A message."""
+    return _stop_named(site, account, schemas.require_text(schemas.parse_body(body), "jobName"))
+
+
+def cancel_job(site: Site, account: Account, body: bytes) -> str:
+    """As `stop_job`, for whatever is no batch; a batch is 404 (real services, jobs)."""
+    name = schemas.require_text(schemas.parse_body(body), "jobName")
+    return _stop_named(site, account, name, batch=False)
+
+
+def cancel_batch(site: Site, account: Account, body: bytes) -> str:
+    """As `stop_job`, for a batch, which `batchName` or `jobName` names; anything else is 404."""
+    content = schemas.parse_body(body)
+    batch = (
+        schemas.optional_text_field(content, "batchName") is not None or "jobName" not in content
+    )
+    name = schemas.require_text(content, "batchName" if batch else "jobName")
+    return _stop_named(site, account, name, batch=True)
+
+
+def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None = None) -> str:
+    """Stop it; with `batch`, only if it is one, or is none."""
+    with site.database.write() as session:
+        job = _require_job(session, account, name)
+        if batch is not None and batch != job.is_batch:
+            raise not_found(f"{quote_value(name)} is {'no batch' if batch else 'a batch'}.")
+        state = job.state
+        if state not in (*ACTIVE_STATES, AGGREGATING):
+            return f"{job.name} is already {state}."
+        if job.is_parent:
+            parent_jobs.stop_parent(job, STOPPED_BY_USER)
+            stopped = parent_jobs.stop_parts(session, site, job, STOPPED_BY_USER)
+        else:
+            parent_jobs.mark_stopped(job, STOPPED_BY_USER)
+            stopped = []
+        stopped += parent_jobs.cancel_tasks(session, site, [job.id], STOPPED_BY_USER)
+    site.queue.wait_all(site.database, stopped, KILL_SECONDS)
+    return f"{job.name} is stopped."
+
+
+def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> str:
+    """Delete a job, or a parent with all its jobs: what runs is stopped, rows and bytes go."""
+    if body or name is None:
+        name = schemas.require_text(schemas.parse_body(body or b"{}"), "jobName")
+    with site.database.write() as session:
+        job = _require_job(session, account, name)
+        parent = job.parent
+        numbers = [job.id, *session.scalars(select(Job.id).where(Job.parent_id == job.id))]
+        session.execute(delete(Job).where(Job.parent_id == job.id))
+        session.delete(job)
+        session.flush()
+        stopped = parent_jobs.cancel_tasks(session, site, numbers, "Deleted.")
+        message = f"{name} is deleted."
+        if parent is not None:
+            tasks.settle_parent(session, site, parent, job, deleted=True)
+            if parent_jobs.is_aggregating(session, site, parent):
+                message += f" The archive of {parent.name} is built again without it."
+    site.queue.wait_all(site.database, stopped, KILL_SECONDS)
+    job_files.remove_jobs(site, numbers)
+    return message
+
+
+def _require_job(session: Session, account: Account, name: str) -> Job:
+    job = find_job(session, account.id, name)
+    if job is None:
+        raise not_found(f"There is no job {quote_value(name)}.")
+    return job

@@ -1,0 +1,314 @@
+"""Tables of the job service."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    event,
+    func,
+    select,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+from labext.sandbox.jobs.names import is_name
+
+IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
+"""The values of `JobStatus` (real services, jobs). `Stopped` covers failure, time limit, a stop by
+hand and the budget; `Reason` says which."""
+
+AGGREGATING, AGGREGATION_FAILED = "Aggregating", "AggregationFailed"
+"""`batchStatus` is Running, Aggregating, Complete, AggregationFailed or Stopped."""
+
+ACTIVE_STATES = (IN_QUEUE, RUNNING)
+
+BATCH, PIPELINE = "batch", "pipeline"
+"""The `Type` of a batch's parent, and of a pipeline's."""
+
+
+class Base(DeclarativeBase):
+    """The job service's tables."""
+
+
+class Organization(Base):
+    """Accounts that belong together; its owners see the jobs of all of them.
+
+    Attributes:
+        budget: the weighted hours that its accounts may use together; None for no end.
+    """
+
+    __tablename__ = "jobs_organizations"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    budget: Mapped[float | None]
+
+
+class Account(Base):
+    """Whoever has a key.
+
+    Attributes:
+        owner: whether it may see its organization's jobs.
+        budget: the weighted hours that it may use; None for no end but its organization's.
+        gates: the gated parameters' permissions that its organization has given it.
+        storage_quota: bytes that its uploaded files and its batches' archives may have together.
+    """
+
+    __tablename__ = "jobs_accounts"
+    # A number is never used again, so what was signed for an account is never good for another.
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    organization_id: Mapped[int] = mapped_column(ForeignKey("jobs_organizations.id"), index=True)
+    email: Mapped[str] = mapped_column(String(200), unique=True)
+    owner: Mapped[bool] = mapped_column(default=False)
+    budget: Mapped[float | None]
+    gates: Mapped[list[str]] = mapped_column(JSON, default=list)
+    storage_quota: Mapped[int] = mapped_column(BigInteger)
+
+    organization: Mapped[Organization] = relationship()
+
+
+class Key(Base):
+    """One key of an account.
+
+    Attributes:
+        name: tells it from the account's others.
+        hash: SHA-256 of the key, in hexadecimal; the key itself is not kept.
+    """
+
+    __tablename__ = "jobs_keys"
+    __table_args__ = (UniqueConstraint("account_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Usage(Base):
+    """What an account has used of a tool, also by jobs that were deleted.
+
+    Attributes:
+        jobs: how many it has submitted.
+        weighted_hours: what those that have ended have used.
+    """
+
+    __tablename__ = "jobs_usage"
+
+    account_id: Mapped[int] = mapped_column(
+        ForeignKey("jobs_accounts.id", ondelete="CASCADE"), primary_key=True
+    )
+    tool: Mapped[str] = mapped_column(String(100), primary_key=True)
+    jobs: Mapped[int] = mapped_column(default=0)
+    weighted_hours: Mapped[float] = mapped_column(default=0.0)
+
+
+class SavedPipeline(Base):
+    """A pipeline that an organization has saved, to be run by its name.
+
+    Attributes:
+        stages: as in `/submit-pipeline`.
+    """
+
+    __tablename__ = "jobs_saved_pipelines"
+    __table_args__ = (UniqueConstraint("organization_id", "name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    organization_id: Mapped[int] = mapped_column(
+        ForeignKey("jobs_organizations.id", ondelete="CASCADE")
+    )
+    name: Mapped[str] = mapped_column(String(100))
+    stages: Mapped[list[Any]] = mapped_column(JSON)
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Job(Base):
+    """A job, or the parent of a batch's or a pipeline's jobs.
+
+    Attributes:
+        parent_id: the batch or pipeline it belongs to.
+        name: unique within the account; a batch's job is `<batch>-<job>`, a pipeline's
+            `<pipeline>-stage<k>-<tool>`.
+        type: its tool, or `batch`, or `pipeline`.
+        tool: its tool; on a batch's parent, the tool of all its jobs; `pipeline` on a pipeline's.
+        stage: of a pipeline's job, which of the stages it belongs to, from 1; of the pipeline
+            itself, the one that runs or ran last.
+        batch_status, aggregation_error: on batches' parents only.
+        reason: why it was stopped.
+        budget: the weighted hours that a batch's jobs may use together.
+        bytes: of a parent's archive.
+        record: the job row of the contract, JSON; kept with every flush.
+    """
+
+    __tablename__ = "jobs_jobs"
+    __table_args__ = (
+        UniqueConstraint("account_id", "name"),
+        Index("jobs_jobs_all", "account_id", "id"),
+        Index("jobs_jobs_top", "account_id", "parent_id", "id"),
+        Index("jobs_jobs_tally", "account_id", "parent_id", "status"),
+        Index("jobs_jobs_batch", "parent_id", "status"),
+        # A number is never used again, so a presigned address never reads another job's results.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id"))
+    parent_id: Mapped[int | None] = mapped_column(ForeignKey("jobs_jobs.id"))
+    name: Mapped[str] = mapped_column(String(100))
+    type: Mapped[str] = mapped_column(String(100))
+    tool: Mapped[str] = mapped_column(String(100))
+    status: Mapped[str] = mapped_column(String(20))
+    created: Mapped[str] = mapped_column(String(24))
+    started: Mapped[str | None] = mapped_column(String(24))
+    completed: Mapped[str | None] = mapped_column(String(24))
+    settings: Mapped[str] = mapped_column(Text)
+    score: Mapped[str | None] = mapped_column(Text)
+    weighted_hours: Mapped[float | None]
+    batch_status: Mapped[str | None] = mapped_column(String(20))
+    aggregation_error: Mapped[str | None] = mapped_column(Text)
+    reason: Mapped[str | None] = mapped_column(Text)
+    project_tag: Mapped[str | None] = mapped_column(String(200))
+    budget: Mapped[float | None]
+    stage: Mapped[int | None]
+    bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    record: Mapped[str] = mapped_column(Text)
+
+    account: Mapped[Account] = relationship()
+    parent: Mapped[Job | None] = relationship(remote_side=[id])
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it is a batch's parent."""
+        return self.batch_status is not None
+
+    @property
+    def is_parent(self) -> bool:
+        """Whether it is the parent of a batch's or a pipeline's jobs, and runs no tool itself."""
+        return self.type in (BATCH, PIPELINE)
+
+    @property
+    def state(self) -> str:
+        """What tells whether it is finished: a batch's `batchStatus`, else the `JobStatus`."""
+        return self.batch_status or self.status
+
+    @property
+    def stage_shown(self) -> str | None:
+        """Of a pipeline, the stage that runs or ran last: `2 of 3: Scoring PDB`."""
+        if self.type != PIPELINE or self.stage is None:
+            return None
+        stages = orjson.loads(self.settings)["stages"]
+        return f"{self.stage} of {len(stages)}: {stages[self.stage - 1]['task']}"
+
+
+RECORD_FIELDS = {
+    "JobName": "name",
+    "Type": "type",
+    "JobStatus": "status",
+    "batchStatus": "batch_status",
+    "Stage": "stage_shown",
+    "Created": "created",
+    "Started": "started",
+    "Completed": "completed",
+    "WeightedHours": "weighted_hours",
+    "Settings": "settings",
+    "Score": "score",
+    "AggregationError": "aggregation_error",
+    "Reason": "reason",
+    "ProjectTag": "project_tag",
+}
+"""The job row's fields, and where they are kept. Beyond the contract: `Stage` (of a pipeline),
+`Reason` (why a job is Stopped) and `ProjectTag`."""
+
+
+def job_record(job: Job) -> dict[str, Any]:
+    """The job row of the contract: fields that do not apply are absent, never null."""
+    fields = ((name, getattr(job, attribute)) for name, attribute in RECORD_FIELDS.items())
+    return {name: value for name, value in fields if value is not None}
+
+
+@event.listens_for(Job, "before_insert")
+@event.listens_for(Job, "before_update")
+def _update_record(_mapper: object, _connection: object, job: Job) -> None:
+    job.record = orjson.dumps(job_record(job)).decode()
+
+
+class UploadedFile(Base):
+    """An account's file; its bytes are in the file of its number (see `files.folders`).
+
+    Attributes:
+        sha256: of its content, in hexadecimal.
+    """
+
+    __tablename__ = "jobs_files"
+    __table_args__ = (
+        UniqueConstraint("account_id", "folder", "name"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("jobs_accounts.id"))
+    folder: Mapped[str] = mapped_column(String(255), default="")
+    name: Mapped[str] = mapped_column(String(255))
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str | None] = mapped_column(String(64))
+    created: Mapped[str] = mapped_column(String(24))
+
+
+class Seeded(Base):
+    """Something that the service has had from the start: once removed, it does not come back."""
+
+    __tablename__ = "jobs_seeded"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+
+
+class Limit(Base):
+    """A limit that whoever runs the service has changed; `limits` has all of them."""
+
+    __tablename__ = "jobs_limits"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)
+
+
+def current_timestamp() -> str:
+    """The moment, as the service writes times: `2026-03-01T12:00:00.000Z`."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def find_job(session: Session, account_id: int, name: str) -> Job | None:
+    """The account's job or batch of that name; none has a name that can't be one."""
+    if not is_name(name):  # PostgreSQL is not to be asked for some
+        return None
+    return session.scalars(
+        select(Job).where(Job.account_id == account_id, Job.name == name)
+    ).one_or_none()
+
+
+def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[str, int]:
+    """How many of the selected jobs are in each state."""
+    rows = session.execute(
+        select(Job.status, func.count()).where(*selection).group_by(Job.status)
+    ).all()
+    return {COMPLETE: 0, RUNNING: 0, IN_QUEUE: 0, STOPPED: 0} | {r[0]: r[1] for r in rows}
+
+
+def used_storage(session: Session, account_id: int) -> int:
+    """Bytes of the account's uploaded files and of its batches' archives."""
+    files = select(func.coalesce(func.sum(UploadedFile.bytes), 0)).where(
+        UploadedFile.account_id == account_id
+    )
+    archives = select(func.coalesce(func.sum(Job.bytes), 0)).where(Job.account_id == account_id)
+    return int(session.scalar(files) or 0) + int(session.scalar(archives) or 0)

@@ -1,0 +1,248 @@
+"""Read and validate settings: values, sequences, FASTA text and enzyme names."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from labext.sandbox.jobs import names
+from labext.sandbox.jobs.tools.tool import Settings, ToolError
+
+
+def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], str | None]:
+    """Turn a function that reads a tool's settings into its `check`."""
+
+    def check(settings: Settings) -> str | None:
+        try:
+            read(settings)
+        except ToolError as error:
+            return str(error)
+        return None
+
+    return check
+
+
+def quote_value(value: object) -> str:
+    """The value as it is quoted in a sentence: at most 40 characters."""
+    return names.quote_value(value, 40)
+
+
+def read_text(settings: Settings, name: str) -> str:
+    """A string that is not empty."""
+    value = _require_value(settings, name)
+    if not isinstance(value, str):
+        raise ToolError(f"{name}: a string is expected, not {quote_value(value)}.")
+    if not value.strip():
+        raise ToolError(f"{name}: it is empty.")
+    return value
+
+
+def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
+    """One of `options`."""
+    value = _require_value(settings, name)
+    if value not in options:
+        raise ToolError(f"{name}: {quote_value(value)} is none of {', '.join(options)}.")
+    return str(value)
+
+
+def read_flag(settings: Settings, name: str) -> bool:
+    """True or false."""
+    value = _require_value(settings, name)
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise ToolError(f"{name}: true or false is expected, not {quote_value(value)}.")
+    return value
+
+
+def read_number(settings: Settings, name: str, low: float, high: float) -> float:
+    """A finite number from `low` to `high`."""
+    return _check_bounds(name, _to_number(name, _require_value(settings, name)), low, high)
+
+
+def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
+    """A whole number from `low` to `high`."""
+    value = _require_value(settings, name)
+    found = _to_number(name, value)
+    if not found.is_integer():
+        raise ToolError(f"{name}: a whole number is expected, not {quote_value(value)}.")
+    return int(_check_bounds(name, found, low, high))
+
+
+def read_words(settings: Settings, name: str) -> list[str]:
+    """Strings: a list of them, or one text that is parted by commas or blanks."""
+    value = _require_value(settings, name)
+    if isinstance(value, str):
+        value = [word for word in re.split(r"[,;\s]+", value) if word]
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ToolError(f"{name}: a list of names is expected, not {quote_value(value)}.")
+    if not value:
+        raise ToolError(f"{name}: it is empty.")
+    return [word.strip() for word in value]
+
+
+def read_numbers(settings: Settings, name: str, low: float, high: float) -> list[float]:
+    """Numbers from `low` to `high`: a list of them, or one text parted by commas or blanks."""
+    value = _require_value(settings, name)
+    if isinstance(value, str):
+        value = [word for word in re.split(r"[,;\s]+", value) if word]
+    if not isinstance(value, list):
+        raise ToolError(f"{name}: a list of numbers is expected, not {quote_value(value)}.")
+    return [
+        _check_bounds(f"{name}, item {place}", _to_number(f"{name}, item {place}", item), low, high)
+        for place, item in enumerate(value, 1)
+    ]
+
+
+def _require_value(settings: Settings, name: str) -> Any:
+    if settings.get(name) is None:
+        raise ToolError(f"{name}: it is missing.")
+    return settings[name]
+
+
+def _to_number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ToolError(f"{name}: a number is expected, not {quote_value(value)}.")
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        raise ToolError(f"{name}: a number is expected, not {quote_value(value)}.") from None
+    if not math.isfinite(found):
+        raise ToolError(f"{name}: a finite number is expected, not {quote_value(value)}.")
+    return found
+
+
+def _check_bounds(name: str, value: float, low: float, high: float) -> float:
+    if not low <= value <= high:
+        raise ToolError(f"{name}: {value:g} is outside {low:g} to {high:g}.")
+    return value
+
+
+DNA_LETTERS = "ACGT"
+IUPAC_LETTERS = "ACGTRYSWKMBDHVN"
+PROTEIN_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
+
+
+def read_sequence(
+    settings: Settings, name: str, alphabet: str, kind: str, *, shortest: int, longest: int
+) -> str:
+    """The sequence in capitals, without the blanks and line ends it may have been pasted with.
+
+    Args:
+        settings: where it is.
+        name: the parameter.
+        alphabet: the letters that may occur.
+        kind: what one of them is called, such as `DNA base`.
+        shortest: letters.
+        longest: letters.
+
+    Raises:
+        ToolError: a wrong letter, with its place (from 1, blanks not counted), or a wrong length.
+    """
+    letters = clean_sequence(name, read_text(settings, name), alphabet, kind)
+    check_length(name, letters, shortest, longest)
+    return letters
+
+
+def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
+    """`text` in capitals and without blanks, if each of its letters is in `alphabet`."""
+    letters = "".join(text.split()).upper()
+    wrong = [
+        f"{letter!r} at {place}"
+        for place, letter in enumerate(letters, 1)
+        if letter not in alphabet
+    ]
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        verb = f"is no {kind}" if len(wrong) == 1 else f"are no {kind}s"
+        raise ToolError(
+            f"{name}: {', '.join(wrong[:3])}{more} {verb} (the letters are {alphabet})."
+        )
+    return letters
+
+
+def check_length(name: str, letters: str, shortest: int, longest: int) -> None:
+    """Refuse a sequence that is too short or too long."""
+    if not shortest <= len(letters) <= longest:
+        raise ToolError(
+            f"{name}: it has {len(letters)} letters, where {shortest} to {longest} are taken."
+        )
+
+
+def parse_fasta(
+    text: str, parameter: str, alphabet: str, kind: str, *, aligned: bool = False
+) -> dict[str, str]:
+    """Name to sequence, in the order of the file.
+
+    The name is the header's first word; a sequence comes in capitals, without blanks, gaps (- and
+    .) and a final stop (*). The rows of an alignment (`aligned`) keep their gaps, all as -, and are
+    of one length.
+
+    Raises:
+        ToolError: no FASTA, an empty or doubled name, an empty sequence, a wrong letter, rows of
+            several lengths.
+    """
+    gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
+    head, *entries = text.replace("\r", "\n").lstrip("\ufeff \n\t").split(">")
+    if head.strip() or not entries:
+        raise ToolError(f"{parameter}: it is not FASTA: a record starts with > and a name.")
+    found: dict[str, str] = {}
+    for place, entry in enumerate(entries, 1):
+        header, _, body = entry.partition("\n")
+        name = next(iter(header.split()), "")
+        if not name:
+            raise ToolError(f"{parameter}: record {place} has no name.")
+        if name in found:
+            raise ToolError(f"{parameter}: the name {name} stands twice.")
+        plain = body.translate(str.maketrans(gaps)).rstrip().removesuffix("*")
+        letters = alphabet + "-" if aligned else alphabet
+        found[name] = clean_sequence(f"{parameter}, {name}", plain, letters, kind)
+        if not found[name].strip("-"):
+            raise ToolError(f"{parameter}: {name} has no letters.")
+    if aligned:
+        _check_aligned_rows(found, parameter)
+    return found
+
+
+def _check_aligned_rows(rows: dict[str, str], parameter: str) -> None:
+    first, *others = rows
+    for name in others:
+        if len(rows[name]) != len(rows[first]):
+            raise ToolError(
+                f"{parameter}: it is no alignment: {name} has {len(rows[name])} columns where "
+                f"{first} has {len(rows[first])}."
+            )
+
+
+_ROMAN = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
+
+
+def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
+    """The enzymes of a setting as Biopython's classes, each once, in the order of the setting.
+
+    Raises:
+        ToolError: a name that REBASE does not have, or more than `most` of them.
+    """
+    names = read_words(settings, name)
+    if len(names) > most:
+        raise ToolError(f"{name}: {len(names)} were given, and {most} are the most.")
+    return list(
+        {str(found): found for found in (_find_enzyme(word, name) for word in names)}.values()
+    )
+
+
+def _find_enzyme(word: str, name: str) -> Any:
+    from labext.sandbox.jobs.tools._enzyme_table import ENZYMES as known
+
+    enzyme = known.get(word.lower())
+    if enzyme is None:
+        roman = word.lower().translate(_ROMAN)
+        near = (
+            [roman] if roman in known else difflib.get_close_matches(word.lower(), sorted(known), 1)
+        )
+        hint = f"; did you mean {known[near[0]]}?" if near else "."
+        raise ToolError(f"{name}: {quote_value(word)} is not in REBASE{hint}")
+    return enzyme

@@ -1,0 +1,257 @@
+"""Read alpha carbons and protein residues from PDB files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labext.sandbox.jobs.tools.tool import ToolError
+
+_MAX_FILE_BYTES = 20_000_000
+
+
+@dataclass(frozen=True)
+class AlphaCarbon:
+    """One residue's alpha carbon; `number` keeps the file's own text, ångström and Å² as there."""
+
+    chain: str
+    number: str
+    insertion: str
+    name: str
+    xyz: tuple[float, float, float]
+    b_factor: float
+
+
+def read_alpha_carbons(
+    path: Path, parameter: str, chains: Collection[str] = ()
+) -> list[AlphaCarbon]:
+    """The alpha carbons in the order of the file.
+
+    Args:
+        path: the PDB file.
+        parameter: whose file it is, for the errors.
+        chains: those to be read; all if there are none.
+
+    Raises:
+        ToolError: no PDB file, a record that can't be read (with its line), no such chain.
+    """
+    lines = read_pdb_lines(path, parameter)
+    modified = find_modified_residues(lines)
+    best: dict[tuple[str, str, str], tuple[float, AlphaCarbon]] = {}
+    for place, line in enumerate(lines, 1):
+        if line.startswith("ENDMDL"):
+            break
+        if not _is_alpha_carbon(line, modified):
+            continue
+        try:
+            occupancy, atom = _parse_alpha_carbon(line)
+        except ValueError:
+            raise ToolError(f"{parameter}: line {place} is no proper ATOM record.") from None
+        key = (atom.chain, atom.number, atom.insertion)
+        if key not in best or occupancy > best[key][0]:
+            best[key] = (occupancy, atom)
+    atoms = [atom for _, atom in best.values()]
+    if not atoms:
+        raise no_protein_error(lines, parameter)
+    check_chains("chains", chains, list(dict.fromkeys(atom.chain for atom in atoms)))
+    return [atom for atom in atoms if not chains or atom.chain in chains]
+
+
+def read_pdb_lines(path: Path, parameter: str) -> list[str]:
+    """The lines of a file that is not too large to be read."""
+    if path.stat().st_size > _MAX_FILE_BYTES:
+        raise ToolError(f"{parameter}: the file is larger than {_MAX_FILE_BYTES // 1_000_000} MB.")
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def find_modified_residues(lines: Collection[str]) -> set[str]:
+    """The residues that are links of the chain though they stand in HETATM records."""
+    return {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
+
+
+def no_protein_error(lines: Sequence[str], parameter: str) -> ToolError:
+    """What is said of a file without alpha carbons."""
+    kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
+    return ToolError(f"{parameter}: it has no alpha carbons; it may be {kind}, or no protein.")
+
+
+def check_chains(parameter: str, chains: Collection[str], there: Sequence[str]) -> None:
+    """Refuse a chain that the file has not."""
+    for chain in chains:
+        if chain not in there:
+            raise ToolError(
+                f"{parameter}: there is no chain {chain}; the file has {', '.join(there)}."
+            )
+
+
+def _is_alpha_carbon(line: str, modified: Collection[str]) -> bool:
+    if line[12:16].strip() != "CA":
+        return False
+    name = line[17:20].strip()
+    if line.startswith("HETATM"):
+        return name in modified
+    return line.startswith("ATOM") and name != "CA"
+
+
+def parse_position(line: str) -> tuple[float, tuple[float, float, float]]:
+    """The occupancy (1 where it is blank) and the place of an ATOM record.
+
+    Raises:
+        ValueError: a number can't be read, or is none.
+    """
+    x, y, z = (float(line[start : start + 8]) for start in (30, 38, 46))
+    occupancy = float(line[54:60].strip() or 1)
+    if not all(abs(value) < 1e5 for value in (x, y, z, occupancy)):
+        raise ValueError("coordinates or occupancy")
+    return occupancy, (x, y, z)
+
+
+def _parse_alpha_carbon(line: str) -> tuple[float, AlphaCarbon]:
+    """The occupancy and the atom.
+
+    Raises:
+        ValueError: a number can't be read, or is none.
+    """
+    occupancy, place = parse_position(line)
+    b_factor = float(line[60:66].strip() or 0)
+    if not abs(b_factor) < 1e5:
+        raise ValueError("B-factor")
+    chain = line[21].strip() or "_"
+    atom = AlphaCarbon(
+        chain, line[22:26].strip(), line[26].strip(), line[17:20].strip(), place, b_factor
+    )
+    return occupancy, atom
+
+
+Coordinates = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One atom: its name as in the file, its element in capitals, its place in ångström."""
+
+    name: str
+    element: str
+    xyz: Coordinates
+
+
+@dataclass
+class Residue:
+    """One residue; `number` has the insertion code behind it."""
+
+    chain: str
+    number: str
+    name: str
+    atoms: dict[str, Atom] = field(default_factory=dict)
+
+    @property
+    def heavy(self) -> list[Atom]:
+        """Its atoms but the hydrogens."""
+        return [atom for atom in self.atoms.values() if atom.element not in ("H", "D")]
+
+
+@dataclass(frozen=True)
+class _AtomRecord:
+    residue: tuple[str, str]
+    name: str
+    alternative: str
+    occupancy: float
+    atom: Atom
+
+
+def read_residues(
+    path: Path, parameter: str, model: int = 1, chains: Collection[str] = ()
+) -> list[Residue]:
+    """The protein residues of one model, in the order of the file.
+
+    Args:
+        path: the PDB file.
+        parameter: whose file it is, for the errors.
+        model: which one, from 1; a file without MODEL records is one model.
+        chains: those to be read; all if there are none.
+
+    Raises:
+        ToolError: no PDB file, a record that can't be read (with its line), no such model or chain.
+    """
+    lines = read_pdb_lines(path, parameter)
+    grouped: dict[tuple[str, str], list[_AtomRecord]] = {}
+    for record in _read_records(lines, parameter, model):
+        grouped.setdefault(record.residue, []).append(record)
+    found = [
+        residue for group in grouped.values() if (residue := _build_residue(group)) is not None
+    ]
+    if not found:
+        raise no_protein_error(lines, parameter)
+    there = list(dict.fromkeys(residue.chain for residue in found))
+    check_chains("chains", chains, there)
+    return [residue for residue in found if not chains or residue.chain in chains]
+
+
+def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_AtomRecord]:
+    modified = find_modified_residues(lines)
+    models = max(sum(line.startswith(mark) for line in lines) for mark in ("MODEL ", "ENDMDL"))
+    models = max(models, 1)
+    if model > models:
+        raise ToolError(f"model: there is no model {model}; the file has {models}.")
+    now = 1
+    for place, line in enumerate(lines, 1):
+        if line.startswith("ENDMDL"):
+            now += 1
+        elif now == model and (
+            line.startswith("ATOM  ")
+            or (line.startswith("HETATM") and line[17:20].strip() in modified)
+        ):
+            try:
+                yield _parse_record(line)
+            except ValueError:
+                raise ToolError(f"{parameter}: line {place} is no proper ATOM record.") from None
+
+
+def _parse_record(line: str) -> _AtomRecord:
+    """One ATOM record.
+
+    Raises:
+        ValueError: a number can't be read, or is none.
+    """
+    occupancy, place = parse_position(line)
+    name = line[12:16].strip()
+    if not name:
+        raise ValueError("name")
+    return _AtomRecord(
+        (line[21].strip() or "_", line[22:27].strip()),
+        line[17:20].strip(),
+        line[16].strip(),
+        occupancy,
+        Atom(name, _parse_element(line), place),
+    )
+
+
+def _parse_element(line: str) -> str:
+    """The element of columns 77 and 78, or, where they have none, of the atom's name."""
+    written = line[76:78].strip().upper()
+    if re.fullmatch("[A-Z]{1,2}", written):
+        return written
+    # Columns 13 and 14 hold it, right-justified; the name of a hydrogen may fill all four.
+    if line[12:14] == "SE":
+        return "SE"
+    letters = line[12:16].strip().lstrip("0123456789")
+    return letters[:1].upper()
+
+
+def _build_residue(records: list[_AtomRecord]) -> Residue | None:
+    """The residue in its most occupied alternative; None without an alpha carbon."""
+    weights: dict[str, float] = {}
+    for record in records:
+        if record.alternative:
+            weights[record.alternative] = weights.get(record.alternative, 0.0) + record.occupancy
+    best = max(weights, key=lambda label: weights[label]) if weights else ""
+    taken = [record for record in records if record.alternative in ("", best)]
+    (chain, number), name = taken[0].residue, taken[0].name
+    residue = Residue(chain, number, name)
+    for record in taken:
+        if record.name == name:
+            residue.atoms.setdefault(record.atom.name, record.atom)
+    alpha = residue.atoms.get("CA")
+    return residue if alpha is not None and alpha.element == "C" else None

@@ -1,0 +1,257 @@
+"""Tool and parameter definitions, and validation of a job's settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.jobs.names import quote_value
+
+Settings = Mapping[str, Any]
+"""A job's settings, as they come out of JSON."""
+
+Score = dict[str, float | int | str]
+"""A tool's result in short: flat, numbers and short strings."""
+
+ParameterType = Literal["string", "number", "integer", "boolean", "array", "pdb", "file"]
+"""The types that a parameter may declare. `pdb` and `file` take a file: the name of an uploaded
+file, a path in an earlier job's output, or the content itself (job service contract, Settings
+rules 6 to 8)."""
+
+
+class ToolError(TaskError):
+    """A job can't be done with these settings or files: one sentence, naming the parameter."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting of a tool.
+
+    Attributes:
+        name: as it stands in a job's `settings`.
+        required: must always be sent.
+        type: what the service checks; None where the tool itself takes several forms.
+        default: what is taken when it is not sent; None for nothing.
+        description: one or two sentences, with the unit and the condition.
+        options: the values it may have, if they are few.
+        when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
+            one of these values (job service contract, Settings rules 3).
+        gate: the organization's permission that it needs; others neither see nor send it (rule 5).
+        content: the kinds of content that a pipeline may hand to it, such as `DNA` or `protein
+            structure`; `{molecule}` stands for the value of the setting `molecule`. Empty where
+            any will do. It is not part of the service's record.
+    """
+
+    name: str
+    required: bool = False
+    type: ParameterType | None = None
+    default: Any = None
+    description: str | None = None
+    options: tuple[str, ...] | None = None
+    when: tuple[str, tuple[str, ...]] | None = None
+    gate: str | None = None
+    content: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> bool:
+        """Whether its value stands for a file."""
+        return self.type in ("pdb", "file")
+
+    def applies(self, settings: Settings) -> bool:
+        """Whether its condition is met by `settings`, in which defaults are filled in."""
+        return self.when is None or settings.get(self.when[0]) in self.when[1]
+
+    def record(self) -> dict[str, Any]:
+        """The parameter object of the contract: absent fields are absent, not null."""
+        record: dict[str, Any] = {"name": self.name, "required": self.required}
+        if self.type is not None:
+            record["type"] = self.type
+        if self.default is not None:
+            record["default"] = self.default
+        if self.description is not None:
+            record["description"] = self.description
+        if self.options is not None:
+            record["options"] = list(self.options)
+        return record
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool of the catalogue.
+
+    Attributes:
+        name: the `type` of its jobs, and its module's name.
+        display_name, description, github, paper: see the contract's Tool.
+        parameters: in the order in which they are shown.
+        requires: the top-level modules that `run` imports from outside.
+        preload: the modules that a fork server imports beforehand.
+        extra: the extra of labext-jupyter that brings them.
+        seconds: after which a job is stopped, where no limit of its settings bounds its time; None
+            for the service's own limit.
+        passes: which of its output files a pipeline hands on where the next stage says `"pipe"`:
+            glob patterns relative to the output folder, the files of each in the order of their
+            names. A setting that is no file gets the sequence in a FASTA file, else its text.
+        passes_content: the kind of content of these files, as in `Parameter.content`; empty where
+            it is not known.
+        check: takes settings, with or without their defaults, and returns one sentence about the
+            first limit that they break, or None. File values are the names or contents that were
+            sent; what is in an uploaded file is seen by `run` alone.
+    """
+
+    name: str
+    display_name: str
+    description: str
+    github: str
+    paper: str
+    parameters: tuple[Parameter, ...]
+    requires: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    extra: str = "sandbox"
+    seconds: float | None = None
+    passes: tuple[str, ...] = ()
+    passes_content: str = ""
+    check: Callable[[Settings], str | None] | None = None
+
+    def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
+        """The parameters that an organization with the permissions `gates` may see and send."""
+        return tuple(p for p in self.parameters if p.gate is None or p.gate in gates)
+
+    def with_defaults(self, settings: Settings) -> dict[str, Any]:
+        """Return `settings` with the default of every parameter that applies and was not sent."""
+        filled = dict(settings)
+        # A condition may ask for a value that is itself a default: first those without one.
+        for parameter in sorted(self.parameters, key=lambda p: p.when is not None):
+            if (
+                parameter.default is not None
+                and parameter.name not in filled
+                and parameter.applies(filled)
+            ):
+                filled[parameter.name] = parameter.default
+        return filled
+
+    def record(self, gates: Collection[str] = ()) -> dict[str, Any]:
+        """The tool as an element of `GET /tools`, for an organization with these `gates`."""
+        return {
+            "name": self.name,
+            "displayName": self.display_name,
+            "description": self.description,
+            "github": self.github,
+            "paper": self.paper,
+            "settings": [parameter.record() for parameter in self.visible(gates)],
+        }
+
+    def absent(self) -> list[str]:
+        """The modules it requires that are not installed; nothing is imported to find out."""
+        return [module for module in self.requires if find_spec(module) is None]
+
+
+INTERNAL_PARAMETERS = ("submit_method", "monomer_msa", "msa")
+"""What the platform sets and nobody may send (rule 2)."""
+
+_TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "string": ("a string", str),
+    "number": ("a number", (int, float)),
+    "integer": ("a whole number", int),
+    "boolean": ("true or false", bool),
+    "array": ("a list", list),
+    "pdb": ("a string", str),
+    "file": ("a string", str),
+}
+
+
+def settings_error(
+    tool: Tool, settings: Settings, gates: Collection[str], unknown: Collection[str] = ()
+) -> str | None:
+    """The first fault of `settings` for an organization with the permissions `gates`, or None.
+
+    Args:
+        tool: whose settings they are.
+        settings: as they were sent.
+        gates: the permissions that decide which parameters there are.
+        unknown: the settings whose values are not known yet, and not looked at: those that a
+            pipeline fills in once it is there. The tool's own check waits for them, but for files,
+            which it does not look into.
+    """
+    visible = {parameter.name: parameter for parameter in tool.visible(gates)}
+    waits = any(name in visible and not visible[name].file for name in unknown)
+    known = {name: value for name, value in settings.items() if name not in unknown}
+    return (
+        _unknown_setting_error(tool, settings, visible)
+        or _missing_setting_error(tool, settings, visible)
+        or _visible_values(known, visible)
+        or _condition_error(tool, settings, visible, unknown)
+        or (tool.check(settings) if tool.check is not None and not waits else None)
+    )
+
+
+def normalize_settings(tool: Tool, settings: Settings, gates: Collection[str]) -> dict[str, Any]:
+    """The echo of `/validate-job`: with defaults and the platform's own field; not to be sent."""
+    visible = {parameter.name for parameter in tool.visible(gates)}
+    filled = {k: v for k, v in tool.with_defaults(settings).items() if k in visible}
+    return {**filled, "submit_method": "api"}
+
+
+def _unknown_setting_error(
+    tool: Tool, settings: Settings, visible: dict[str, Parameter]
+) -> str | None:
+    for name in settings:
+        if name in INTERNAL_PARAMETERS:
+            return f"Setting {name} is set by the platform and must not be sent."
+        if name not in visible:
+            known = ", ".join(visible)
+            return f"Setting {quote_value(name)} is unknown to {tool.name}, which takes {known}."
+    return None
+
+
+def _missing_setting_error(
+    tool: Tool, settings: Settings, visible: dict[str, Parameter]
+) -> str | None:
+    filled = tool.with_defaults(settings)
+    for parameter in visible.values():
+        needed = parameter.required and parameter.applies(filled)
+        if needed and settings.get(parameter.name) is None:
+            return f"Setting {parameter.name} is required by {tool.name} and missing."
+    return None
+
+
+def _condition_error(
+    tool: Tool, settings: Settings, visible: dict[str, Parameter], unknown: Collection[str]
+) -> str | None:
+    filled = tool.with_defaults(settings)
+    for name in settings:
+        parameter = visible[name]
+        if parameter.when is None or parameter.when[0] in unknown:
+            continue
+        if not parameter.applies(filled):
+            other, values = parameter.when
+            return f"Setting {name} applies only where {other} is {' or '.join(values)}."
+    return None
+
+
+def _visible_values(settings: Settings, visible: dict[str, Parameter]) -> str | None:
+    for name, value in settings.items():
+        if fault := _value_error(visible[name], value):
+            return f"Setting {name} {fault}."
+    return None
+
+
+def _value_error(parameter: Parameter, value: object) -> str | None:
+    if value is None:
+        return "is null"
+    if parameter.type is not None:
+        expected, types = _TYPES[parameter.type]
+        boolean = isinstance(value, bool) and parameter.type != "boolean"
+        whole = parameter.type == "integer" and isinstance(value, float) and value.is_integer()
+        if boolean or not (whole or isinstance(value, types)):
+            return f"is not {expected}: {quote_value(value)}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return "is not a finite number"
+        if parameter.file and not value:
+            return "is empty"
+    if parameter.options is not None and value not in parameter.options:
+        return f"is none of {', '.join(parameter.options)}: {quote_value(value)}"
+    return None

@@ -1,0 +1,354 @@
+"""Authenticate callers and determine what their permissions and grants allow."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from pathlib import Path
+
+from sqlalchemy import Executable, bindparam, exists, or_, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.lab.errors import forbidden, unauthorized
+from labext.sandbox.lab.oidc.verifier import VerificationError, Verifier
+from labext.sandbox.lab.tables import (
+    READ_SEQUENCES,
+    ApiKey,
+    App,
+    Folder,
+    Grant,
+    IpRange,
+    Organization,
+    Project,
+    Secret,
+    Team,
+    Tenant,
+    Token,
+    User,
+)
+
+
+def _granted_places_query(holder: InstrumentedAttribute[str | None]) -> Executable:
+    """The projects and folders that grants open; those on another tenant's places open nothing."""
+    opens = or_(
+        Grant.organization_id == Project.organization_id,
+        Grant.team_id == Project.team_id,
+        Grant.project_id == Project.id,
+        Grant.folder_id == Folder.id,
+    )
+    return (
+        select(Project.id, Folder.id)
+        .join(Organization, Organization.id == Project.organization_id)
+        .outerjoin(Folder, Folder.project_id == Project.id)
+        .where(
+            Organization.tenant_id == bindparam("tenant_id"),
+            exists().where(holder == bindparam("holder"), opens),
+        )
+    )
+
+
+# Made once: to make one takes longer than to run it.
+_PLACES_OF_USER = _granted_places_query(Grant.user_id)
+_PLACES_OF_APP = _granted_places_query(Grant.app_id)
+_IP_RANGES = select(IpRange.network).where(IpRange.tenant_id == bindparam("tenant_id"))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks.
+
+    Attributes:
+        user: the user that acts: a key's or an ID token's, or the one for whom an app acts.
+        app: the app that acts; None where a user does so without one.
+        credential: as `labext.sandbox.lab.tables.AuditEntry` has it.
+        ended: why the credential is good no more; None while it is.
+    """
+
+    tenant_id: int
+    user: User | None
+    app: App | None
+    credential: str
+    ended: str | None = None
+
+    @property
+    def counted_as(self) -> str:
+        """Whose allowance it uses: the app's, also where it acts for a user (contract, Limits)."""
+        if self.app is not None:
+            return f"app {self.app.id}"
+        assert self.user is not None
+        return f"user {self.user.id}"
+
+
+@dataclass(frozen=True)
+class VisiblePlaces:
+    """What of a tenant is visible: ids of folders, and of the projects that hold any of it."""
+
+    folders: frozenset[str]
+    projects: frozenset[str]
+
+    def __and__(self, other: VisiblePlaces) -> VisiblePlaces:
+        return VisiblePlaces(self.folders & other.folders, self.projects & other.projects)
+
+
+def check_state(caller: Caller) -> None:
+    """A suspended user and an archived app have lost their access (contract, States)."""
+    if caller.app is not None and caller.app.archived:
+        raise forbidden("The app is archived.")
+    if caller.app is None and caller.user is not None and caller.user.suspended:
+        raise forbidden("The user is suspended.")
+
+
+def check_address(session: Session, tenant_id: int, address: str | None) -> None:
+    """Only addresses within the tenant's ranges may ask, if it has any."""
+    ranges = session.connection().execute(_IP_RANGES, {"tenant_id": tenant_id}).scalars().all()
+    if ranges and not any(_is_within(address, network) for network in ranges):
+        raise forbidden("The account does not allow API access from this IP address.")
+
+
+def resolve_acting_user(session: Session, caller: Caller, emails: Sequence[str]) -> Caller:
+    """The caller with the user for whom its app acts, if the values of `On-Behalf-Of` name one.
+
+    Nothing is refused yet: the log tells the user also where something else is refused.
+    """
+    if caller.app is None or len(emails) != 1:
+        return caller
+    return replace(caller, user=find_user_by_email(session, caller.tenant_id, emails[0]))
+
+
+def check_on_behalf_of(caller: Caller, emails: Sequence[str]) -> None:
+    """Only an app acts for a user, one at a time, and that an active one of its tenant."""
+    if not emails:
+        return
+    if caller.app is None:
+        raise forbidden("On-Behalf-Of: only an app acts for a user.")
+    if len(emails) > 1:
+        raise forbidden("On-Behalf-Of: an app acts for one user at a time.")
+    if caller.user is None or caller.user.suspended:
+        raise forbidden("On-Behalf-Of: it names no active user of this tenant.")
+
+
+def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
+    """The tenant's user with this e-mail address; upper and lower case are the same."""
+    lower = email.lower()
+    if lower.isascii() and not email.isascii():
+        return None  # the Kelvin sign becomes a k, and is another letter all the same
+    return session.scalars(
+        select(User).where(User.tenant_id == tenant_id, User.email == lower)
+    ).one_or_none()
+
+
+def check_permission(caller: Caller) -> None:
+    """An app reads sequences only if its permissions say so; a user always may."""
+    if caller.app is not None and READ_SEQUENCES not in caller.app.permissions:
+        raise forbidden(f"The app lacks the permission {READ_SEQUENCES}.")
+
+
+def visible_places(session: Session, caller: Caller) -> VisiblePlaces:
+    """What the caller may see; what both may see, where an app acts for a user.
+
+    An app that was granted nothing is refused; a user's list is empty then, as in the web
+    interface.
+    """
+    found = []
+    if caller.app is not None:
+        granted = _granted_places(session, caller.tenant_id, _PLACES_OF_APP, caller.app.id)
+        if not granted.projects and not _has_any_grant(session, caller.app):
+            raise forbidden("The app was not granted access to any organization, team or project.")
+        found.append(granted)
+    if caller.user is not None:
+        found.append(_granted_places(session, caller.tenant_id, _PLACES_OF_USER, caller.user.id))
+    return found[0] if len(found) == 1 else found[0] & found[1]
+
+
+def check_places(
+    places: VisiblePlaces, folder_id: str, project_id: str, *, parameter: str = "folderId"
+) -> None:
+    """Check that a requested folder and project are visible; a blank id requests none.
+
+    Hidden and missing ones are refused alike, so that nobody learns what exists.
+
+    Args:
+        places: what the caller may see.
+        folder_id: the folder.
+        project_id: the project.
+        parameter: the query parameter that names the folder.
+
+    Raises:
+        HTTPException: 403, one of them is not visible.
+    """
+    if folder_id.strip() and folder_id not in places.folders:
+        raise forbidden(f"{parameter}: there is no such folder, or you have no access to it.")
+    if project_id.strip() and project_id not in places.projects:
+        raise forbidden("projectId: there is no such project, or you have no access to it.")
+
+
+def _granted_places(
+    session: Session, tenant_id: int, grants: Executable, holder: str
+) -> VisiblePlaces:
+    rows = session.connection().execute(grants, {"tenant_id": tenant_id, "holder": holder}).all()
+    return VisiblePlaces(
+        frozenset(folder for _, folder in rows if folder is not None),
+        frozenset(project for project, _ in rows),
+    )
+
+
+def _has_any_grant(session: Session, app: App) -> bool:
+    """Whether it was granted anything of its tenant, be it an organization without a project."""
+    teams = select(Team.id).where(Team.organization_id == Organization.id)
+    reaches = or_(Grant.organization_id == Organization.id, Grant.team_id.in_(teams))
+    found = select(Organization.id).where(
+        Organization.tenant_id == app.tenant_id, exists().where(Grant.app_id == app.id, reaches)
+    )
+    return session.scalars(found.limit(1)).first() is not None
+
+
+def _is_within(address: str | None, network: str) -> bool:
+    if address is None:
+        return False
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return found in _parse_network(network)
+
+
+@lru_cache(maxsize=1000)
+def _parse_network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text)
+
+
+# Made once: to make one takes longer than to run it.
+_SELECT_BY_KEY = (
+    select(ApiKey, User)
+    .join(User, User.id == ApiKey.user_id)
+    .where(ApiKey.hash == bindparam("hash"), User.tenant_id == bindparam("tenant_id"))
+)
+_SELECT_BY_TOKEN = (
+    select(Token, Secret, App)
+    .join(Secret, Secret.id == Token.secret_id)
+    .join(App, App.id == Secret.app_id)
+    .where(Token.hash == bindparam("hash"), App.tenant_id == bindparam("tenant_id"))
+)
+
+EmailVerifier = Callable[[Session, str], str]
+"""The email claim of an ID token that holds; raises 401 for one that doesn't."""
+
+
+def authenticate(
+    session: Session, tenant_id: int, authorizations: Sequence[str], email_of: EmailVerifier
+) -> Caller:
+    """The owner of the credentials; `ended` where they are good no more, so that the log can tell.
+
+    `authorizations` are the values of the Authorization header; `email_of` verifies ID tokens.
+
+    Raises:
+        HTTPException: 401, they are nobody's.
+    """
+    if not authorizations:
+        raise unauthorized("The Authorization header is missing.")
+    scheme, _, value = authorizations[0].strip().partition(" ")
+    if len(authorizations) > 1 or scheme.lower() not in ("basic", "bearer") or not value.strip():
+        raise unauthorized(
+            "The Authorization header is malformed: Basic with an API key and an empty password, "
+            "or Bearer with a token."
+        )
+    if scheme.lower() == "basic":
+        return _caller_by_key(session, tenant_id, _parse_key(value.strip()))
+    if value.count(".") == 2:  # a JSON web token; access tokens have no full stop
+        return _caller_by_email(session, tenant_id, email_of(session, value.strip()))
+    return _caller_by_token(session, tenant_id, value.strip())
+
+
+def parse_basic(value: str) -> tuple[str, str]:
+    """Username and password of a Basic credential.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        pair = base64.b64decode(value.encode("ascii"), validate=True).decode()
+    except (UnicodeError, binascii.Error):
+        raise ValueError("It is not text in base64.") from None
+    name, colon, password = pair.partition(":")
+    if not colon:
+        raise ValueError("It has no colon.")
+    return name, password
+
+
+def _parse_key(value: str) -> str:
+    try:
+        key, password = parse_basic(value)
+    except ValueError:
+        key, password = "", ""
+    if not key or password:
+        raise unauthorized(
+            "The API key is malformed: it is the username of HTTP Basic, with an empty password."
+        )
+    return key
+
+
+def _caller_by_key(session: Session, tenant_id: int, key: str) -> Caller:
+    found = session.execute(
+        _SELECT_BY_KEY, {"hash": hash_key(key), "tenant_id": tenant_id}
+    ).one_or_none()
+    if found is None:
+        raise unauthorized("The API key is not valid.")
+    kept, user = found
+    ended = None if kept.deleted is None else "The API key was deleted."
+    return Caller(tenant_id, user, None, f"key {kept.name}", ended)
+
+
+def _caller_by_token(session: Session, tenant_id: int, token: str) -> Caller:
+    values = {"hash": hash_key(token), "tenant_id": tenant_id}
+    found = session.execute(_SELECT_BY_TOKEN, values).one_or_none()
+    if found is None:
+        raise unauthorized("The access token is not valid.")
+    kept, secret, app = found
+    ended = None
+    if secret.deleted is not None:
+        ended = "The client secret of this access token was deleted."
+    elif kept.expires <= time.time():
+        ended = "The access token has expired."
+    return Caller(tenant_id, None, app, f"secret {secret.name}", ended)
+
+
+def _caller_by_email(session: Session, tenant_id: int, email: str) -> Caller:
+    user = find_user_by_email(session, tenant_id, email)
+    if user is None:
+        raise unauthorized("No user has the email address of this ID token.")
+    return Caller(tenant_id, user, None, "ID token")
+
+
+class IdTokenVerifier:
+    """Verify the ID tokens of a tenant. Safe to use from several threads.
+
+    The configuration is read for every token; the provider's keys are cached between tokens.
+    """
+
+    def __init__(self, tenant_id: int, ca: Path) -> None:
+        self._tenant_id = tenant_id
+        self._verifier = lru_cache(maxsize=1)(lambda url, audience: Verifier(url, audience, ca))
+
+    def email(self, session: Session, token: str) -> str:
+        """Return the email claim of a valid token.
+
+        Raises:
+            HTTPException: 401, the token is not valid, or the tenant has no provider.
+        """
+        url, audience = session.execute(
+            select(Tenant.configuration_url, Tenant.audience).where(Tenant.id == self._tenant_id)
+        ).one()
+        if url is None or audience is None:
+            raise unauthorized("This account takes no ID tokens: it has no identity provider.")
+        try:
+            return self._verifier(url, audience).email(token)
+        except VerificationError as error:
+            raise unauthorized(str(error)) from None

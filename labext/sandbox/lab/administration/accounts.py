@@ -1,0 +1,325 @@
+"""Manage the users and apps of a tenant and their credentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext import messages
+from labext.errors import ConflictError, InputError
+from labext.sandbox.core.administration import Record
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.signing import hash_key
+from labext.sandbox.core.validation import (
+    already_exists_error,
+    next_free_name,
+    not_found_error,
+    require_confirmation,
+    validate_email,
+    validate_name,
+)
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.administration.tenants import (
+    OWNERS,
+    TenantAdministration,
+    check_enterprise,
+    find_app,
+    find_user,
+    owner_name,
+)
+from labext.sandbox.lab.oidc.service import (
+    delete_user_secret,
+    ensure_user_secret,
+    replace_user_secret,
+)
+from labext.sandbox.lab.tables import (
+    READ_SEQUENCES,
+    ApiKey,
+    App,
+    Grant,
+    Secret,
+    User,
+    current_timestamp,
+)
+
+PERMISSIONS = (READ_SEQUENCES,)
+"""What an app may be permitted."""
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class CredentialKind:
+    """A kind of credentials.
+
+    Attributes:
+        owner: `user` or `app`.
+        table: has them, with a column `user_id` or `app_id`.
+        owners: the table of the owners.
+        consequence: what follows from the removal of one.
+    """
+
+    owner: str
+    table: Any
+    owners: Any
+    consequence: str
+
+
+CREDENTIAL_KINDS = {
+    "key": CredentialKind("user", ApiKey, User, "whoever uses it is refused"),
+    "secret": CredentialKind(
+        "app",
+        Secret,
+        App,
+        "tokens that were issued for it are no longer valid, and no more are issued",
+    ),
+}
+
+
+class AccountAdministration(TenantAdministration):
+    """Calls on users, apps and credentials."""
+
+    def users(self) -> list[Record]:
+        """List the users with the number of their valid keys and of their grants."""
+        with self.read() as (session, tenant):
+            users = select(User).where(User.tenant_id == tenant.id).order_by(User.email)
+            return [_user_record(session, user) for user in session.scalars(users)]
+
+    def add_user(self, email: str, name: str | None = None) -> Record:
+        """Create a user without keys and grants; the default name comes from the address."""
+        email = validate_email(email).lower()
+        handle = email.partition("@")[0]
+        name = validate_name("a user", name or handle.replace(".", " ").title())
+        with self.write() as (session, tenant):
+            users = User.tenant_id == tenant.id
+            if session.scalars(select(User.id).where(users, User.email == email)).first():
+                raise already_exists_error(f"a user of {self.tenant}", email)
+            handles = set(session.scalars(select(User.handle).where(users)))
+            user = User(
+                id=tables.new_identifier("ent"),
+                tenant_id=tenant.id,
+                handle=next_free_name(None, handle, handles) if handle in handles else handle,
+                name=name,
+                email=email,
+                suspended=False,
+            )
+            session.add(user)
+            session.flush()
+            return _user_record(session, user)
+
+    def set_suspended(self, email: str, suspended: bool) -> Record:
+        """Suspend a user's access, or restore it."""
+        with self.write() as (session, tenant):
+            user = find_user(session, tenant, email)
+            user.suspended = suspended
+            return _user_record(session, user)
+
+    def remove_user(self, email: str, *, yes: bool) -> Record:
+        """Remove a user with its keys, grants and sign-in secret; its sequences stay."""
+        with self.write() as (session, tenant):
+            user = find_user(session, tenant, email)
+            record = _user_record(session, user)
+            require_confirmation(
+                yes,
+                f"This would remove the user {user.email} of {self.tenant} with "
+                f"{messages.pluralize(record['keys'], 'key')} and "
+                f"{messages.pluralize(record['grants'], 'grant')}; a key that the sandbox hands out "
+                "would be no longer valid.",
+            )
+            session.delete(user)
+        delete_user_secret(self.site.secrets, user.id)
+        return _removal_effect(self.tenant, record, "email", "keys", "grants")
+
+    def sign_in_secret(self, email: str, *, renew: bool = False) -> Record:
+        """Return a user's secret of the sandbox's identity provider; `renew` replaces it."""
+        with self.read() as (session, tenant):
+            check_enterprise(session, tenant)
+            user = find_user(session, tenant, email)
+        secret = (replace_user_secret if renew else ensure_user_secret)(self.site.secrets, user.id)
+        return {"email": user.email, "tenant": self.tenant, "secret": secret}
+
+    def apps(self) -> list[Record]:
+        """List the apps with the number of their valid secrets and of their grants."""
+        with self.read() as (session, tenant):
+            apps = select(App).where(App.tenant_id == tenant.id).order_by(App.name)
+            return [_app_record(session, app) for app in session.scalars(apps)]
+
+    def app(self, name: str) -> Record:
+        """Return an app by its name, identifier or client id."""
+        with self.read() as (session, tenant):
+            return _app_record(session, find_app(session, tenant, name))
+
+    def add_app(self, name: str, client_id: str, secret: str) -> Record:
+        """Create an app with a first secret, without grants: it sees nothing yet."""
+        validate_name("an app", name)
+        with self.write() as (session, tenant):
+            same = select(App.id).where(App.tenant_id == tenant.id, App.name == name)
+            if session.scalars(same).first():
+                raise already_exists_error(f"an app of {self.tenant}", name)
+            app = App(
+                id=tables.new_identifier("app"),
+                tenant_id=tenant.id,
+                name=name,
+                client_id=client_id,
+                redirect_uris=[],
+                permissions=list(PERMISSIONS),
+                archived=False,
+            )
+            session.add(app)
+            session.flush()
+            session.add(
+                Secret(
+                    app_id=app.id,
+                    name="secret1",
+                    hash=hash_key(secret),
+                    created=current_timestamp(),
+                )
+            )
+            session.flush()
+            return _app_record(session, app)
+
+    def set_archived(self, name: str, archived: bool) -> Record:
+        """Suspend an app's access, or restore it."""
+        with self.write() as (session, tenant):
+            app = find_app(session, tenant, name)
+            app.archived = archived
+            return _app_record(session, app)
+
+    def set_item(self, name: str, noun: str, value: str, present: bool) -> Record:
+        """Add a permission or a redirect URI to an app, or remove it; `noun` is as in `ITEMS`."""
+        column, check = ITEMS[noun]
+        with self.write() as (session, tenant):
+            app = find_app(session, tenant, name)
+            items = getattr(app, column)
+            if present:
+                check(value)
+            if present and value in items:
+                raise ConflictError(
+                    f"{app.name} has the {noun} {messages.quote_value(value)} already.",
+                    "Nothing was changed.",
+                )
+            if not present and value not in items:
+                raise not_found_error(f"{noun} of {app.name}", value, items)
+            others = [item for item in items if item != value]
+            setattr(app, column, [*others, value] if present else others)
+            return _app_record(session, app)
+
+    def remove_app(self, name: str, *, yes: bool) -> Record:
+        """Remove an app with its secrets, tokens and grants."""
+        with self.write() as (session, tenant):
+            app = find_app(session, tenant, name)
+            record = _app_record(session, app)
+            require_confirmation(
+                yes,
+                f"This would remove the app {app.name} of {self.tenant} with "
+                f"{messages.pluralize(record['secrets'], 'secret')}, its tokens and "
+                f"{messages.pluralize(record['grants'], 'grant')}; `apps archive` can be undone.",
+            )
+            session.delete(app)
+        return _removal_effect(self.tenant, record, "name", "secrets", "grants")
+
+    def credentials(self, kind: str, owner: str | None = None) -> list[Record]:
+        """List the names of keys or secrets of one owner, or of all; removed ones too."""
+        of = CREDENTIAL_KINDS[kind]
+        with self.read() as (session, tenant):
+            rows = select(of.table, of.owners).join(of.owners, of.owners.id == _owner_id(of))
+            rows = rows.where(of.owners.tenant_id == tenant.id)
+            if owner is not None:
+                rows = rows.where(of.owners.id == OWNERS[of.owner](session, tenant, owner).id)
+            found = sorted(session.execute(rows), key=lambda row: (owner_name(row[1]), row[0].id))
+            return [
+                {
+                    of.owner: owner_name(whose),
+                    "name": credential.name,
+                    "created": credential.created,
+                    "deleted": credential.deleted,
+                }
+                for credential, whose in found
+            ]
+
+    def add_credential(self, kind: str, owner: str, value: str, name: str | None = None) -> Record:
+        """Give a user one more key, or an app one more secret; the former ones stay valid.
+
+        A name stays taken after the removal, so that the log is not ambiguous; the default name is
+        the next free one.
+        """
+        of = CREDENTIAL_KINDS[kind]
+        with self.write() as (session, tenant):
+            whose = OWNERS[of.owner](session, tenant, owner)
+            names = session.scalars(select(of.table.name).where(_owner_id(of) == whose.id))
+            name = next_free_name(name, kind, names)
+            row = {_owner_id(of).key: whose.id, "name": name, "hash": hash_key(value)}
+            session.add(of.table(**row, created=current_timestamp()))
+            return {of.owner: owner_name(whose), "name": name}
+
+    def remove_credential(self, kind: str, owner: str, name: str, *, yes: bool) -> Record:
+        """Remove a key or a secret: 401 from the next request on."""
+        of = CREDENTIAL_KINDS[kind]
+        with self.write() as (session, tenant):
+            whose = OWNERS[of.owner](session, tenant, owner)
+            rows = select(of.table).where(_owner_id(of) == whose.id, of.table.deleted.is_(None))
+            valid = {credential.name: credential for credential in session.scalars(rows)}
+            if name not in valid:
+                raise not_found_error(f"{kind} of {owner_name(whose)} called", name, valid)
+            require_confirmation(
+                yes,
+                f"This would remove the {kind} {messages.quote_value(name)} of {owner_name(whose)}: "
+                f"{of.consequence}; it may be the one that the sandbox hands out.",
+            )
+            valid[name].deleted = current_timestamp()
+            return {"removed": name, of.owner: owner_name(whose)}
+
+
+def _owner_id(kind: CredentialKind) -> Any:
+    return getattr(kind.table, f"{kind.owner}_id")
+
+
+def _check_permission(permission: str) -> None:
+    if permission not in PERMISSIONS:
+        raise not_found_error("permission", permission, PERMISSIONS)
+
+
+def _check_uri(uri: str) -> None:
+    """Check for an address over HTTPS, or on this machine, without a fragment (RFC 6749, 3.1.2)."""
+    try:
+        parts = urlsplit(uri)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS)
+        usable = safe and parts.hostname and parts.port != 0 and not parts.fragment
+    except ValueError:
+        usable = False
+    if not usable or not uri.isprintable() or " " in uri or len(uri) > 2000:
+        raise InputError(
+            f"{messages.quote_value(uri)} can't be a redirect URI.",
+            "Give one such as https://app.example/callback, or http://localhost:8000/callback.",
+        )
+
+
+ITEMS = {
+    "permission": ("permissions", _check_permission),
+    "redirect URI": ("redirect_uris", _check_uri),
+}
+"""The lists of an app: the noun of an element, its column, and its check."""
+
+
+def _removal_effect(tenant: str, record: Record, name: str, *counts: str) -> Record:
+    return {"removed": record[name], "tenant": tenant} | {key: record[key] for key in counts}
+
+
+def _user_record(session: Session, user: User) -> Record:
+    columns = ("id", "email", "name", "handle", "suspended")
+    return {column: getattr(user, column) for column in columns} | {
+        "keys": count_rows(session, ApiKey, ApiKey.user_id == user.id, ApiKey.deleted.is_(None)),
+        "grants": count_rows(session, Grant, Grant.user_id == user.id),
+    }
+
+
+def _app_record(session: Session, app: App) -> Record:
+    columns = ("id", "name", "client_id", "archived", "permissions", "redirect_uris")
+    return {column: getattr(app, column) for column in columns} | {
+        "secrets": count_rows(session, Secret, Secret.app_id == app.id, Secret.deleted.is_(None)),
+        "grants": count_rows(session, Grant, Grant.app_id == app.id),
+    }

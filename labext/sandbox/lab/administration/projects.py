@@ -1,0 +1,255 @@
+"""Manage organizations, teams, projects, folders, sequences and grants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.orm import Session
+
+from labext import messages
+from labext.errors import NotFoundError
+from labext.sandbox.core.administration import Record
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.validation import already_exists_error, require_confirmation, validate_name
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.administration.tenants import (
+    OWNERS,
+    PLACE_KINDS,
+    Owner,
+    Place,
+    TenantAdministration,
+    find_organization,
+    find_place,
+    find_user,
+    list_places,
+    owner_name,
+)
+from labext.sandbox.lab.sequences import importing
+from labext.sandbox.lab.tables import (
+    App,
+    Folder,
+    Grant,
+    Organization,
+    Project,
+    Sequence,
+    Team,
+    Tenant,
+    User,
+)
+
+_CONTENT_COLUMNS = ("teams", "projects", "folders", "sequences", "grants")
+
+
+class ProjectAdministration(TenantAdministration):
+    """Calls on places, sequences and grants.
+
+    The kind of a place is `organization`, `team`, `project` or `folder`; its name may also be its
+    identifier. A grant opens a place with all that is in it; that a user belongs to an
+    organization or a team is a grant.
+    """
+
+    def places(self, kind: str) -> list[Record]:
+        """List the places of a kind: where they are, and how much they contain."""
+        with self.read() as (session, tenant):
+            found = list_places(session, tenant, kind)
+            return [
+                _place_record(session, place) | _count_contents(session, place) for place in found
+            ]
+
+    def add_organization(self, name: str) -> Record:
+        """Create an organization."""
+        with self.write() as (session, tenant):
+            siblings = Organization.tenant_id == tenant.id
+            organization = Organization(name=name, tenant_id=tenant.id)
+            return _add_place(session, organization, "organization", siblings)
+
+    def add_team(self, name: str, organization: str | None = None) -> Record:
+        """Create a team of an organization, which may be left out if there is only one."""
+        with self.write() as (session, tenant):
+            owner = find_organization(session, tenant, organization)
+            siblings = Team.organization_id == owner.id
+            return _add_place(session, Team(name=name, organization_id=owner.id), "team", siblings)
+
+    def add_project(
+        self, name: str, organization: str | None = None, team: str | None = None
+    ) -> Record:
+        """Create a project of an organization, or of one of its teams."""
+        with self.write() as (session, tenant):
+            team_id = None
+            if team is not None:
+                row = find_place(session, tenant, "team", team)
+                team_id, organization = row.id, row.organization_id
+            owner = find_organization(session, tenant, organization)
+            project = Project(name=name, organization_id=owner.id, team_id=team_id)
+            return _add_place(session, project, "project", Project.organization_id == owner.id)
+
+    def add_folder(self, name: str, project: str) -> Record:
+        """Create a folder of a project."""
+        with self.write() as (session, tenant):
+            owner = find_place(session, tenant, "project", project)
+            folder = Folder(name=name, project_id=owner.id)
+            return _add_place(session, folder, "folder", Folder.project_id == owner.id)
+
+    def remove_place(self, kind: str, name: str, *, yes: bool) -> Record:
+        """Remove a place with all that is in it; a team's projects stay with the organization.
+
+        Returns:
+            How many teams, projects, folders, sequences and grants were removed.
+        """
+        with self.write() as (session, tenant):
+            place = find_place(session, tenant, kind, name)
+            lost = _count_contents(session, place)
+            what = [
+                messages.pluralize(lost[n], n.removesuffix("s"))
+                for n in _CONTENT_COLUMNS
+                if lost.get(n)
+            ]
+            if what:
+                where = f"the {kind} {place.name} of {self.tenant}"
+                require_confirmation(
+                    yes, f"This would remove {where}, and with it {', '.join(what)}."
+                )
+            session.delete(place)
+            return {"removed": place.name, "id": place.id} | lost
+
+    def import_sequences(self, file: Path, folder: str, creator: str) -> list[Record]:
+        """Import the sequences of a FASTA or GenBank file, gzipped or not: all of them or none.
+
+        Returns:
+            `{id, name, length, isCircular}` of each.
+        """
+        # Read first: it may take long, and nobody else can write within the transaction.
+        entries = importing.read_sequences(file)
+        with self.write() as (session, tenant):
+            target = find_place(session, tenant, "folder", folder)
+            return importing.add_sequences(
+                session, target, entries, find_user(session, tenant, creator)
+            )
+
+    def grants(self, holder: tuple[str, str] | None = None) -> list[Record]:
+        """List the grants of a holder, `("user", EMAIL)` or `("app", NAME)`, or of all."""
+        with self.read() as (session, tenant):
+            if holder is not None:
+                owners: list[Owner] = [OWNERS[holder[0]](session, tenant, holder[1])]
+            else:
+                users = select(User).where(User.tenant_id == tenant.id).order_by(User.email)
+                apps = select(App).where(App.tenant_id == tenant.id).order_by(App.name)
+                owners = [*session.scalars(users), *session.scalars(apps)]
+            return [
+                _grant_record(owner, kind, session.get_one(of.table, id))
+                for owner in owners
+                for grant in session.scalars(
+                    select(Grant).where(_grants_of(owner)).order_by(Grant.id)
+                )
+                for kind, of in PLACE_KINDS.items()
+                if (id := getattr(grant, of.granted.key)) is not None
+            ]
+
+    def add_grant(self, holder: tuple[str, str], kind: str, name: str) -> Record:
+        """Grant a holder a place; see `grants`."""
+        with self.write() as (session, tenant):
+            owner, place, existing = _find_grant(session, tenant, holder, kind, name)
+            if existing:
+                raise already_exists_error(
+                    f"a grant to {owner_name(owner)} of the {kind}", place.name
+                )
+            row = {f"{holder[0]}_id": owner.id, PLACE_KINDS[kind].granted.key: place.id}
+            session.add(Grant(**row))
+            return _grant_record(owner, kind, place)
+
+    def remove_grant(self, holder: tuple[str, str], kind: str, name: str) -> Record:
+        """Withdraw a grant; another grant may still open the place."""
+        with self.write() as (session, tenant):
+            owner, place, existing = _find_grant(session, tenant, holder, kind, name)
+            if not existing:
+                raise NotFoundError(
+                    f"{owner_name(owner)} has no grant of the {kind} {place.name}.",
+                    "See `grants list`.",
+                )
+            for grant in existing:
+                session.delete(grant)
+            return {"removed": True} | _grant_record(owner, kind, place)
+
+
+def _add_place(session: Session, place: Place, kind: str, siblings: Any) -> Record:
+    """Add a place whose name none of its siblings has."""
+    validate_name(f"a {kind}", place.name)
+    table = type(place)
+    if session.scalars(select(table.id).where(siblings, table.name == place.name)).first():
+        raise already_exists_error(f"a {kind}", place.name)
+    place.id = tables.new_identifier(PLACE_KINDS[kind].prefix)
+    session.add(place)
+    session.flush()
+    return _place_record(session, place)
+
+
+def _place_record(session: Session, place: Place) -> Record:
+    """Return a place and what it is in."""
+    record: Record = {"id": place.id, "name": place.name}
+    inside: Any = place
+    if isinstance(place, Folder):
+        inside = session.get_one(Project, place.project_id)
+        record["project"] = inside.name
+    if isinstance(inside, Team | Project):
+        record["organization"] = session.get_one(Organization, inside.organization_id).name
+    if isinstance(place, Project):
+        team = None if place.team_id is None else session.get_one(Team, place.team_id)
+        record["team"] = team and team.name
+    return record
+
+
+def _count_contents(session: Session, place: Place) -> dict[str, int]:
+    """Count what is in a place, and its grants."""
+    if isinstance(place, Team):
+        return {"grants": count_rows(session, Grant, Grant.team_id == place.id)}
+    organization = isinstance(place, Organization)
+    teams = select(Team.id).where(Team.organization_id == place.id)
+    projects = select(Project.id).where(
+        (Project.organization_id if organization else Project.id) == place.id
+    )
+    folders = select(Folder.id).where(
+        Folder.id == place.id if isinstance(place, Folder) else Folder.project_id.in_(projects)
+    )
+    granted = or_(
+        Grant.organization_id == place.id,
+        Grant.team_id.in_(teams),
+        Grant.project_id.in_(projects),
+        Grant.folder_id.in_(folders),
+    )
+    counts = {
+        "teams": count_rows(session, Team, Team.id.in_(teams)),
+        "projects": count_rows(session, Project, Project.id.in_(projects)),
+        "folders": count_rows(session, Folder, Folder.id.in_(folders)),
+        "sequences": count_rows(session, Sequence, Sequence.folder_id.in_(folders)),
+        "grants": count_rows(session, Grant, granted),
+    }
+    shown = 0 if organization else 2 if isinstance(place, Project) else 3
+    return dict(list(counts.items())[shown:])
+
+
+def _find_grant(
+    session: Session, tenant: Tenant, holder: tuple[str, str], kind: str, name: str
+) -> tuple[Owner, Place, SequenceOf[Grant]]:
+    """Return the holder, the place, and the existing grants of it."""
+    owner = OWNERS[holder[0]](session, tenant, holder[1])
+    place = find_place(session, tenant, kind, name)
+    existing = select(Grant).where(_grants_of(owner), PLACE_KINDS[kind].granted == place.id)
+    return owner, place, session.scalars(existing).all()
+
+
+def _grants_of(owner: Owner) -> ColumnElement[bool]:
+    return Grant.user_id == owner.id if isinstance(owner, User) else Grant.app_id == owner.id
+
+
+def _grant_record(owner: Owner, kind: str, place: Place) -> Record:
+    user = isinstance(owner, User)
+    return {
+        "user": owner_name(owner) if user else None,
+        "app": None if user else owner_name(owner),
+        "kind": kind,
+        "name": place.name,
+        "id": place.id,
+    }

@@ -1,0 +1,255 @@
+"""Authenticate, rate-limit, authorize and audit every request of the platform."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+from fastapi.responses import Response
+from sqlalchemy import delete, insert
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from labext.redaction import mask
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.web import SlidingWindowLimiter
+from labext.sandbox.lab import access_control, errors, limits
+from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
+from labext.sandbox.lab.limits import LIMITS
+from labext.sandbox.lab.tables import AuditEntry, current_timestamp
+
+# Made once, and of the table alone: half the time of a call would go into them.
+_TABLE = AuditEntry.__table__
+_INSERT = insert(_TABLE).returning(_TABLE.c.id)  # type: ignore[arg-type]
+
+MAX_PATH_LENGTH = 500
+"""Characters of a path that are kept."""
+
+PRUNE_INTERVAL = 1000
+"""Calls after which those that are too many are forgotten."""
+
+MAX_PENDING = 10_000
+"""Entries kept in memory while the database cannot be written; then the oldest are dropped."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class PendingEntry:
+    """A call, as far as it is known by now.
+
+    Attributes:
+        caller: whose the credentials are, or were.
+    """
+
+    tenant_id: int
+    method: str
+    path: str
+    address: str | None
+    caller: Caller | None = None
+
+    @classmethod
+    def of(cls, request: Request, tenant_id: int) -> PendingEntry:
+        """What a request says before anybody looks at who sent it."""
+        path = quote(request.scope["path"], safe="/:@!$&'()*+,;=~")
+        address = None if request.client is None else request.client.host
+        return cls(tenant_id, request.method[:10], mask(path)[:MAX_PATH_LENGTH], address)
+
+    def values(self, status: int, reason: str | None) -> dict[str, Any]:
+        """Return the row of the call, with what came of it."""
+        caller = self.caller
+        return {
+            "tenant_id": self.tenant_id,
+            "time": current_timestamp(),
+            "method": self.method,
+            "path": self.path,
+            "status": status,
+            "user": None if caller is None or caller.user is None else caller.user.email,
+            "app": None if caller is None or caller.app is None else caller.app.name,
+            "credential": None if caller is None else caller.credential,
+            "address": self.address,
+            "reason": reason,
+        }
+
+
+class AuditLog:
+    """Writes entries, and keeps those in memory that cannot be written yet. Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._pending: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+
+    def write(self, values: dict[str, Any], *, required: bool) -> None:
+        """Write an entry, after those that are still to be written.
+
+        Args:
+            values: the row.
+            required: raise if it cannot be written, instead of keeping it for later.
+
+        Raises:
+            DBAPIError: it is required, and the database cannot be written.
+        """
+        with self._lock:
+            pending, self._pending = self._pending, []
+        try:
+            self._insert([*pending, values])
+        except DBAPIError as error:
+            kept = pending if required else [*pending, values]
+            with self._lock:
+                self._pending = [*kept, *self._pending][-MAX_PENDING:]
+            if required:
+                raise
+            if not pending:
+                log.error("The audit log cannot be written; its entries are kept: %s", error.orig)
+
+    def _insert(self, rows: list[dict[str, Any]]) -> None:
+        # A call that changed nothing is worth no wait for the disk.
+        with self._database.write(durable=False) as session:
+            connection = session.connection()
+            for row in rows:
+                number: int = connection.execute(_INSERT, row).scalar_one()
+                if number % PRUNE_INTERVAL == 0:
+                    kept = LIMITS.value(session, "audit_entries")
+                    session.execute(delete(AuditEntry).where(AuditEntry.id <= number - kept))
+
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class TenantContext:
+    """A tenant's side of the platform: `app.state.tenancy` of the application at its door.
+
+    Attributes:
+        origin: the tenant's address.
+        guard: counts the calls of its users and apps; None where no limit is kept.
+        id_tokens: verifies those of its identity provider.
+        audit: the log of its calls.
+    """
+
+    site: Site
+    tenant_id: int
+    origin: str
+    guard: SlidingWindowLimiter | None
+    id_tokens: IdTokenVerifier
+    audit: AuditLog
+
+
+@dataclass
+class CallResponse:
+    """What came of a call: how it is answered, and what the log says of a refusal."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+    reason: str | None = None
+
+    @classmethod
+    def json(cls, value: Any, headers: Mapping[str, str] | None = None) -> CallResponse:
+        """A value as JSON; bytes are JSON already."""
+        body = value if isinstance(value, bytes) else orjson.dumps(value)
+        return cls(200, body, dict(headers or {}))
+
+    @classmethod
+    def refusal(cls, error: HTTPException) -> CallResponse:
+        """What is refused, in the form that its endpoint has for it."""
+        body = orjson.dumps(errors.error_body_of(error))
+        return cls(error.status_code, body, dict(error.headers or {}), error.detail)
+
+
+@dataclass
+class Call:
+    """A call while it is answered.
+
+    Attributes:
+        session: the transaction in which all is read that the answer depends on.
+        entry: what the log will say.
+        headers: what the answer says beside its own, be it a refusal or not.
+    """
+
+    request: Request
+    tenancy: TenantContext
+    session: Session
+    entry: PendingEntry
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+CallHandler = Callable[[Call, Caller], CallResponse]
+"""What a route does for a caller; it may refuse with an HTTPException."""
+
+
+ErrorRenderer = Callable[[HTTPException], CallResponse]
+"""Makes the response to a refused request."""
+
+
+def serve_call(
+    request: Request, work: CallHandler, *, refusal: ErrorRenderer = CallResponse.refusal
+) -> Response:
+    """Answer an authenticated request that only reads, and log it."""
+    return log_call(
+        request,
+        lambda call: work(call, _authorize_caller(call)),
+        refusal=refusal,
+        log_required=False,
+    )
+
+
+def _authorize_caller(call: Call) -> Caller:
+    """Whoever asks, if it may ask now and from there."""
+    session, tenancy, headers = call.session, call.tenancy, call.request.headers
+    caller = access_control.authenticate(
+        session, tenancy.tenant_id, headers.getlist("authorization"), tenancy.id_tokens.email
+    )
+    call.entry.caller = caller
+    if caller.ended is not None:
+        raise errors.unauthorized(caller.ended)
+    acts_for = headers.getlist("on-behalf-of")
+    call.entry.caller = caller = access_control.resolve_acting_user(session, caller, acts_for)
+    if tenancy.guard is not None:
+        left = limits.count_call(session, tenancy.guard, caller)
+        call.headers |= limits.rate_limit_headers(left)
+        if not left.allowed:
+            raise errors.too_many_requests(left.limit, tenancy.guard.seconds)
+    access_control.check_state(caller)
+    access_control.check_address(session, tenancy.tenant_id, call.entry.address)
+    access_control.check_on_behalf_of(caller, acts_for)
+    return caller
+
+
+def log_call(
+    request: Request,
+    answer: Callable[[Call], CallResponse],
+    *,
+    refusal: ErrorRenderer = CallResponse.refusal,
+    log_required: bool = True,
+) -> Response:
+    """Answer a request, and log it before the response is sent.
+
+    Args:
+        request: the request.
+        answer: makes the response; it may refuse with an HTTPException.
+        refusal: makes the response to a refused request.
+        log_required: refuse the request if it cannot be logged.
+    """
+    tenancy: TenantContext = request.app.state.tenancy
+    entry = PendingEntry.of(request, tenancy.tenant_id)
+    with tenancy.site.database.read() as session:
+        call = Call(request, tenancy, session, entry)
+        try:
+            made = answer(call)
+        except HTTPException as error:
+            made = refusal(error)
+        except Exception:  # logged, and told without details
+            log.exception("%s failed.", entry.path)
+            made = refusal(HTTPException(500, "The service failed; its log says how."))
+    tenancy.audit.write(entry.values(made.status, made.reason), required=log_required)
+    return Response(made.body, made.status, made.headers | call.headers, JSON)

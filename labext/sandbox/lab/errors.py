@@ -1,0 +1,65 @@
+"""HTTP errors of the laboratory platform."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+CHALLENGE = {"WWW-Authenticate": 'Basic realm="lab", Bearer realm="lab"'}
+
+
+def bad_request(sentence: str) -> HTTPException:
+    """400: the query won't do."""
+    return HTTPException(400, sentence)
+
+
+def unauthorized(sentence: str) -> HTTPException:
+    """401: the credentials are missing, malformed, invalid, expired or deleted."""
+    return HTTPException(401, sentence, headers=CHALLENGE)
+
+
+def forbidden(sentence: str) -> HTTPException:
+    """403: the credentials are good, and the user or the app may not."""
+    return HTTPException(403, sentence)
+
+
+def not_found(sentence: str) -> HTTPException:
+    """404: there is no such thing."""
+    return HTTPException(404, sentence)
+
+
+def method_not_allowed(allowed: str) -> HTTPException:
+    """405: the address is right, the method is not."""
+    return HTTPException(405, f"This address takes {allowed} alone.", headers={"Allow": allowed})
+
+
+def too_many_requests(requests: int, seconds: float) -> HTTPException:
+    """429: too many calls; the headers say how long to wait."""
+    return HTTPException(429, f"More than {requests} requests in {seconds:g} seconds.")
+
+
+class TokenEndpointError(HTTPException):
+    """What the token endpoint refuses.
+
+    Attributes:
+        error: RFC 6749's word: `invalid_request`, `invalid_client`, …
+    """
+
+    def __init__(self, status: int, error: str, sentence: str) -> None:
+        challenge = {"WWW-Authenticate": 'Basic realm="lab"'} if status == 401 else None
+        super().__init__(status, sentence, headers=challenge)
+        self.error = error
+
+
+def error_body(_status: int, sentence: str) -> dict[str, Any]:
+    """The body of a refusal."""
+    error = {"type": "invalid_request_error", "message": sentence, "userMessage": sentence}
+    return {"error": error}
+
+
+def error_body_of(error: HTTPException) -> dict[str, Any]:
+    """The body of this refusal: the token endpoint's form for its own."""
+    if isinstance(error, TokenEndpointError):
+        return {"error": error.error, "error_description": error.detail}
+    return error_body(error.status_code, error.detail)

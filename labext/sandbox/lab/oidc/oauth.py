@@ -1,0 +1,223 @@
+"""OAuth 2.0 form parsing, authorization requests and codes (RFC 6749), PKCE (RFC 7636)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import threading
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from sqlalchemy import select
+from starlette.requests import ClientDisconnect, Request
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.lab.endpoints import CAMPUS
+from labext.sandbox.lab.oidc.service import expected_audience
+from labext.sandbox.lab.tables import App, Tenant
+
+FORM_CONTENT_TYPE = "application/x-www-form-urlencoded"
+MAX_FORM_BYTES = 16 << 10
+
+NO_STORE_HEADERS = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+"""Headers of every response with a token (RFC 6749, section 5.1)."""
+
+
+async def read_content(request: Request) -> bytes:
+    """Return the body of a request, cut off one byte above the limit."""
+    body = b""
+    try:
+        async for part in request.stream():
+            body += part[: MAX_FORM_BYTES + 1 - len(body)]
+    except ClientDisconnect:
+        return b""  # there is nobody to respond to
+    return body
+
+
+def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
+    """Return the fields of a form; fields without a value count as missing.
+
+    Raises:
+        ValueError: the body is not a form, or too large; the message gives the reason.
+    """
+    if content_type.partition(";")[0].strip().lower() != FORM_CONTENT_TYPE:
+        raise ValueError(f"The content type must be {FORM_CONTENT_TYPE}.")
+    if len(content) > MAX_FORM_BYTES:
+        raise ValueError(f"The form has more than {MAX_FORM_BYTES:,} bytes.")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise ValueError("The form is not encoded in UTF-8.") from None
+    return parse_query_string(text)
+
+
+def parse_query_string(text: str) -> Mapping[str, str]:
+    """Return the fields of a query string, as `of_form`.
+
+    Raises:
+        ValueError: the query is malformed; the message gives the reason.
+    """
+    try:
+        fields = parse_qsl(text, errors="strict", max_num_fields=50)
+    except ValueError:
+        raise ValueError("The fields are malformed.") from None
+    if len(dict(fields)) < len(fields):
+        raise ValueError("A field occurs more than once.")
+    return dict(fields)
+
+
+CODE_SECONDS = 60.0
+MAX_CODES = 1000
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+
+
+class OAuthError(Exception):
+    """An error response for the client (RFC 6749, sections 4.1.2.1 and 5.2).
+
+    Attributes:
+        error: the error code, such as `invalid_request`.
+    """
+
+    def __init__(self, error: str, description: str) -> None:
+        super().__init__(description)
+        self.error = error
+
+    @property
+    def body(self) -> dict[str, str]:
+        """The parameters of the response."""
+        return {"error": self.error, "error_description": str(self)}
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """A request for a code, without the parameters that have only one accepted value."""
+
+    client_id: str
+    redirect_uri: str
+    state: str | None
+    nonce: str | None
+    code_challenge: str
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> AuthorizationRequest:
+        """Read the parameters of a query, which is still to be checked."""
+        return cls(
+            query.get("client_id", ""),
+            query.get("redirect_uri", ""),
+            query.get("state"),
+            query.get("nonce"),
+            query.get("code_challenge", ""),
+        )
+
+    def callback_url(self, **parameters: str) -> str:
+        """Return the client's address with the parameters of a response and the client's state."""
+        if self.state is not None:
+            parameters["state"] = self.state
+        parts = urlsplit(self.redirect_uri)
+        fields = [*parse_qsl(parts.query, keep_blank_values=True), *parameters.items()]
+        return urlunsplit(parts._replace(query=urlencode(fields)))
+
+
+def check_client(site: Site, request: AuthorizationRequest) -> None:
+    """Check that the client exists and owns the address to which the user would return.
+
+    Raises:
+        ValueError: it does not; the user must be told, and not be redirected.
+    """
+    if request.client_id != expected_audience(site):
+        raise ValueError("Unknown client_id: it must be the audience that the tenant expects.")
+    if not (_is_local(request.redirect_uri) or request.redirect_uri in _registered_uris(site)):
+        raise ValueError(
+            "The redirect_uri is neither on this machine nor registered with an app of the tenant."
+        )
+
+
+def check_parameters(query: Mapping[str, str]) -> None:
+    """Check the parameters of an authorization request.
+
+    Raises:
+        OAuthError: one is missing or not supported.
+    """
+    if query.get("response_type") != "code":
+        raise OAuthError("unsupported_response_type", "response_type must be code.")
+    if query.get("response_mode", "query") != "query":
+        raise OAuthError("invalid_request", "response_mode must be query.")
+    if "openid" not in query.get("scope", "").split(" "):
+        raise OAuthError("invalid_scope", "The scope must include openid.")
+    if "request" in query or "request_uri" in query:
+        raise OAuthError("request_not_supported", "Request objects are not supported.")
+    if query.get("prompt") == "none":
+        raise OAuthError("login_required", "The user has to sign in.")
+    challenge = query.get("code_challenge", "")
+    if query.get("code_challenge_method") != "S256" or not _CHALLENGE.fullmatch(challenge):
+        raise OAuthError("invalid_request", "PKCE with the method S256 is required.")
+
+
+class Codes:
+    """The outstanding codes, each valid once and for a short time. Safe to use from threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._codes: dict[str, tuple[float, AuthorizationRequest, str]] = {}
+
+    def create(self, request: AuthorizationRequest, email: str) -> str:
+        """Return a new code for a request and the user who has signed in."""
+        code = secrets.token_urlsafe(32)
+        with self._lock:
+            now = self._clock()
+            valid = [item for item in self._codes.items() if item[1][0] > now]
+            self._codes = dict(valid[-MAX_CODES + 1 :])
+            self._codes[code] = now + CODE_SECONDS, request, email
+        return code
+
+    def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:
+        """Return the request and the user of a code, which is used up even if it is refused.
+
+        Args:
+            form: the fields of the token request.
+
+        Raises:
+            OAuthError: the code is not valid, or belongs to another client or verifier.
+        """
+        with self._lock:
+            expires, request, email = self._codes.pop(form.get("code", ""), (0.0, None, ""))
+        if request is None or expires <= self._clock():
+            raise OAuthError("invalid_grant", "The code is unknown, expired or already used.")
+        client = form.get("client_id"), form.get("redirect_uri")
+        if client != (request.client_id, request.redirect_uri):
+            raise OAuthError("invalid_grant", "The code was issued to another client.")
+        verifier = form.get("code_verifier", "")
+        if not _VERIFIER.fullmatch(verifier) or s256(verifier) != request.code_challenge:
+            raise OAuthError("invalid_grant", "The code_verifier does not match.")
+        return request, email
+
+
+def s256(verifier: str) -> str:
+    """Return the code challenge of a code verifier (RFC 7636, section 4.2)."""
+    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _is_local(uri: str) -> bool:
+    """Check that an address is on this machine, on any port."""
+    try:
+        parts = urlsplit(uri)
+        local = parts.hostname in ("127.0.0.1", "::1", "localhost") and parts.port != 0
+    except ValueError:
+        return False
+    plain = uri.isprintable() and " " not in uri and not parts.fragment and "@" not in parts.netloc
+    return parts.scheme in ("http", "https") and local and plain
+
+
+def _registered_uris(site: Site) -> set[str]:
+    with site.database.read() as session:
+        lists = session.scalars(
+            select(App.redirect_uris).join(Tenant).where(Tenant.name == CAMPUS, ~App.archived)
+        )
+        return {uri for uris in lists for uri in uris}

@@ -1,0 +1,416 @@
+"""Bundled sample sequences, and generated fragments and point mutants of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, count, islice
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.endpoints import CAMPUS
+from labext.sandbox.lab.sequences import importing
+from labext.sandbox.lab.sequences.features import SequenceFeatures
+from labext.sandbox.lab.sequences.importing import insert_rows
+from labext.sandbox.lab.sequences.records import (
+    FilingContext,
+    Registration,
+    Schema,
+    SequenceEntry,
+    sequence_row,
+)
+from labext.sandbox.lab.tables import (
+    Folder,
+    Organization,
+    Project,
+    Record,
+    Tenant,
+    User,
+    format_timestamp,
+)
+
+
+def extract_subsequence(
+    entry: SequenceEntry, start: int, length: int
+) -> tuple[str, SequenceFeatures]:
+    """The bases of a stretch, and what is marked within it, counted from its first base.
+
+    Args:
+        entry: the sequence; of a circular one the stretch may go over the origin.
+        start: from 0.
+        length: at most the sequence's; within its end where it is linear.
+    """
+    bases, marks = entry.bases, entry.marks
+    around = bases + bases[: start + length - len(bases)] if entry.circular else bases
+    kept = SequenceFeatures(
+        *(
+            [*_features_within(these, start, length, len(bases))]
+            for these in (marks.annotations, marks.translations, marks.primers)
+        )
+    )
+    return around[start : start + length], kept
+
+
+def part_record(source_id: str, length: int) -> Record:
+    """How a sequence says that all its bases are from another."""
+    return {"start": 0, "end": length, "strand": 1, "sequenceId": source_id}
+
+
+def _features_within(
+    marks: Iterable[Record], start: int, length: int, whole: int
+) -> Iterable[Record]:
+    for mark in marks:
+        first = (mark["start"] - start) % whole
+        span = (mark["end"] - mark["start"]) % whole or whole
+        if first + span <= length:
+            yield _shift_feature(mark, first, span, start, whole)
+
+
+def _shift_feature(mark: Record, first: int, span: int, by: int, whole: int) -> Record:
+    moved = mark | {"start": first, "end": first + span}
+    if "bindPosition" in mark:
+        moved["bindPosition"] = (mark["bindPosition"] - by) % whole
+    if "regions" in mark:
+        moved["regions"] = [
+            {
+                "start": (start := (region["start"] - by) % whole),
+                "end": start + region["end"] - region["start"],
+            }
+            for region in mark["regions"]
+        ]
+    return moved
+
+
+DATA_FOLDER = Path(__file__).parent / "data"
+
+VECTORS = "Vectors"
+DIGESTS = "Digests"
+COLD_GENES = "Cold-regulated genes"
+CACTI = "Cactus rpl16 introns"
+ORCHIDS = "Orchid ITS regions"
+REFERENCES = "Reference sequences"
+
+ECO_RI = "GAATTC"
+
+
+@dataclass(frozen=True)
+class SampleSequence:
+    """A sequence of the collection; `archived` says why it is out of use."""
+
+    entry: SequenceEntry
+    archived: str | None = None
+
+
+def sample_schema(tenant: str, name: str) -> Schema:
+    """A tenant's schema of this name."""
+    return Schema(tables.stable_identifier("ts", tenant, name), name)
+
+
+def sample_sequence_id(tenant: str, folder: str, place: int) -> str:
+    """The id of a folder's sequence, by its place in the collection."""
+    return tables.stable_identifier("seq", tenant, folder, place)
+
+
+def tenant_registry_id(tenant: str) -> str:
+    """Return the id of a tenant's registry; each has one."""
+    return tables.stable_identifier("src", tenant, "Registry")
+
+
+def load_vectors(tenant: str) -> list[SampleSequence]:
+    """Three plasmids, and one that was archived."""
+    pbad30 = _load_plasmid(
+        tenant, "pBAD30.gb", 1, "pBAD30", {"Selection markers": ["ampicillin"], "Origin": "p15A"}
+    )
+    kanmx6 = _load_plasmid(
+        tenant,
+        "pFA6a-kanMX6.gb",
+        2,
+        "plasmid pFA6a-kanMX6",
+        {"Selection markers": ["kanamycin", "ampicillin"], "Origin": "ColE1"},
+        accession="Addgene 39296",
+    )
+    ppcp1 = _load_plasmid(tenant, "NC_005816.gb", 3, "Yersinia pestis plasmid pPCP1", {})
+    draft = SequenceEntry("plasmid pBAD30, bases alone", pbad30.bases, circular=True)
+    return [
+        SampleSequence(pbad30),
+        SampleSequence(kanmx6),
+        SampleSequence(ppcp1),
+        SampleSequence(draft, "Made in error"),
+    ]
+
+
+def load_digests(tenant: str) -> list[SampleSequence]:
+    """Two plasmids opened at their only EcoRI site."""
+    found = []
+    for place, filed in enumerate(load_vectors(tenant)[:2]):
+        entry = filed.entry
+        cut = entry.bases.upper().index(ECO_RI) + 1  # G^AATTC
+        bases, marks = extract_subsequence(entry, cut, len(entry.bases))
+        source = sample_sequence_id(tenant, VECTORS, place)
+        name = f"plasmid {entry.name.removeprefix('plasmid ')}, cut with EcoRI"
+        parts = [part_record(source, len(bases))]
+        found.append(SampleSequence(SequenceEntry(name, bases, marks=marks, parts=parts)))
+    return found
+
+
+def load_cold_genes(tenant: str) -> list[SampleSequence]:
+    """Six genes of the cold response, by the names that the records give them."""
+    names = ("cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a")
+    entries = importing.read_sequences(DATA_FOLDER / "cor6_6.gb")
+    found = []
+    for name, entry in zip(names, entries, strict=True):
+        told = entry.custom
+        fields = {each: told[each] for each in ("Organism", "Accession", "Molecule type")}
+        custom = {"Definition": told["Definition"]}
+        found.append(
+            SampleSequence(
+                replace(
+                    entry,
+                    name=name,
+                    schema=sample_schema(tenant, "Gene"),
+                    fields={"Gene": name} | fields,
+                    custom=custom,
+                )
+            )
+        )
+    return found
+
+
+def load_cacti(tenant: str) -> list[SampleSequence]:
+    """Seven introns of a chloroplast gene, each of another cactus."""
+    return _load_regions(tenant, "opuntia.fasta", "rpl16", 2, "rpl16 intron")
+
+
+def load_orchids(tenant: str) -> list[SampleSequence]:
+    """The ribosomal ITS regions of 94 orchids; two species are there twice."""
+    return _load_regions(tenant, "ls_orchid.fasta", "ITS", 1, "ITS1, 5.8S rRNA, ITS2")
+
+
+def load_references(tenant: str) -> list[SampleSequence]:
+    """What a clinic compares with: the plasmid, and the stretch of it that tests look for."""
+    plasmid = load_vectors(tenant)[2].entry
+    (pla,) = (each for each in plasmid.marks.translations if each["name"] == "pla")
+    bases, marks = extract_subsequence(plasmid, pla["start"], pla["end"] - pla["start"])
+    source = sample_sequence_id(tenant, REFERENCES, 0)
+    target = SequenceEntry(
+        "pPCP1 pla, target of the test", bases, marks=marks, parts=[part_record(source, len(bases))]
+    )
+    return [SampleSequence(plasmid), SampleSequence(target)]
+
+
+SAMPLE_FOLDERS: Mapping[str, Callable[[str], list[SampleSequence]]] = {
+    VECTORS: load_vectors,
+    DIGESTS: load_digests,
+    COLD_GENES: load_cold_genes,
+    CACTI: load_cacti,
+    ORCHIDS: load_orchids,
+    REFERENCES: load_references,
+}
+"""What is in a folder of this name, for a tenant."""
+
+
+def _load_plasmid(
+    tenant: str, file: str, number: int, name: str, fields: Mapping[str, Any], accession: str = ""
+) -> SequenceEntry:
+    (entry,) = importing.read_sequences(DATA_FOLDER / file)
+    told = entry.custom
+    accession = told.get("Accession", accession)
+    known = {
+        "Organism": told.get("Organism"),
+        "Accession": accession or None,
+        "Selection markers": None,
+        "Origin": None,
+    }
+    return replace(
+        entry,
+        name=name,
+        aliases=[accession] if accession else [],
+        schema=sample_schema(tenant, "Plasmid"),
+        fields=known | dict(fields),
+        custom={"Definition": told["Definition"]} if "Definition" in told else {},
+        registration=Registration(tenant_registry_id(tenant), f"VEC{number:03}"),
+    )
+
+
+def _load_regions(
+    tenant: str, file: str, suffix: str, words: int, marker: str
+) -> list[SampleSequence]:
+    """Records named by the species, which the first words of their descriptions are."""
+    found = []
+    for entry in importing.read_sequences(DATA_FOLDER / file):
+        description = entry.custom["Description"]
+        species = " ".join(description.split()[:words])
+        accession = entry.name.split("|")[3]  # gi|NUMBER|emb|ACCESSION|LOCUS
+        fields = {"Organism": species, "Accession": accession, "Marker": marker}
+        found.append(
+            SampleSequence(
+                replace(
+                    entry,
+                    name=f"{species} {suffix}",
+                    aliases=[accession],
+                    schema=sample_schema(tenant, "Marker region"),
+                    fields=fields,
+                )
+            )
+        )
+    return found
+
+
+GENERATED_FOLDER = "Fragments and mutants"
+
+FRAGMENT_LENGTH = 500
+"""Bases of each."""
+
+EARLIEST_CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+"""When the first was made: before all others of the platform, so that those lead every list."""
+
+_MAX_MUTATIONS = 3
+_INSERT_BATCH_SIZE = 5000
+"""Rows of one transaction."""
+
+
+@dataclass(frozen=True)
+class SourceSequence:
+    """A sequence that fragments are of."""
+
+    id: str
+    entry: SequenceEntry
+
+
+@dataclass(frozen=True)
+class SequenceGenerator:
+    """What is filled in, and where.
+
+    Attributes:
+        weights: of the sources, added up: a longer one has more fragments.
+        numbers: of the sequences that are not there yet.
+    """
+
+    home: FilingContext
+    sources: Sequence[SourceSequence]
+    weights: Sequence[int]
+    numbers: Iterator[int]
+
+    @classmethod
+    def of(cls, session: Session) -> SequenceGenerator | None:
+        """Look what is there; None once an administrator has removed the folder or its owner."""
+        folder = session.get(Folder, tables.stable_identifier("lib", CAMPUS, GENERATED_FOLDER))
+        creator = session.get(User, tables.stable_identifier("ent", CAMPUS, "teacher"))
+        if folder is None or creator is None:
+            return None
+        there = {*session.scalars(select(tables.Sequence.id).filter_by(folder_id=folder.id))}
+        sources = _source_sequences()
+        return cls(
+            FilingContext.of(session, folder, creator),
+            sources,
+            [*accumulate(len(source.entry.bases) for source in sources)],
+            (number for number in count() if _generated_id(number) not in there),
+        )
+
+    def rows(self, most: int) -> list[Record]:
+        """The next ones."""
+        return [self._row(number) for number in islice(self.numbers, most)]
+
+    def _row(self, number: int) -> Record:
+        # Not for secrets: the same number always gives the same sequence.
+        chance = random.Random(number)  # noqa: S311
+        (source,) = chance.choices(self.sources, cum_weights=self.weights)
+        made = _random_fragment(chance, source, number)
+        return sequence_row(
+            made,
+            self.home,
+            _generated_id(number),
+            format_timestamp(EARLIEST_CREATED + timedelta(seconds=number)),
+        )
+
+
+def fill_campus(database: Database, wanted: int | None) -> None:
+    """Add sequences until `campus` has as many as wanted; do nothing where it has."""
+    filling: SequenceGenerator | None = None
+    while wanted is not None:
+        with database.write() as session:
+            missing = wanted - _count_sequences(session)
+            if missing <= 0:
+                return
+            filling = filling or SequenceGenerator.of(session)
+            if filling is None:
+                return
+            insert_rows(session, filling.rows(min(missing, _INSERT_BATCH_SIZE)))
+
+
+def _count_sequences(session: Session) -> int:
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(tables.Sequence)
+            .join(Folder, Folder.id == tables.Sequence.folder_id)
+            .join(Project, Project.id == Folder.project_id)
+            .join(Organization, Organization.id == Project.organization_id)
+            .join(Tenant, Tenant.id == Organization.tenant_id)
+            .where(Tenant.name == CAMPUS)
+        )
+        or 0
+    )
+
+
+def _generated_id(number: int) -> str:
+    return tables.stable_identifier("seq", CAMPUS, GENERATED_FOLDER, number)
+
+
+def _source_sequences() -> list[SourceSequence]:
+    """The sequences in use that are long enough and not themselves parts of others."""
+    return [
+        SourceSequence(sample_sequence_id(CAMPUS, folder, place), filed.entry)
+        for folder in (VECTORS, COLD_GENES, CACTI, ORCHIDS)
+        for place, filed in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
+        if filed.archived is None and len(filed.entry.bases) >= FRAGMENT_LENGTH
+    ]
+
+
+def _random_fragment(chance: random.Random, source: SourceSequence, number: int) -> SequenceEntry:
+    """A fragment from anywhere of the source; every other one with some bases replaced."""
+    entry = source.entry
+    start = chance.randrange(
+        len(entry.bases) if entry.circular else len(entry.bases) - FRAGMENT_LENGTH + 1
+    )
+    bases, marks = extract_subsequence(entry, start, FRAGMENT_LENGTH)
+    changes = [*_random_substitutions(chance, bases)] if number % 2 else []
+    for place, _, after in changes:
+        bases = f"{bases[:place]}{after}{bases[place + 1 :]}"
+    notes = [f"{before.upper()}{place + 1}{after.upper()}" for place, before, after in changes]
+    return SequenceEntry(
+        " ".join([f"{entry.name.removeprefix('plasmid ')} from {start + 1}", *notes, f"#{number}"]),
+        bases,
+        marks=_unaffected_features(marks, [place for place, *_ in changes]),
+        parts=[part_record(source.id, FRAGMENT_LENGTH)],
+        schema=sample_schema(CAMPUS, "Fragment"),
+        fields={"Source": entry.name, "First base": start + 1, "Mutations": notes},
+    )
+
+
+def _unaffected_features(marks: SequenceFeatures, changed: Sequence[int]) -> SequenceFeatures:
+    """The marks without the proteins and primers that the changed bases would spell otherwise."""
+
+    def untouched(mark: Record) -> bool:
+        return not any(mark["start"] <= place < mark["end"] for place in changed)
+
+    return SequenceFeatures(
+        marks.annotations,
+        [*filter(untouched, marks.translations)],
+        [*filter(untouched, marks.primers)],
+    )
+
+
+def _random_substitutions(chance: random.Random, bases: str) -> Iterator[tuple[int, str, str]]:
+    """Some substitutions: the place from 0, the base that was there, the base that is."""
+    for place in sorted(chance.sample(range(len(bases)), chance.randint(1, _MAX_MUTATIONS))):
+        before = bases[place]
+        letters = "acgt" if before.islower() else "ACGT"
+        yield place, before, chance.choice([each for each in letters if each != before])

@@ -1,0 +1,1 @@
+"""DNA sequences: records, search, and import from FASTA and GenBank files."""

@@ -1,0 +1,215 @@
+"""Convert GenBank features to annotations, translations and primers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from labext.sandbox.lab.tables import Record
+
+DEFAULT_COLOR = "#B4ABAC"
+COLORS = {
+    "CDS": "#31849B",
+    "gene": "#9EAFD2",
+    "exon": "#84B0DC",
+    "intron": "#C6C9D1",
+    "mRNA": "#7EFF74",
+    "prim_transcript": "#7EFF74",
+    "promoter": "#85DAE9",
+    "terminator": "#F58A5E",
+    "rep_origin": "#FAAC61",
+    "primer_bind": "#FF9CCD",
+    "repeat_region": "#C7B0E3",
+    "TATA_signal": "#FFEF86",
+    "polyA_signal": "#FF9CCD",
+    "polyA_site": "#FF9CCD",
+    "variation": "#F8D3A9",
+}
+"""What features of a type are drawn in; `OTHER` for the rest."""
+
+_CODES = {
+    1: "STANDARD",
+    2: "VERTEBRATE_MITOCHONDRIAL",
+    3: "YEAST_MITOCHONDRIAL",
+    4: "MOLD_PROTOZOAN_COELENTERATE_MITOCHONDRIAL_MYCOPLASMA_SPIROPLASMA",
+    5: "INVERTEBRATE_MITOCHONDRIAL",
+    6: "CILIATE_DASYCLADACEAN_HEXAMITA_NUCLEAR",
+    9: "ECHINODERM_FLATWORM_MITOCHONDRIAL",
+    10: "EUPLOTID_NUCLEAR",
+    11: "BACTERIAL_ARCHAEAL_PLANT_PLASTID",
+    12: "ALTERNATIVE_YEAST_NUCLEAR",
+    13: "ASCIDIAN_MITOCHONDRIAL",
+    14: "ALTERNATIVE_FLATWORM_MITOCHONDRIAL",
+    16: "CHLOROPHYCEAN_MITOCHONDRIAL",
+    21: "TREMATODE_MITOCHONDRIAL",
+    22: "SCENEDESMUS_OBLIQUUS_MITOCHONDRIAL",
+    23: "THRAUSTOCHYTRIUM_MITOCHONDRIAL",
+    24: "RHABDOPLEURIDAE_MITOCHONDRIAL",
+    25: "CANDIDATE_DIVISION_SR1_GRACILIBACTERIA",
+    26: "PACHYSOLEN_TANNOPHILUS_NUCLEAR",
+    29: "MESODINIUM_NUCLEAR",
+    30: "PERITRICH_NUCLEAR",
+    33: "CEPHALODISCIDAE_MITOCHONDRIAL_UAA_TYR",
+}
+"""The API's names of genetic codes, by NCBI's numbers."""
+
+_NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
+_MAX_NAME_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class SequenceFeatures:
+    """What is marked on a sequence."""
+
+    annotations: list[Record] = field(default_factory=list)
+    translations: list[Record] = field(default_factory=list)
+    primers: list[Record] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FeatureLocation:
+    """Where a feature is; `regions` are its pieces."""
+
+    start: int
+    end: int
+    strand: int
+    regions: tuple[tuple[int, int], ...]
+
+
+def extract_features(record: Any) -> SequenceFeatures:
+    """What the features of a Biopython `SeqRecord` mark.
+
+    Raises:
+        ValueError: a feature lies outside the sequence.
+    """
+    found = SequenceFeatures()
+    circular = record.annotations.get("topology") == "circular"
+    for feature in record.features:
+        place = _location(feature, len(record.seq), circular)
+        if feature.type == "source" or place is None:
+            continue
+        annotation = _build_annotation(feature, place)
+        found.annotations.append(annotation)
+        if feature.type == "CDS" and "pseudo" not in feature.qualifiers:
+            found.translations.append(_build_translation(feature, place, annotation, record.seq))
+        if feature.type == "primer_bind" and place.strand:
+            found.primers.append(_build_primer(feature, place, annotation, record.seq))
+    return found
+
+
+def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | None:
+    """Where it is; None for a part of another record, or none that is known."""
+    location = feature.location
+    if location is None or any(part.ref for part in location.parts):
+        return None
+    strand = location.strand or 0
+    # A location lists its pieces in the direction in which they are read.
+    parts = location.parts[::-1] if strand == -1 else location.parts
+    try:
+        regions = [
+            _build_region(int(part.start), int(part.end), length, feature.type) for part in parts
+        ]
+    except TypeError:
+        return None
+    start, end = regions[0][0], regions[-1][1]
+    if not (circular and _joins_at_origin(regions, length) and end <= start):
+        start, end = min(a for a, _ in regions), max(b for _, b in regions)
+    return FeatureLocation(start, end, strand, tuple(regions))
+
+
+def _build_region(start: int, end: int, length: int, kind: str) -> tuple[int, int]:
+    if start < 0 or end > length:
+        raise ValueError(f"a feature ({kind}) lies outside the sequence of {length:,} bases")
+    if start == end:  # between two bases: both are shown
+        return max(0, start - 1), min(length, end + 1)
+    return start, end
+
+
+def _joins_at_origin(regions: Sequence[tuple[int, int]], length: int) -> bool:
+    return any(before[1] == length and after[0] == 0 for before, after in pairwise(regions))
+
+
+def _build_annotation(feature: Any, place: FeatureLocation) -> Record:
+    return {
+        "name": _feature_name(feature),
+        "type": feature.type,
+        "start": place.start,
+        "end": place.end,
+        "strand": place.strand,
+        "color": COLORS.get(feature.type, DEFAULT_COLOR),
+        **_notes(feature.qualifiers),
+    }
+
+
+def _feature_name(feature: Any) -> str:
+    for qualifier in _NAMES:
+        text = " ".join(" ".join(map(str, feature.qualifiers.get(qualifier, ()))).split())
+        if qualifier == "label" and " " not in text:
+            text = text.replace("\\", " ")  # how Vector NTI writes a blank
+        if text:
+            return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 1]}…"
+    return str(feature.type)
+
+
+def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
+    """The notes and every other qualifier, as the real API has them of a GenBank file."""
+    rest = [
+        {"name": name, "value": str(value)}
+        for name, values in qualifiers.items()
+        for value in values
+        if name not in ("note", "translation")
+    ]
+    return {"notes": "; ".join(map(str, qualifiers.get("note", ()))), "customFields": rest}
+
+
+def _build_translation(
+    feature: Any, place: FeatureLocation, annotation: Record, bases: Any
+) -> Record:
+    """The protein as the record tells it; translated from the bases where it doesn't."""
+    table = _qualifier_number(feature.qualifiers, "transl_table", _CODES)
+    read = feature.extract(bases)[
+        _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1 :
+    ]
+    whole = len(read) // 3 * 3
+    translated = str(read[:whole].translate(table=table)).removesuffix("*")
+    told = feature.qualifiers.get("translation")
+    amino_acids = "".join(told[0].split()) if told else translated
+    return {
+        "name": annotation["name"],
+        "start": place.start,
+        "end": place.end,
+        "strand": place.strand,
+        "regions": [{"start": start, "end": end} for start, end in place.regions],
+        "aminoAcids": amino_acids,
+        "geneticCode": _CODES[table],
+        "coerceStartCodonToMethionine": amino_acids[:1] == "M" and translated[:1] != "M",
+        "color": annotation["color"],
+        "notes": annotation["notes"],
+        "customFields": annotation["customFields"],
+    }
+
+
+def _qualifier_number(
+    qualifiers: Mapping[str, Sequence[Any]], name: str, known: Collection[int]
+) -> int:
+    """A qualifier's number: 1, as the format has it, where it is absent or none that is known."""
+    told = str(qualifiers.get(name, "1")[0])
+    return int(told) if told in map(str, known) else 1
+
+
+def _build_primer(feature: Any, place: FeatureLocation, annotation: Record, bases: Any) -> Record:
+    """The primer; `bindPosition` is where its 3' end binds."""
+    last = place.regions[-1][1] - 1
+    return {
+        "name": annotation["name"],
+        "start": place.start,
+        "end": place.end,
+        "strand": place.strand,
+        "bases": str(feature.extract(bases)),
+        "bindPosition": last if place.strand == 1 else place.start,
+        "overhangLength": 0,
+        "oligoId": None,
+        "color": annotation["color"],
+    }

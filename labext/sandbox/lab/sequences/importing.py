@@ -1,0 +1,214 @@
+"""Read FASTA and GenBank files and store their sequences in a folder."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+from sqlalchemy.orm import Session
+
+from labext.errors import InputError
+from labext.messages import quote_value
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.sequences import records
+from labext.sandbox.lab.sequences.features import extract_features
+from labext.sandbox.lab.sequences.records import (
+    MAX_NAME_LENGTH,
+    FilingContext,
+    SequenceEntry,
+    sequence_row,
+)
+from labext.sandbox.lab.tables import Record, User
+
+IUPAC_LETTERS = "ACGTRYSWKMBDHVN"
+"""The letters of bases: IUPAC's, in either case."""
+
+MAX_FILE_BYTES = 256 << 20
+"""Bytes of a file, unpacked."""
+
+_INVALID_BASE = re.compile(f"[^{IUPAC_LETTERS}]", re.IGNORECASE)
+_FORMAT_HINT = "Give a FASTA or GenBank file of DNA, gzipped or not."
+
+
+def read_sequences(path: Path) -> list[SequenceEntry]:
+    """The sequences in a file, in its order.
+
+    Raises:
+        InputError: it can't be read, is neither FASTA nor GenBank, has no sequence, or one with
+            letters that are no bases, without a name or without bases.
+    """
+    text = _read_text(path)
+    if text.startswith(">"):
+        found = list(_parse_fasta(text, path.name))
+    elif text.startswith("LOCUS"):
+        found = list(_parse_genbank(text, path.name))
+    else:
+        what = "is empty" if not text else "is neither FASTA nor GenBank"
+        raise InputError(f"{path.name} {what}.", _FORMAT_HINT)
+    if not found:
+        raise InputError(f"{path.name} has no sequence.", _FORMAT_HINT)
+    return found
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            with gzip.open(io.BytesIO(content)) as unpacked:
+                content = unpacked.read(MAX_FILE_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"{path.name} can't be read: {reason}.", _FORMAT_HINT) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise InputError(f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB.", "Split it.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name} is not a text.", _FORMAT_HINT) from None
+    return text.lstrip()
+
+
+def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
+    header, lines, start = "", list[str](), 0
+    for number, line in enumerate([*text.splitlines(), ">"], 1):
+        if not line.startswith(">"):
+            part = "".join(line.split())
+            _check_letters(part, f"{file}, line {number}")
+            lines.append(part)
+            continue
+        if start:
+            yield _fasta_entry(header, "".join(lines), f"{file}, line {start}")
+        header, lines, start = line[1:].strip(), [], number
+
+
+def _fasta_entry(header: str, bases: str, where: str) -> SequenceEntry:
+    name, _, description = header.partition(" ")
+    _check_name(name, where)
+    _check_bases(bases, where)
+    custom = {"Description": description.strip()} if description.strip() else {}
+    return SequenceEntry(name, bases, custom=custom)
+
+
+def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
+    from Bio.GenBank.Scanner import GenBankScanner
+
+    number = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it mends in a file, it mends well: but for this
+        warnings.filterwarnings("error", "Expected sequence length")
+        parsed = GenBankScanner().parse_records(io.StringIO(text))
+        while True:
+            where = f"{file}, record {number + 1}"
+            try:
+                record = next(parsed, None)
+                if record is None:
+                    return
+                yield _genbank_entry(record, where)
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001  the parser raises what it meets
+                raise InputError(
+                    f"{where}: {str(error).rstrip('.') or 'it breaks off'}.", _FORMAT_HINT
+                ) from None
+            number += 1
+
+
+def _genbank_entry(record: Any, where: str) -> SequenceEntry:
+    about = record.annotations
+    where = f"{where} ({record.name})"
+    _check_name(record.name, where)
+    bases = str(record.seq) if record.seq.defined else ""
+    _check_bases(bases, where)
+    _check_letters(bases, where)
+    try:
+        marked = extract_features(record)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}.", "Mend the feature's location.") from None
+    accessions = [each for each in about.get("accessions", ()) if each not in ("", ".")]
+    told = {
+        "Definition": record.description.strip(" ."),
+        "Organism": about.get("organism", "").strip(" ."),
+        "Accession": accessions[0] if accessions else "",
+        "Molecule type": about.get("molecule_type") or "",
+    }
+    return SequenceEntry(
+        record.name,
+        bases,
+        circular=about.get("topology") == "circular",
+        marks=marked,
+        aliases=accessions,
+        custom={name: value for name, value in told.items() if value},
+    )
+
+
+def _check_name(name: str, where: str) -> None:
+    if not name or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
+        what = "there is no name" if not name else f"the name {quote_value(name)} can't be used"
+        raise InputError(
+            f"{where}: {what}.", f"Give it one of 1 to {MAX_NAME_LENGTH} characters that show."
+        )
+
+
+def _check_bases(bases: str, where: str) -> None:
+    if not bases:
+        raise InputError(f"{where}: there are no bases.", "Take the record out, or add its bases.")
+
+
+def _check_letters(bases: str, where: str) -> None:
+    wrong = _INVALID_BASE.search(bases)
+    if wrong:
+        raise InputError(
+            f"{where}: {quote_value(wrong.group())} is no base.",
+            f"Bases are the letters {IUPAC_LETTERS}: no gaps, no RNA, no protein.",
+        )
+
+
+def add_sequences(
+    session: Session, folder: tables.Folder, entries: Sequence[SequenceEntry], creator: User
+) -> list[Record]:
+    """Add sequences to a folder; the first is the latest, so that lists keep their order.
+
+    Two of one name are two sequences.
+
+    Args:
+        session: a writing one.
+        folder: where they are filed.
+        entries: the sequences, see `reading.entries`.
+        creator: who is shown to have made them.
+
+    Returns:
+        `{id, name, length, isCircular}` of each.
+    """
+    home = FilingContext.of(session, folder, creator)
+    last, step = datetime.now(UTC), timedelta(microseconds=1)
+    rows = [
+        sequence_row(
+            entry, home, tables.new_identifier("seq"), tables.format_timestamp(last - place * step)
+        )
+        for place, entry in enumerate(entries)
+    ]
+    insert_rows(session, rows)
+    return [
+        {
+            "id": each["id"],
+            "name": entry.name,
+            "length": len(entry.bases),
+            "isCircular": entry.circular,
+        }
+        for each, entry in zip(rows, entries, strict=True)
+    ]
+
+
+def insert_rows(session: Session, rows: Sequence[Record]) -> None:
+    """Insert rows as `records.row` makes them, with the values by which they are found."""
+    if rows:
+        session.connection().execute(insert(tables.Sequence), rows)
+        records.insert_search_values(session, [each["record"] for each in rows])

@@ -1,0 +1,303 @@
+"""Build the record, the table row and the search values of a DNA sequence."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from labext.dna import reverse_complement
+from labext.sandbox.lab import tables
+from labext.sandbox.lab.sequences.features import SequenceFeatures
+from labext.sandbox.lab.tables import Organization, Project, Record, Tenant
+
+MAX_CIRCULAR_LENGTH = 1 << 16
+"""Bases of a circle that is found from anywhere: no address of a request can hold more."""
+
+
+def bases_key(bases: str, circular: bool) -> str:
+    """What all writings of a molecule have in common, and no other molecule's; hexadecimal."""
+    one = bases.upper()
+    other = reverse_complement(one)
+    if circular and len(bases) <= MAX_CIRCULAR_LENGTH:
+        one, other = _canonical_rotation(one), _canonical_rotation(other)
+    kind = "circular" if circular else "linear"
+    return hashlib.sha256(f"{kind} {min(one, other)}".encode()).hexdigest()
+
+
+def bases_keys(bases: str) -> tuple[str, str]:
+    """The keys of the linear and of the circular molecule with these bases."""
+    return bases_key(bases, circular=False), bases_key(bases, circular=True)
+
+
+def _canonical_rotation(circle: str) -> str:
+    """The circle from where it comes first in the alphabet.
+
+    Two starts are compared letter by letter; the loser and the starts that the comparison has
+    passed can't win any more, so that it takes twice the length at most.
+    """
+    length, around = len(circle), circle * 2
+    one, other, same = 0, 1, 0
+    while max(one, other) < length and same < length:
+        a, b = around[one + same], around[other + same]
+        if a == b:
+            same += 1
+            continue
+        if a > b:
+            one += same + 1
+        else:
+            other += same + 1
+        if one == other:
+            other += 1
+        same = 0
+    start = min(one, other)
+    return around[start : start + length]
+
+
+ORIGIN_PLACEHOLDER = "\x01"
+"""Stands for the tenant's address. JSON has this character only escaped, so nothing of a sequence's
+own can be taken for it."""
+
+MAX_NAME_LENGTH = 255
+
+RECORD_FIELDS = (
+    *("aliases", "annotations", "apiURL", "archiveRecord", "authors", "bases", "createdAt"),
+    *("creator", "customFields", "dnaAlignmentIds", "entityRegistryId", "fields", "folderId", "id"),
+    *("isCircular", "length", "modifiedAt", "name", "parts", "primers", "registrationOrigin"),
+    *("registryId", "schema", "transcriptions", "translations", "url", "webURL"),
+)
+"""The fields of a record."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What sequences of a kind have fields for; `ts_…`."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A sequence's entry in a registry: `src_…` and the number that it has there."""
+
+    registry_id: str
+    number: str
+
+
+@dataclass(frozen=True)
+class SequenceEntry:
+    """A sequence before it is filed.
+
+    Attributes:
+        parts: `{start, end, strand, sequenceId}` of the sequences that it is made of.
+        fields: the schema's, by their names; a list is a field with several values.
+        custom: further texts by their names.
+    """
+
+    name: str
+    bases: str
+    circular: bool = False
+    marks: SequenceFeatures = field(default_factory=SequenceFeatures)
+    parts: Sequence[Record] = ()
+    aliases: Sequence[str] = ()
+    schema: Schema | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    custom: Mapping[str, str] = field(default_factory=dict)
+    registration: Registration | None = None
+
+
+@dataclass(frozen=True)
+class FilingContext:
+    """Where sequences are filed, and by whom.
+
+    Attributes:
+        tenant: its name.
+        folder: its name.
+    """
+
+    tenant: str
+    folder_id: str
+    folder: str
+    creator: tables.User
+
+    @classmethod
+    def of(cls, session: Session, folder: tables.Folder, creator: tables.User) -> FilingContext:
+        """The home that a folder is."""
+        tenant = session.scalars(
+            select(Tenant.name)
+            .join(Organization, Organization.tenant_id == Tenant.id)
+            .join(Project, Project.organization_id == Organization.id)
+            .where(Project.id == folder.project_id)
+        ).one()
+        return cls(tenant, folder.id, folder.name, creator)
+
+
+def sequence_row(
+    entry: SequenceEntry,
+    home: FilingContext,
+    identifier: str,
+    created: str,
+    modified: str | None = None,
+    archived: str | None = None,
+) -> Record:
+    """The row of `store.Sequence` for a sequence.
+
+    Args:
+        entry: the sequence.
+        home: where it is filed.
+        identifier: `seq_…`.
+        created: when, as `store.now` writes it.
+        modified: when last; None for never since.
+        archived: why it is out of use; None where it is in use.
+    """
+    record = _build_record(entry, home, identifier, created, modified or created, archived)
+    return {
+        "id": identifier,
+        "folder_id": home.folder_id,
+        "creator_id": home.creator.id,
+        "schema_id": None if entry.schema is None else entry.schema.id,
+        "name": entry.name,
+        "folded": entry.name.casefold(),
+        "aliases": _alias_column(entry),
+        "bases_hash": bases_key(entry.bases, entry.circular),
+        "created": created,
+        "modified": modified or created,
+        "archive_reason": archived,
+        "record": serialize_record(record),
+    }
+
+
+def serialize_record(record: Record) -> str:
+    """A record without its two addresses as the text that is kept; they come last."""
+    addresses = (
+        f',"apiURL":"{ORIGIN_PLACEHOLDER}/api/v2/dna-sequences/{record["id"]}"'
+        f',"webURL":"{ORIGIN_PLACEHOLDER}{record["url"]}"}}'
+    )
+    return orjson.dumps(record).decode()[:-1] + addresses
+
+
+def render_records(kept: str, origin: str) -> bytes:
+    """Kept text, of one record or of many, as a tenant at this address serves it: JSON."""
+    return kept.replace(ORIGIN_PLACEHOLDER, origin).encode()
+
+
+def _build_record(
+    entry: SequenceEntry,
+    home: FilingContext,
+    identifier: str,
+    created: str,
+    modified: str,
+    archived: str | None,
+) -> Record:
+    creator = {"handle": home.creator.handle, "id": home.creator.id, "name": home.creator.name}
+    registration, schema = entry.registration, entry.schema
+    return {
+        "id": identifier,
+        "name": entry.name,
+        "bases": entry.bases,
+        "length": len(entry.bases),
+        "isCircular": entry.circular,
+        "aliases": [*entry.aliases],
+        "annotations": entry.marks.annotations,
+        "translations": entry.marks.translations,
+        "primers": entry.marks.primers,
+        "parts": [*entry.parts],
+        "transcriptions": [],  # links to RNA sequences, of which the platform has none
+        "dnaAlignmentIds": [],
+        "schema": None if schema is None else {"id": schema.id, "name": schema.name},
+        "fields": {name: _schema_field_value(value) for name, value in entry.fields.items()},
+        "customFields": {name: {"value": value} for name, value in entry.custom.items()},
+        "entityRegistryId": None if registration is None else registration.number,
+        "registryId": None if registration is None else registration.registry_id,
+        "registrationOrigin": None
+        if registration is None
+        else {"originEntryId": None, "registeredAt": created},
+        "archiveRecord": None if archived is None else {"reason": archived},
+        "creator": creator,
+        "authors": [creator],
+        "createdAt": created,
+        "modifiedAt": modified,
+        "folderId": home.folder_id,
+        "url": f"/{_url_slug(home.tenant)}/f/{home.folder_id}-{_url_slug(home.folder)}"
+        f"/{identifier}-{_url_slug(entry.name)}/edit",
+    }
+
+
+def _alias_column(entry: SequenceEntry) -> str | None:
+    """The aliases and the registry's number as `store.Sequence` has them."""
+    number = [] if entry.registration is None else [entry.registration.number]
+    words = [" ".join(each.split()).casefold() for each in (*entry.aliases, *number)]
+    return "".join(f"\n{word}\n" for word in words) or None
+
+
+def _schema_field_value(value: Any) -> Record:
+    """A schema's field: a whole number, a text, several texts, or nothing yet."""
+    shown = ", ".join(value) if isinstance(value, list) else None if value is None else str(value)
+    return {
+        "value": value,
+        "displayValue": shown,
+        "textValue": shown,
+        "isMulti": isinstance(value, list),
+        "type": "integer" if isinstance(value, int) else "text",
+        "unit": None,
+    }
+
+
+def _url_slug(name: str) -> str:
+    """A name as an address has it: letters and digits, which need no escape."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+ALIAS_FIELD, REGISTRY_FIELD, REGISTRY_NUMBER_FIELD = "alias", "registryId", "entityRegistryId"
+
+
+def schema_field_key(name: str) -> str:
+    """Return the value of `SearchValue.field` for a field of a schema."""
+    return f"fields.{name}"
+
+
+def insert_search_values(session: Session, records: Iterable[str]) -> None:
+    """Insert the search values of records that have none yet.
+
+    Args:
+        session: a writing one.
+        records: as `store.Sequence.record` has them.
+    """
+    rows = [
+        row
+        for record in records
+        for row in _search_rows(orjson.loads(record.replace(ORIGIN_PLACEHOLDER, "")))
+    ]
+    if rows:
+        session.connection().execute(insert(tables.SearchValue), rows)
+
+
+def _search_rows(record: Record) -> Iterator[Record]:
+    yield from _field_rows(record["id"], ALIAS_FIELD, record["aliases"])
+    for field in (REGISTRY_FIELD, REGISTRY_NUMBER_FIELD):
+        if record[field] is not None:
+            yield from _field_rows(record["id"], field, [record[field]])
+    for name, cell in record["fields"].items():
+        value = cell["value"]
+        values = value if isinstance(value, list) else [value]
+        # An empty field has a row too: it is a field of the schema.
+        yield from _field_rows(record["id"], schema_field_key(name), values or [None])
+
+
+def _field_rows(identifier: str, field: str, values: Sequence[Any]) -> Iterator[Record]:
+    for position, value in enumerate(values):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        yield {
+            "sequence_id": identifier,
+            "field": field,
+            "position": position,
+            "text": None if value is None else str(value),
+            "number": value if number else None,
+        }

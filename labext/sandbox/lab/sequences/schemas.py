@@ -1,0 +1,461 @@
+"""Parse and validate the query parameters of the sequence endpoints."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from starlette.datastructures import QueryParams
+
+from labext import messages
+from labext.messages import quote_value
+from labext.sandbox.lab.errors import bad_request
+from labext.sandbox.lab.sequences.records import MAX_NAME_LENGTH, RECORD_FIELDS
+from labext.sandbox.lab.tables import Record, format_timestamp
+
+LIST_FIELD, TOKEN_FIELD, ALL_FIELDS = "dnaSequences", "nextToken", "*"
+
+ATOMIC_FIELDS = ("annotations", "translations", "primers")
+"""Fields that are served whole or not at all."""
+
+Fields = Mapping[str, "Fields"]
+"""The wanted fields, with those wanted of each; `*` among them stands for all."""
+
+
+def parse_returning(text: str, *, of_list: bool = True) -> Fields:
+    """Parse the names of the fields to return.
+
+    Args:
+        text: the value of the parameter.
+        of_list: whether names start with `dnaSequences.`, as those of a list do. A list always
+            returns `nextToken`, which may be named too.
+
+    Raises:
+        HTTPException: 400, there is no such field.
+    """
+    wanted: dict[str, Any] = {}
+    for path in filter(None, (part.strip() for part in text.split(","))):
+        names = path.split(".")
+        if of_list:
+            if path == TOKEN_FIELD:
+                continue
+            head, *names = names
+        known = head == LIST_FIELD if of_list else True
+        if not known or not all(names) or (names and names[0] not in (*RECORD_FIELDS, ALL_FIELDS)):
+            example = f"{LIST_FIELD}.id" if of_list else "id"
+            raise bad_request(
+                f"returning: there is no field {quote_value(path)}. Fields are named as {example}."
+            )
+        _add_path(wanted, names or [ALL_FIELDS])
+    return wanted
+
+
+def select_fields(record: Record, wanted: Fields) -> Record:
+    """The wanted fields of a record."""
+    if ALL_FIELDS in wanted:
+        return record
+    return {name: _select_value(record[name], of) for name, of in wanted.items() if name in record}
+
+
+def _add_path(wanted: dict[str, Any], names: list[str]) -> None:
+    for name in names[:1] if names[0] in ATOMIC_FIELDS else names:
+        wanted = wanted.setdefault(name, {})
+    wanted[ALL_FIELDS] = {}
+
+
+def _select_value(value: Any, wanted: Fields) -> Any:
+    if isinstance(value, dict):
+        return select_fields(value, wanted)
+    if isinstance(value, list):
+        return [_select_value(each, wanted) for each in value]
+    return value
+
+
+MAX_PAGE_SIZE = 100
+DEFAULT_PAGE_SIZE = 50
+MAX_NAMES = 100
+MAX_BOUNDS = 20
+MAX_FIELDS = 20
+
+NOT_ARCHIVED, ANY_ARCHIVED = "NOT_ARCHIVED", "ANY_ARCHIVED"
+ARCHIVED_OR_NOT = "ANY_ARCHIVED_OR_NOT_ARCHIVED"
+ARCHIVE_REASONS = (
+    *("Made in error", "Retired", "Expended", "Shipped", "Contaminated", "Expired", "Missing"),
+    "Other",
+)
+"""The reasons that a sequence can be archived for."""
+
+SORT_COLUMNS = {"createdAt": "created", "modifiedAt": "modified", "name": "folded"}
+"""The column of `store.Sequence` for each sort order of the list."""
+
+PAGING_PARAMETERS = ("nextToken", "pageSize", "returning")
+"""Parameters that may change from one page of a list to the next."""
+
+FILTER_PARAMETERS = (
+    *("archiveReason", "authorIds.anyOf", "bases", "createdAt", "creatorIds"),
+    *("entityRegistryIds.anyOf", "folderId", "ids", "mentionedIn", "mentions", "modifiedAt"),
+    *("name", "nameIncludes", "names.anyOf", "names.anyOf.caseSensitive", "projectId"),
+    *("registryId", "schemaFields", "schemaId"),
+)
+SCHEMA_FIELD_PREFIX = "schemaField."
+"""Prefix of a filter for one field of the schema: `schemaField.Organism`."""
+
+UNREGISTERED = "null"
+"""The value of `registryId` that selects sequences that are in no registry."""
+
+_RANGE = re.compile(r"(>=|<=|>|<)\s*(.+)")
+_FIELD_RANGE = re.compile(r"(>=|<=) (\S+)")
+_IDENTIFIER = re.compile(r"[A-Za-z]+_[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True)
+class SortOrder:
+    """An order: a column of `store.Sequence`, and whether it falls. Ids decide between equals."""
+
+    column: str
+    falling: bool
+
+
+@dataclass(frozen=True)
+class TimeBound:
+    """One side of a range of times: `>`, `<`, `>=` or `<=`, and the time as `store.written`."""
+
+    operator: str
+    time: str
+
+
+@dataclass(frozen=True)
+class FieldFilter:
+    """A filter for one field of the schema; the type of the field decides how it is compared.
+
+    Attributes:
+        name: the field's name.
+        value: the value as it was sent.
+    """
+
+    name: str
+    value: str
+
+    @property
+    def parameter(self) -> str:
+        """The query parameter, for error messages."""
+        return f"{SCHEMA_FIELD_PREFIX}{self.name}"
+
+    def ranges(self) -> list[tuple[str, float]]:
+        """Return the value as comparisons with a number: operators `==`, `>=` and `<=`.
+
+        Raises:
+            HTTPException: 400, it is neither a number nor a range of numbers.
+        """
+        if (exact := _parse_number(self.value)) is not None:
+            return [("==", exact)]
+        found = []
+        for part in self.value.split(" AND "):
+            matched = _FIELD_RANGE.fullmatch(part)
+            number = None if matched is None else _parse_number(matched[2])
+            if matched is None or number is None:
+                raise bad_request(
+                    f"{self.parameter} is a number: give one, or a range such as '>= 10' or "
+                    f"'>= 10 AND <= 50', not {quote_value(self.value)}."
+                )
+            found.append((matched[1], number))
+        return found
+
+
+@dataclass(frozen=True)
+class SequenceQuery:
+    """The filters, order and page of a list; None where a parameter is absent.
+
+    Attributes:
+        name: the name, an alias or the registry number; case-insensitive unless said otherwise.
+        names, exact_names: any of these, ignoring or respecting case.
+        bases: all bases of a molecule, see `sameness`.
+        registry_id: a registry, or `UNREGISTERED`.
+        registry_numbers: any of these numbers in a registry.
+        mentions: ids of items that the description mentions.
+        mentioned_in: ids of notebook entries that mention the sequence.
+        archived: a reason, or one of `NOT_ARCHIVED`, `ANY_ARCHIVED` and `EITHER`.
+        fields: the requested fields of the records; None for all.
+        scope: identifies the filters and the order: a `nextToken` is valid for no other.
+    """
+
+    page_size: int
+    next_token: str
+    sort: SortOrder
+    ids: tuple[str, ...] | None
+    name: str | None
+    name_includes: str | None
+    names: tuple[str, ...] | None
+    exact_names: tuple[str, ...] | None
+    bases: str | None
+    folder_id: str | None
+    project_id: str | None
+    registry_id: str | None
+    registry_numbers: tuple[str, ...] | None
+    schema_id: str | None
+    schema_fields: tuple[FieldFilter, ...]
+    mentions: tuple[str, ...] | None
+    mentioned_in: tuple[str, ...] | None
+    created: tuple[TimeBound, ...]
+    modified: tuple[TimeBound, ...]
+    archived: str
+    creators: tuple[str, ...] | None
+    authors: tuple[str, ...] | None
+    fields: Fields | None
+    scope: str
+
+
+def parse_sequence_query(given: Mapping[str, str]) -> SequenceQuery:
+    """Parse the parameters of a request.
+
+    Raises:
+        HTTPException: 400, a parameter is unknown or its value is invalid.
+    """
+    check_known_parameters(
+        given, (*FILTER_PARAMETERS, *PAGING_PARAMETERS, "sort"), prefix=SCHEMA_FIELD_PREFIX
+    )
+    return SequenceQuery(
+        page_size=page_size_parameter(given),
+        next_token=given.get("nextToken", ""),
+        sort=_parse_sort(given),
+        ids=id_list_parameter(given, "ids"),
+        name=name_parameter(given, "name"),
+        name_includes=name_parameter(given, "nameIncludes"),
+        names=_name_list(given, "names.anyOf"),
+        exact_names=_name_list(given, "names.anyOf.caseSensitive"),
+        bases=text_parameter(given, "bases"),
+        folder_id=text_parameter(given, "folderId"),
+        project_id=text_parameter(given, "projectId"),
+        registry_id=text_parameter(given, "registryId"),
+        registry_numbers=_name_list(given, "entityRegistryIds.anyOf"),
+        schema_id=text_parameter(given, "schemaId"),
+        schema_fields=_schema_fields(given),
+        mentions=_mention_ids(given, "mentions"),
+        mentioned_in=_mention_ids(given, "mentionedIn"),
+        created=_time_bounds(given, "createdAt"),
+        modified=_time_bounds(given, "modifiedAt"),
+        archived=archive_reason_parameter(given),
+        creators=id_list_parameter(given, "creatorIds"),
+        authors=_name_list(given, "authorIds.anyOf"),
+        fields=returning_parameter(given),
+        scope=_cursor_scope(given),
+    )
+
+
+def check_known_parameters(
+    given: Mapping[str, str], known: Collection[str], *, prefix: str = ""
+) -> None:
+    """Check that every parameter is known and appears once.
+
+    Args:
+        given: the parameters of the request.
+        known: the names of the parameters of the endpoint.
+        prefix: names that start with it are known too; empty for none.
+
+    Raises:
+        HTTPException: 400, names the parameter, and a similar one that is known.
+    """
+    for name in given:
+        if name not in known and not (prefix and name.startswith(prefix) and name != prefix):
+            raise bad_request(
+                f"{quote_value(name)} is not a query parameter of this address"
+                f"{messages.did_you_mean(name, known)}."
+            )
+    if isinstance(given, QueryParams):
+        names = [name for name, _ in given.multi_items()]
+        for name in given:
+            if names.count(name) > 1:
+                raise bad_request(f"{name} is given {names.count(name)} times.")
+
+
+def text_parameter(given: Mapping[str, str], name: str) -> str | None:
+    """Return the value of a parameter that must not be blank; None where it is absent."""
+    value = given.get(name)
+    if value is None:
+        return None
+    if not value.strip():
+        raise bad_request(f"{name} is empty.")
+    if "\0" in value:  # PostgreSQL does not accept it
+        raise bad_request(f"{name} holds a character that no text has.")
+    return value
+
+
+def name_parameter(given: Mapping[str, str], name: str) -> str | None:
+    """Return the value of a parameter that is a name or a part of one."""
+    value = text_parameter(given, name)
+    if value is not None:
+        _check_length(name, value)
+    return value
+
+
+def _check_length(name: str, value: str) -> None:
+    """Check the length of a text to search for, which databases limit."""
+    if len(value) > MAX_NAME_LENGTH:
+        raise bad_request(f"{name} is longer than any name, {MAX_NAME_LENGTH} characters.")
+
+
+def id_list_parameter(given: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+    """Return comma-separated values, each once; one that contains a comma is quoted."""
+    value = text_parameter(given, name)
+    if value is None:
+        return None
+    try:
+        (row,) = csv.reader([value], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise bad_request(f"{name} is not a list parted by commas: {quote_value(value)}.") from None
+    found = tuple(item.strip() for item in row)
+    if not all(found):
+        raise bad_request(f"{name} has an empty item: {quote_value(value)}.")
+    return tuple(dict.fromkeys(found))
+
+
+def _name_list(given: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
+    """Return comma-separated values of a parameter that accepts a limited number of them."""
+    found = id_list_parameter(given, parameter)
+    if found is not None and len(found) > MAX_NAMES:
+        raise bad_request(f"{parameter} has {len(found)} values, and {MAX_NAMES} are the most.")
+    for each in found or ():
+        _check_length(parameter, each)
+    return found
+
+
+def _mention_ids(given: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
+    """Return comma-separated ids of items that are not sequences of the list."""
+    found = _name_list(given, parameter)
+    for each in found or ():
+        if not _IDENTIFIER.fullmatch(each):
+            raise bad_request(
+                f"{parameter}: {quote_value(each)} is not an id such as etr_a1B2c3D4."
+            )
+    return found
+
+
+def _schema_fields(given: Mapping[str, str]) -> tuple[FieldFilter, ...]:
+    """Return the filters of `schemaField.NAME` and of `schemaFields`, a JSON object of the same."""
+    values = {
+        name.removeprefix(SCHEMA_FIELD_PREFIX): text_parameter(given, name)
+        for name in given
+        if name.startswith(SCHEMA_FIELD_PREFIX)
+    }
+    pairs = [*values.items(), *_schema_fields_object(given)]
+    if pairs and "schemaId" not in given:
+        raise bad_request(f"{SCHEMA_FIELD_PREFIX}{pairs[0][0]} needs schemaId, whose field it is.")
+    if len(pairs) > MAX_FIELDS:
+        raise bad_request(
+            f"{SCHEMA_FIELD_PREFIX}: {len(pairs)} fields, and {MAX_FIELDS} are the most."
+        )
+    for name, value in pairs:
+        _check_length(f"{SCHEMA_FIELD_PREFIX}{name}", value or "")
+        _check_length(f"{SCHEMA_FIELD_PREFIX}{name}", name)
+    return tuple(FieldFilter(name, value) for name, value in pairs if value is not None)
+
+
+def _schema_fields_object(given: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    value = text_parameter(given, "schemaFields")
+    if value is None:
+        return []
+    try:
+        fields = orjson.loads(value)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or not all(
+        name and isinstance(each, str | int | float) and not isinstance(each, bool)
+        for name, each in fields.items()
+    ):
+        raise bad_request(
+            "schemaFields is not a JSON object of field names and values, such as "
+            f'{{"Organism": "Opuntia marenae"}}: {quote_value(value)}. '
+            f"{SCHEMA_FIELD_PREFIX}NAME=VALUE does the same."
+        )
+    return [(name.removeprefix(SCHEMA_FIELD_PREFIX), str(each)) for name, each in fields.items()]
+
+
+def page_size_parameter(given: Mapping[str, str]) -> int:
+    """Return the number of records of a page."""
+    value = given.get("pageSize", str(DEFAULT_PAGE_SIZE))
+    if not (
+        value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MAX_PAGE_SIZE
+    ):
+        raise bad_request(
+            f"pageSize is not a whole number, 0 to {MAX_PAGE_SIZE}: {quote_value(value)}."
+        )
+    return int(value)
+
+
+def archive_reason_parameter(given: Mapping[str, str]) -> str:
+    """Return a reason of `ARCHIVE_REASONS`, `NOT_ARCHIVED`, `ANY_ARCHIVED` or `EITHER`."""
+    value = text_parameter(given, "archiveReason") or NOT_ARCHIVED
+    known = (NOT_ARCHIVED, ANY_ARCHIVED, ARCHIVED_OR_NOT, *ARCHIVE_REASONS)
+    if value not in known:
+        raise bad_request(
+            f"archiveReason is not {quote_value(value)}{messages.did_you_mean(value, known)}. "
+            f"Reasons are {', '.join(known)}."
+        )
+    return value
+
+
+def returning_parameter(given: Mapping[str, str], *, of_list: bool = True) -> Fields | None:
+    """Return the fields to return, see `returning.parse`; None for all."""
+    value = text_parameter(given, "returning")
+    return None if value is None else parse_returning(value, of_list=of_list)
+
+
+def _parse_sort(given: Mapping[str, str]) -> SortOrder:
+    """Return the order; by default the latest first, and names from A to Z."""
+    value = given.get("sort", "modifiedAt:desc")
+    name, colon, direction = value.partition(":")
+    if name not in SORT_COLUMNS or (colon and direction not in ("asc", "desc")):
+        raise bad_request(
+            f"sort is createdAt, modifiedAt or name, with :asc or :desc or without: {quote_value(value)}."
+        )
+    return SortOrder(SORT_COLUMNS[name], direction == "desc" if colon else name != "name")
+
+
+def _time_bounds(given: Mapping[str, str], name: str) -> tuple[TimeBound, ...]:
+    value = text_parameter(given, name)
+    if value is None:
+        return ()
+    parts = re.split(r"\sAND\s", value)
+    if len(parts) > MAX_BOUNDS:
+        raise bad_request(f"{name} has {len(parts)} bounds, and {MAX_BOUNDS} are the most.")
+    return tuple(_parse_bound(part.strip(), name) for part in parts)
+
+
+def _parse_bound(text: str, name: str) -> TimeBound:
+    matched = _RANGE.fullmatch(text)
+    try:
+        if matched is None:
+            raise ValueError(text)
+        moment = datetime.fromisoformat(matched[2])
+        # Times without a zone are UTC.
+        return TimeBound(
+            matched[1], format_timestamp(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        )
+    except (ValueError, OverflowError):
+        raise bad_request(
+            f"{name} is not a range such as '> 2024-01-31' or '>= 2024-01-31T12:00:00Z AND "
+            f"< 2024-03-01': {quote_value(text)}."
+        ) from None
+
+
+def _parse_number(text: str) -> float | None:
+    """Return a finite decimal number; None where the text is none."""
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _cursor_scope(given: Mapping[str, str]) -> str:
+    filters = sorted(
+        (name, value) for name, value in given.items() if name not in PAGING_PARAMETERS
+    )
+    return hashlib.sha256(orjson.dumps(filters)).hexdigest()[:16]

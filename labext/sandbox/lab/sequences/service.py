@@ -1,0 +1,316 @@
+"""List sequences page by page, and return them by id."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, exists, false, func, or_, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from labext.messages import join_words, quote_value
+from labext.sandbox.core.signing import InvalidSignatureError, Signer
+from labext.sandbox.lab import sample_data
+from labext.sandbox.lab.errors import bad_request, forbidden
+from labext.sandbox.lab.sequences import records, schemas
+from labext.sandbox.lab.sequences.records import (
+    ALIAS_FIELD,
+    REGISTRY_FIELD,
+    REGISTRY_NUMBER_FIELD,
+    render_records,
+    schema_field_key,
+)
+from labext.sandbox.lab.sequences.schemas import (
+    ANY_ARCHIVED,
+    ARCHIVED_OR_NOT,
+    NOT_ARCHIVED,
+    UNREGISTERED,
+    FieldFilter,
+    SequenceQuery,
+    TimeBound,
+)
+from labext.sandbox.lab.tables import Folder, SearchValue, Sequence, Tenant
+
+CURSOR_PURPOSE = "lab.nextToken"
+
+RESULT_COUNT = "Result-Count"
+"""The header with how many sequences the query finds, on all pages together."""
+
+
+def list_sequences(
+    session: Session,
+    wanted: SequenceQuery,
+    folders: Collection[str],
+    *,
+    tenant_id: int,
+    origin: str,
+    signer: Signer,
+) -> tuple[bytes, dict[str, str]]:
+    """Return a page of the list and its headers.
+
+    Args:
+        session: a reading one.
+        wanted: the query.
+        folders: the ids of the folders that the caller may see.
+        tenant_id: the tenant; a `nextToken` of another one is invalid.
+        origin: the tenant's address, which the records contain.
+        signer: of `nextToken`.
+
+    Raises:
+        HTTPException: 400, a `nextToken` of another query, ids of no visible sequence, an unknown
+            registry, or a field that the schema does not have.
+    """
+    where = _conditions(session, wanted, folders, tenant_id)
+    after = _cursor_position(wanted, tenant_id, signer)
+    if wanted.ids is not None:
+        _check_ids("ids", _hidden_ids(session, wanted.ids, folders))
+    # Plain columns: the session would look at each row. The long records are read for one page.
+    connection = session.connection()
+    total = connection.scalar(select(func.count()).select_from(Sequence).where(*where))
+    column: InstrumentedAttribute[str] = getattr(Sequence, wanted.sort.column)
+    order = (column.desc(), Sequence.id.desc()) if wanted.sort.falling else (column, Sequence.id)
+    statement = select(column, Sequence.id).where(*where, *after).order_by(*order)
+    found = connection.execute(statement.limit(wanted.page_size + 1)).all()
+    rows, more = found[: wanted.page_size], len(found) > wanted.page_size > 0
+    token = signer.seal([*rows[-1], tenant_id, wanted.scope], CURSOR_PURPOSE) if more else ""
+    records = _render_fields(
+        _load_records(session, [row[1] for row in rows]), wanted.fields, origin
+    )
+    body = b'{"dnaSequences":' + records + b',"nextToken":' + orjson.dumps(token) + b"}"
+    return body, {RESULT_COUNT: str(total)}
+
+
+def find_sequence(
+    session: Session,
+    identifier: str,
+    fields: schemas.Fields | None,
+    folders: Collection[str],
+    *,
+    origin: str,
+) -> bytes:
+    """Return the record of a sequence, archived or not.
+
+    Args:
+        session: a reading one.
+        identifier: `seq_…`.
+        fields: the fields to return; None for all.
+        folders: the ids of the folders that the caller may see.
+        origin: the tenant's address.
+
+    Raises:
+        HTTPException: 403, there is none, or it is in another folder.
+    """
+    if _hidden_ids(session, [identifier], folders):
+        raise forbidden(
+            f"There is no sequence {quote_value(identifier)}, or you have no access to it."
+        )
+    return _render_fields(_load_records(session, [identifier]), fields, origin)[1:-1]
+
+
+def find_sequences(
+    session: Session,
+    ids: Collection[str],
+    fields: schemas.Fields | None,
+    folders: Collection[str],
+    *,
+    origin: str,
+) -> bytes:
+    """Return the records of sequences in the order of their ids, archived or not; args as `one`.
+
+    Raises:
+        HTTPException: 400, names the ids of which the caller sees no sequence.
+    """
+    _check_ids("dnaSequenceIds", _hidden_ids(session, ids, folders))
+    return b'{"dnaSequences":' + _render_fields(_load_records(session, ids), fields, origin) + b"}"
+
+
+def _load_records(session: Session, ids: Collection[str]) -> list[str]:
+    """Return records in the order of their ids, as they are stored."""
+    # Plain columns: the session would keep each row.
+    statement = select(Sequence.id, Sequence.record).where(Sequence.id.in_(ids))
+    found: dict[str, str] = {row[0]: row[1] for row in session.connection().execute(statement)}
+    return [found[each] for each in ids]
+
+
+def _render_fields(records: list[str], fields: schemas.Fields | None, origin: str) -> bytes:
+    """Return a JSON array of records with the fields to return."""
+    joined = b"[" + render_records(",".join(records), origin) + b"]"
+    if fields is None:
+        return joined
+    return orjson.dumps([schemas.select_fields(each, fields) for each in orjson.loads(joined)])
+
+
+def _conditions(
+    session: Session, wanted: SequenceQuery, folders: Collection[str], tenant_id: int
+) -> list[ColumnElement[bool]]:
+    where: list[ColumnElement[bool]] = [
+        Sequence.folder_id.in_(_requested_folders(session, wanted, folders)),
+        *_archive_condition(wanted.archived),
+        *(_time_condition(Sequence.created, bound) for bound in wanted.created),
+        *(_time_condition(Sequence.modified, bound) for bound in wanted.modified),
+    ]
+    if wanted.ids is not None:
+        where.append(Sequence.id.in_(wanted.ids))
+    if wanted.name is not None:
+        where.append(_matches_name([wanted.name]))
+    if wanted.names is not None:
+        where.append(_matches_name(wanted.names))
+    if wanted.exact_names is not None:
+        where.append(_matches_name_exactly(wanted.exact_names))
+    if wanted.name_includes is not None:
+        part = wanted.name_includes.casefold()
+        texts = (Sequence.folded, Sequence.aliases)
+        where.append(or_(*(text.contains(part, autoescape=True) for text in texts)))
+    if wanted.bases is not None:
+        where.append(Sequence.bases_hash.in_(records.bases_keys(wanted.bases)))
+    if wanted.registry_id is not None:
+        where.append(_registry_condition(session, wanted.registry_id, tenant_id))
+    if wanted.registry_numbers is not None:
+        where.append(
+            _has_search_value(REGISTRY_NUMBER_FIELD, SearchValue.text.in_(wanted.registry_numbers))
+        )
+    if wanted.schema_id is not None:
+        where.append(Sequence.schema_id == wanted.schema_id)
+        where += _field_conditions(session, wanted.schema_fields, wanted.schema_id, folders)
+    for persons in (wanted.creators, wanted.authors):  # the author of a sequence is its creator
+        if persons is not None:
+            where.append(Sequence.creator_id.in_(persons))
+    if wanted.mentions is not None or wanted.mentioned_in is not None:
+        # Sequences have no description that could mention an item, and there are no entries.
+        where.append(false())
+    return where
+
+
+def _matches_name(names: Collection[str]) -> ColumnElement[bool]:
+    """Match one of the names, ignoring case: the name, an alias or the registry number."""
+    folded = [name.casefold() for name in names]
+    aliases = (Sequence.aliases.contains(f"\n{name}\n", autoescape=True) for name in folded)
+    return or_(Sequence.folded.in_(folded), *aliases)
+
+
+def _matches_name_exactly(names: Collection[str]) -> ColumnElement[bool]:
+    """Match one of the names, respecting case: the name, an alias or the registry number."""
+    matches = SearchValue.text.in_(names)
+    return or_(
+        Sequence.name.in_(names),
+        _has_search_value(ALIAS_FIELD, matches),
+        _has_search_value(REGISTRY_NUMBER_FIELD, matches),
+    )
+
+
+def _has_search_value(field: str, *matches: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Match sequences that have a search value of a field."""
+    same = SearchValue.sequence_id == Sequence.id
+    return exists().where(same, SearchValue.field == field, *matches)
+
+
+def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> ColumnElement[bool]:
+    """Match sequences of a registry, or of none.
+
+    Raises:
+        HTTPException: 400, the tenant has no such registry.
+    """
+    if registry_id == UNREGISTERED:
+        return ~_has_search_value(REGISTRY_FIELD)
+    tenant = session.get_one(Tenant, tenant_id)
+    if registry_id != sample_data.tenant_registry_id(tenant.name):
+        raise bad_request(f"registryId: there is no registry {quote_value(registry_id)}.")
+    return _has_search_value(REGISTRY_FIELD, SearchValue.text == registry_id)
+
+
+def _field_conditions(
+    session: Session, filters: Collection[FieldFilter], schema_id: str, folders: Collection[str]
+) -> list[ColumnElement[bool]]:
+    """Match the fields of the schema: numbers by value or range, texts exactly.
+
+    Raises:
+        HTTPException: 400, no visible sequence of the schema has the field, or its values are
+            numbers and the filter is not.
+    """
+    return [_field_condition(session, each, schema_id, folders) for each in filters]
+
+
+def _field_condition(
+    session: Session, wanted: FieldFilter, schema_id: str, folders: Collection[str]
+) -> ColumnElement[bool]:
+    field = schema_field_key(wanted.name)
+    of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
+    value = select(SearchValue.field).join(Sequence, Sequence.id == SearchValue.sequence_id)
+    value = value.where(*of_schema, SearchValue.field == field).limit(1)
+    if session.execute(value).first() is None:
+        raise bad_request(
+            f"{wanted.parameter}: the schema {quote_value(schema_id)} has no such field."
+        )
+    if session.execute(value.where(SearchValue.number.is_not(None))).first() is None:
+        return _has_search_value(field, SearchValue.text == wanted.value)
+    return _has_search_value(
+        field, *(_OPERATORS[op](SearchValue.number, n) for op, n in wanted.ranges())
+    )
+
+
+_OPERATORS: Mapping[str, Callable[[Any, float], ColumnElement[bool]]] = {
+    "==": operator.eq,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+
+
+def _requested_folders(
+    session: Session, wanted: SequenceQuery, folders: Collection[str]
+) -> list[str]:
+    """The visible folders that the query is about."""
+    asked = {*folders}
+    if wanted.folder_id is not None:
+        asked &= {wanted.folder_id}
+    if wanted.project_id is not None:
+        asked &= {*session.scalars(select(Folder.id).where(Folder.project_id == wanted.project_id))}
+    return sorted(asked)
+
+
+def _archive_condition(reason: str) -> list[ColumnElement[bool]]:
+    if reason == ARCHIVED_OR_NOT:
+        return []
+    if reason == NOT_ARCHIVED:
+        return [Sequence.archive_reason.is_(None)]
+    if reason == ANY_ARCHIVED:
+        return [Sequence.archive_reason.is_not(None)]
+    return [Sequence.archive_reason == reason]
+
+
+def _time_condition(column: InstrumentedAttribute[str], bound: TimeBound) -> ColumnElement[bool]:
+    compared: ColumnElement[bool] = column.op(bound.operator, is_comparison=True)(bound.time)
+    return compared
+
+
+def _hidden_ids(session: Session, ids: Collection[str], folders: Collection[str]) -> list[str]:
+    """Return the ids of no visible sequence; hidden and missing ones are not told apart."""
+    statement = select(Sequence.id).where(Sequence.id.in_(ids), Sequence.folder_id.in_(folders))
+    seen = {*session.scalars(statement)}
+    return [each for each in ids if each not in seen]
+
+
+def _check_ids(parameter: str, wrong: Collection[str]) -> None:
+    if wrong:
+        raise bad_request(
+            f"{parameter}: there is no such sequence, or you have no access: {join_words(wrong, 20)}."
+        )
+
+
+def _cursor_position(
+    wanted: SequenceQuery, tenant_id: int, signer: Signer
+) -> list[ColumnElement[bool]]:
+    """What is behind the last row of the page before."""
+    if not wanted.next_token:
+        return []
+    try:
+        key, identifier, *scope = signer.unseal(wanted.next_token, CURSOR_PURPOSE)
+    except InvalidSignatureError:
+        raise bad_request("nextToken was not given out by this service.") from None
+    if scope != [tenant_id, wanted.scope]:
+        raise bad_request("nextToken belongs to another list.")
+    column: Any = getattr(Sequence, wanted.sort.column)
+    last = tuple_(key, identifier)
+    behind = tuple_(column, Sequence.id)
+    return [behind < last if wanted.sort.falling else behind > last]

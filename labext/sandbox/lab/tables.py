@@ -1,0 +1,390 @@
+"""Tables and identifiers of the laboratory platform."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import string
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+IDENTIFIER_PATTERN = r"[0-9A-Za-z]{8}"
+"""What follows the prefix and the underscore."""
+
+_IDENTIFIER_LETTERS = string.digits + string.ascii_letters
+_IDENTIFIER_LENGTH = 8
+
+
+def new_identifier(prefix: str) -> str:
+    """An identifier that was never given before.
+
+    Args:
+        prefix: `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a schema;
+            ours are `org`, `team`, `app`.
+    """
+    return f"{prefix}_{''.join(secrets.choice(_IDENTIFIER_LETTERS) for _ in range(_IDENTIFIER_LENGTH))}"
+
+
+def stable_identifier(prefix: str, *names: object) -> str:
+    """The identifier that what is called so has in every sandbox, so that notebooks stay true."""
+    digest = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
+    number = int.from_bytes(digest)
+    letters = []
+    for _ in range(_IDENTIFIER_LENGTH):
+        number, letter = divmod(number, len(_IDENTIFIER_LETTERS))
+        letters.append(_IDENTIFIER_LETTERS[letter])
+    return f"{prefix}_{''.join(letters)}"
+
+
+READ_SEQUENCES = "sequences:read"
+"""The permission that an app needs for the list of sequences."""
+
+
+class Base(DeclarativeBase):
+    """The platform's tables."""
+
+
+class Tenant(Base):
+    """A customer of the platform, with an address of its own.
+
+    Attributes:
+        name: as in `labext.sandbox.lab.endpoints.TENANT_ENDPOINTS`.
+        enterprise: whether it may have an identity provider and ranges of addresses (contract,
+            OpenID Connect 1; Access control rules).
+        configuration_url: the identity provider's OpenID configuration; None without one.
+        audience: what its ID tokens are for.
+        requires_user_secret: whether the sandbox's own provider asks users for their secrets.
+    """
+
+    __tablename__ = "lab_tenants"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), unique=True)
+    enterprise: Mapped[bool] = mapped_column(default=False)
+    configuration_url: Mapped[str | None] = mapped_column(Text)
+    audience: Mapped[str | None] = mapped_column(String(200))
+    requires_user_secret: Mapped[bool] = mapped_column(default=True)
+
+
+class IpRange(Base):
+    """Addresses that may ask; a tenant without any is open to all.
+
+    Attributes:
+        network: as `192.0.2.0/24` or `2001:db8::/32`.
+    """
+
+    __tablename__ = "lab_ip_ranges"
+    __table_args__ = (UniqueConstraint("tenant_id", "network"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    network: Mapped[str] = mapped_column(String(50))
+
+
+class User(Base):
+    """A person.
+
+    Attributes:
+        id: `ent_…`.
+        handle: a short name, as a record's creator shows it.
+        email: unique within the tenant, in lower case.
+    """
+
+    __tablename__ = "lab_users"
+    __table_args__ = (UniqueConstraint("tenant_id", "email"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    handle: Mapped[str] = mapped_column(String(100))
+    name: Mapped[str] = mapped_column(String(200))
+    email: Mapped[str] = mapped_column(String(200))
+    suspended: Mapped[bool] = mapped_column(default=False)
+
+    tenant: Mapped[Tenant] = relationship()
+
+
+class ApiKey(Base):
+    """A user's key (contract, Authentication 1).
+
+    Attributes:
+        name: tells it from the user's others.
+        deleted: when it ended; None while it is good.
+    """
+
+    __tablename__ = "lab_api_keys"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("lab_users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created: Mapped[str] = mapped_column(String(32))
+    deleted: Mapped[str | None] = mapped_column(String(32))
+
+    user: Mapped[User] = relationship()
+
+
+class App(Base):
+    """A service account (contract, Resources; Authentication 2).
+
+    Attributes:
+        id: `app_…`.
+        permissions: what it may do, such as `sequences:read`.
+    """
+
+    __tablename__ = "lab_apps"
+    __table_args__ = (UniqueConstraint("tenant_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(200))
+    client_id: Mapped[str] = mapped_column(String(60), unique=True)
+    redirect_uris: Mapped[list[str]] = mapped_column(JSON, default=list)
+    permissions: Mapped[list[str]] = mapped_column(JSON, default=list)
+    archived: Mapped[bool] = mapped_column(default=False)
+
+    tenant: Mapped[Tenant] = relationship()
+
+
+class Secret(Base):
+    """A client secret of an app; it has as many as its rotation needs (Authentication 2.6)."""
+
+    __tablename__ = "lab_secrets"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    app_id: Mapped[str] = mapped_column(ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created: Mapped[str] = mapped_column(String(32))
+    deleted: Mapped[str | None] = mapped_column(String(32))
+
+    app: Mapped[App] = relationship()
+
+
+class Token(Base):
+    """An access token; it is no better than the secret that it was given for.
+
+    Attributes:
+        expires: seconds since 1970.
+    """
+
+    __tablename__ = "lab_tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    secret_id: Mapped[int] = mapped_column(
+        ForeignKey("lab_secrets.id", ondelete="CASCADE"), index=True
+    )
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    expires: Mapped[float] = mapped_column(index=True)
+
+    secret: Mapped[Secret] = relationship()
+
+
+class Organization(Base):
+    """People, teams and projects that belong together; `org_…`."""
+
+    __tablename__ = "lab_organizations"
+    __table_args__ = (UniqueConstraint("tenant_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(200))
+
+
+class Team(Base):
+    """Some people of an organization; `team_…`."""
+
+    __tablename__ = "lab_teams"
+    __table_args__ = (UniqueConstraint("organization_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    organization_id: Mapped[str] = mapped_column(
+        ForeignKey("lab_organizations.id", ondelete="CASCADE")
+    )
+    name: Mapped[str] = mapped_column(String(200))
+
+
+class Project(Base):
+    """An organization's project, `src_…`; a team's, where it has one."""
+
+    __tablename__ = "lab_projects"
+    __table_args__ = (UniqueConstraint("organization_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    organization_id: Mapped[str] = mapped_column(
+        ForeignKey("lab_organizations.id", ondelete="CASCADE")
+    )
+    team_id: Mapped[str | None] = mapped_column(ForeignKey("lab_teams.id", ondelete="SET NULL"))
+    name: Mapped[str] = mapped_column(String(200))
+
+
+class Folder(Base):
+    """A project's folder, `lib_…`."""
+
+    __tablename__ = "lab_folders"
+    __table_args__ = (UniqueConstraint("project_id", "name"),)
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    project_id: Mapped[str] = mapped_column(
+        ForeignKey("lab_projects.id", ondelete="CASCADE"), index=True
+    )
+    name: Mapped[str] = mapped_column(String(200))
+
+
+def _exactly_one_place(*columns: str) -> CheckConstraint:
+    given = " + ".join(f"(CASE WHEN {column} IS NULL THEN 0 ELSE 1 END)" for column in columns)
+    return CheckConstraint(f"{given} = 1")
+
+
+class Grant(Base):
+    """What a user or an app may see: an organization's, a team's, a project's or a folder's.
+
+    That a user belongs to an organization or a team is such a grant.
+    """
+
+    __tablename__ = "lab_grants"
+    __table_args__ = (
+        _exactly_one_place("user_id", "app_id"),
+        _exactly_one_place("organization_id", "team_id", "project_id", "folder_id"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[str | None] = mapped_column(
+        ForeignKey("lab_users.id", ondelete="CASCADE"), index=True
+    )
+    app_id: Mapped[str | None] = mapped_column(
+        ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True
+    )
+    organization_id: Mapped[str | None] = mapped_column(
+        ForeignKey("lab_organizations.id", ondelete="CASCADE")
+    )
+    team_id: Mapped[str | None] = mapped_column(ForeignKey("lab_teams.id", ondelete="CASCADE"))
+    project_id: Mapped[str | None] = mapped_column(
+        ForeignKey("lab_projects.id", ondelete="CASCADE")
+    )
+    folder_id: Mapped[str | None] = mapped_column(ForeignKey("lab_folders.id", ondelete="CASCADE"))
+
+
+class Sequence(Base):
+    """A DNA sequence.
+
+    Attributes:
+        id: `seq_…`.
+        folded: the name in one case, by which it is found and sorted.
+        aliases: what it is found by beside its name, each between line ends, in one case; None
+            where there is nothing.
+        bases_hash: by which it is found by its bases, see `sameness`.
+        created, modified: ISO 8601, UTC, microseconds: they sort as text.
+        archive_reason: why it is out of use; None where it is in use.
+        record: the whole record as it is served, as `records.text` writes it: JSON with a mark
+            where the tenant's own address belongs.
+    """
+
+    __tablename__ = "lab_sequences"
+    __table_args__ = (
+        *(
+            # What a page is sorted by, and its names, are found without a look at the long rows.
+            Index(f"lab_sequences_{key}", "folder_id", "archive_reason", key, "id", *names)
+            for key, names in (
+                ("modified", ("folded", "aliases")),
+                ("created", ("folded", "aliases")),
+                ("folded", ("aliases",)),
+            )
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    folder_id: Mapped[str] = mapped_column(ForeignKey("lab_folders.id", ondelete="CASCADE"))
+    creator_id: Mapped[str] = mapped_column(String(40))
+    schema_id: Mapped[str | None] = mapped_column(String(40))
+    name: Mapped[str] = mapped_column(String(255))
+    folded: Mapped[str] = mapped_column(Text)
+    aliases: Mapped[str | None] = mapped_column(Text)
+    bases_hash: Mapped[str] = mapped_column(String(64), index=True)
+    created: Mapped[str] = mapped_column(String(32))
+    modified: Mapped[str] = mapped_column(String(32))
+    archive_reason: Mapped[str | None] = mapped_column(String(200))
+    record: Mapped[str] = mapped_column(Text)
+
+
+class SearchValue(Base):
+    """A value by which a sequence is found: see `search_values`.
+
+    Attributes:
+        field: `alias`, `registryId`, `entityRegistryId` or `fields.NAME`.
+        position: 0, or the place among several values of the field.
+        text: the value as text; None where the field of a schema is empty.
+        number: the value of a numeric field; None for others.
+    """
+
+    __tablename__ = "lab_search_values"
+    __table_args__ = (Index("lab_search_values_text", "field", "text"),)
+
+    sequence_id: Mapped[str] = mapped_column(
+        ForeignKey("lab_sequences.id", ondelete="CASCADE"), primary_key=True
+    )
+    field: Mapped[str] = mapped_column(String(300), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    text: Mapped[str | None] = mapped_column(Text)
+    number: Mapped[float | None]
+
+
+class AuditEntry(Base):
+    """One call (contract, Access control rules: all calls are logged with the caller's identity).
+
+    Names and addresses are written out: the log outlives whom it speaks of.
+
+    Attributes:
+        user: the acting user's e-mail address, where it is known.
+        app: the acting app's name, where there is one.
+        credential: `key NAME`, `secret NAME` or `ID token`; None where none was known.
+        reason: why it was refused; None where it was not.
+    """
+
+    __tablename__ = "lab_audit"
+    __table_args__ = (Index("lab_audit_tenant", "tenant_id", "id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    tenant_id: Mapped[int] = mapped_column(ForeignKey("lab_tenants.id", ondelete="CASCADE"))
+    time: Mapped[str] = mapped_column(String(32))
+    method: Mapped[str] = mapped_column(String(10))
+    path: Mapped[str] = mapped_column(Text)
+    status: Mapped[int]
+    user: Mapped[str | None] = mapped_column(String(200))
+    app: Mapped[str | None] = mapped_column(String(200))
+    credential: Mapped[str | None] = mapped_column(String(120))
+    address: Mapped[str | None] = mapped_column(String(50))
+    reason: Mapped[str | None] = mapped_column(Text)
+
+
+class Seeded(Base):
+    """Something that the platform has had from the start: once removed, it does not come back."""
+
+    __tablename__ = "lab_seeded"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+
+
+class Limit(Base):
+    """A limit that whoever runs the platform has changed."""
+
+    __tablename__ = "lab_limits"
+
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    value: Mapped[int]
+
+
+def current_timestamp() -> str:
+    """The moment, as the platform writes times."""
+    return format_timestamp(datetime.now(UTC))
+
+
+def format_timestamp(moment: datetime) -> str:
+    """A moment as the platform writes times: `2026-03-01T12:00:00.000000+00:00`."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+Record = dict[str, Any]
+"""A sequence as it is served."""

@@ -1,0 +1,61 @@
+"""Request and response schemas of questions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
+
+MAX_QUESTION_LENGTH = 20_000
+"""Characters."""
+
+_MODEL = "The identifier of a model; by default that of the slot `chat`."
+
+
+class Question(RequestBody):
+    """A question to the knowledge base, which models it is answered by, and from what.
+
+    Where only one of `source_ids` and `note_ids` is given, nothing of the other kind is found.
+    """
+
+    question: NonEmptyText = Field(
+        max_length=MAX_QUESTION_LENGTH, examples=["Why is glucose added to the uninduced culture?"]
+    )
+    strategy_model: Identifier | None = Field(None, description=_MODEL)
+    answer_model: Identifier | None = Field(None, description=_MODEL)
+    final_answer_model: Identifier | None = Field(None, description=_MODEL)
+    model_override: Identifier | None = Field(
+        None, description="Of all three steps, unless a step's own is named."
+    )
+    source_ids: Identifiers | None = None
+    note_ids: Identifiers | None = None
+    include_sources: bool | None = None
+    include_notes: bool | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="Passages that each search finds, at most: 10 if left out."
+    )
+    min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        None, description="Of every passage; if left out, shared words are reason enough."
+    )
+
+
+class CitationRecord(Record):
+    """Words that an answer stands on: `quote` stands word for word in `passage`."""
+
+    id: str
+    title: str
+    passage_id: int
+    page: int | None
+    quote: str
+    passage: str
+
+
+class AnswerRecord(Record):
+    """A question's answer; its text names what it cites as `[source:…]` and `[note:…]`."""
+
+    answer: str
+    question: str
+    citations: list[CitationRecord]
+    model: str

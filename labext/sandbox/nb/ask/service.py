@@ -1,0 +1,154 @@
+"""Answer a question: search strategy, an answer for each search, final answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.ask.answers import (
+    NO_MATCH,
+    Answer,
+    AnswerWriter,
+    Search,
+    mention_unprocessed,
+)
+from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
+from labext.sandbox.nb.ask.quotes import PassageQuoter, Similarity, similarity_by_embedding
+from labext.sandbox.nb.ask.schemas import Question
+from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.embedding.embedder import default_embedder
+from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
+from labext.sandbox.nb.tables import Model
+
+
+def create_writer(site: Site, model: Model, line: CancelToken) -> AnswerWriter:
+    """A model of type `llm` as a writer; its server is asked over a line that may be hung up."""
+    if registry.is_built_in(model):
+        return PassageQuoter(_default_similarity(site))
+    return LlmAnswerWriter(model.name, partial(chat.generate_reply, site, model, line=line))
+
+
+def _default_similarity(site: Site) -> Similarity | None:
+    """Return similarity by wordllama; the scores of other models have unknown scales."""
+    with site.database.read() as session:
+        embedder = default_embedder(session, site)
+    if embedder is None or embedder.id != registry.WORDLLAMA:
+        return None
+    return similarity_by_embedding(embedder.embed)
+
+
+DEFAULT_PASSAGES = 10
+"""That a search of the strategy finds, unless the question says another number."""
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class AnswerRun:
+    """A question with all that is needed to answer it.
+
+    Attributes:
+        strategist, answerer, finisher: the models of the three steps.
+        scope: what `Index.find` takes.
+        unprocessed: the number of sources in the scope that are still being processed.
+    """
+
+    question: str
+    strategist: AnswerWriter
+    answerer: AnswerWriter
+    finisher: AnswerWriter
+    index: SearchIndex
+    scope: Mapping[str, Any]
+    unprocessed: int = 0
+
+    def events(self) -> Iterator[Event]:
+        """What happens on the way, each as soon as it has.
+
+        Raises:
+            HTTPException: 502, a model's server failed; 422, one can't be asked.
+            HungUp: nobody waits any more.
+        """
+        strategy = self.strategist.strategy(self.question)
+        searches = [dict(vars(each)) for each in strategy.searches]
+        yield {"type": "strategy", "reasoning": strategy.reasoning, "searches": searches}
+        answers: list[Answer] = []
+        hits: dict[int, Hit] = {}
+        for search in strategy.searches:
+            answer, found = self._searched(search)
+            answers.append(answer)
+            answer = mention_unprocessed(answer, self.unprocessed)
+            hits.update({hit.passage_id: hit for hit in found})
+            yield {
+                "type": "answer",
+                "content": answer.text,
+                **_citations_and_model(self.answerer, answer),
+            }
+        last = self.finisher.final(self.question, answers, list(hits.values()))
+        last = mention_unprocessed(last, self.unprocessed)
+        made = _citations_and_model(self.finisher, last)
+        yield {"type": "final_answer", "content": last.text, **made}
+        yield {"type": "complete", "final_answer": last.text, **made}
+
+    def answered(self) -> dict[str, Any]:
+        """The answer alone; raises as `events`."""
+        *_, last = self.events()
+        return {
+            "answer": last["final_answer"],
+            "question": self.question,
+            "citations": last["citations"],
+            "model": last["model"],
+        }
+
+    def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
+        hits = self.index.find(search.term, "both", **self.scope)
+        if not hits:
+            return NO_MATCH, hits
+        return self.answerer.answer(self.question, search, hits), hits
+
+
+def prepare_answer(
+    site: Site, index: SearchIndex, question: Question, line: CancelToken
+) -> AnswerRun:
+    """How a question is answered.
+
+    Raises:
+        HTTPException: 404, a model, source or note that is named is not there; 422, no model is
+            named and none is set, or it is not of the type `llm`.
+    """
+    scope = _question_scope(question)
+    named = (question.strategy_model, question.answer_model, question.final_answer_model)
+    with site.database.read() as session:
+        models = [
+            registry.select_model(session, "chat", each or question.model_override)
+            for each in named
+        ]
+        check_identifiers_exist(session, question.source_ids, question.note_ids)
+        waiting = count_unprocessed(session, scope)
+    strategist, answerer, finisher = (create_writer(site, model, line) for model in models)
+    wanted = {
+        "limit": question.limit or DEFAULT_PASSAGES,
+        "min_similarity": question.min_similarity,
+        "source_ids": scope.source_ids,
+        "note_ids": scope.note_ids,
+        "include_sources": scope.include_sources,
+        "include_notes": scope.include_notes,
+    }
+    return AnswerRun(question.question, strategist, answerer, finisher, index, wanted, waiting)
+
+
+def _question_scope(question: Question) -> Scope:
+    return Scope(
+        question.source_ids,
+        question.note_ids,
+        question.include_sources is not False,
+        question.include_notes is not False,
+    )
+
+
+def _citations_and_model(by: AnswerWriter, answer: Answer) -> dict[str, Any]:
+    return {"citations": [each.record() for each in answer.citations], "model": by.name}

@@ -1,0 +1,260 @@
+"""Fetch a web page within limits of time, size and addresses."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+
+from labext.sandbox.nb.addresses import resolve_host
+from labext.sandbox.nb.errors import UnreadableError
+
+_HEADERS = {
+    "User-Agent": "labext",
+    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
+    "Accept-Encoding": "identity",
+}
+_SAFE = "/%:@!$&'()*+,;=~-._"
+
+
+def split_url(url: str) -> SplitResult:
+    """A web address taken apart.
+
+    Raises:
+        ValueError: it is none, or has a user's name or password in it.
+    """
+    if any(letter <= " " or letter == "\x7f" for letter in url):
+        raise ValueError("A web address has no blanks and no control characters.")
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("That is no web address.") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError("A web address begins with http:// or https:// and has a host.")
+    if "@" in parts.netloc:
+        raise ValueError("A web address with a user's name or password is not taken.")
+    return parts
+
+
+def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
+    """The answer of the first of a host's addresses that can be connected to; its body is not read.
+
+    Args:
+        parts: the page's address.
+        seconds: to connect, and to wait for the next byte.
+        private: whether addresses that aren't public are allowed.
+
+    Raises:
+        Unreadable: there is no such host, it may not be asked, or what answers is no web server.
+    """
+    import urllib3
+
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    timeout = urllib3.Timeout(connect=min(10.0, seconds), read=seconds)
+    for number in resolve_host(host, port, private=private):
+        pool: urllib3.HTTPConnectionPool
+        if parts.scheme == "https":
+            pool = urllib3.HTTPSConnectionPool(
+                number, port, timeout=timeout, server_hostname=host, assert_hostname=host
+            )
+        else:
+            pool = urllib3.HTTPConnectionPool(number, port, timeout=timeout)
+        try:
+            return pool.urlopen(
+                "GET",
+                _path(parts),
+                headers=_HEADERS | {"Host": _authority(parts)},
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                decode_content=False,
+            )
+        except urllib3.exceptions.SSLError:
+            raise UnreadableError(f"{host} shows no certificate that can be trusted.") from None
+        except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
+            continue
+        except (urllib3.exceptions.HTTPError, OSError, ValueError):
+            raise UnreadableError(
+                f"{host} answered with what is no page; try again later."
+            ) from None
+    raise UnreadableError(f"{host} does not answer; check the web address, or try again later.")
+
+
+def _authority(parts: SplitResult) -> str:
+    """The Host header: ASCII, with the port where one was given."""
+    host = parts.hostname or ""
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode()
+        except UnicodeError:
+            raise UnreadableError(f"There is no host {host}; check the web address.") from None
+    if ":" in host:
+        host = f"[{host}]"
+    return host if parts.port is None else f"{host}:{parts.port}"
+
+
+def _path(parts: SplitResult) -> str:
+    query = f"?{quote(parts.query, safe=_SAFE + '?[]')}" if parts.query else ""
+    return (quote(parts.path, safe=_SAFE) or "/") + query
+
+
+MAX_REDIRECTS = 5
+CHUNK_SIZE = 64 * 1024
+
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """What fetching may take.
+
+    Attributes:
+        seconds: for all of it, redirects included.
+        size: bytes of the page, unpacked.
+        private: whether it may come from this machine and its network.
+    """
+
+    seconds: float
+    size: int
+    private: bool = False
+
+
+@dataclass(frozen=True)
+class FetchedPage:
+    """What was fetched.
+
+    Attributes:
+        file: its bytes.
+        name: the last part of its address, where it has one.
+        media_type, charset: as the server says.
+    """
+
+    file: Path
+    name: str
+    media_type: str | None
+    charset: str | None
+
+
+def fetch_page(url: str, target: Path, terms: FetchLimits) -> FetchedPage:
+    """Fetch a page into the file `target`.
+
+    Raises:
+        Unreadable: there is no page, or not within these terms.
+    """
+    late = UnreadableError(
+        f"{_host(url)} did not send the page within {terms.seconds:g} seconds; try again later."
+    )
+    return _run_with_timeout(terms.seconds, late, lambda: _follow_redirects(url, target, terms))
+
+
+def _run_with_timeout(seconds: float, late: Exception, function: Callable[[], T]) -> T:
+    """What a function returns or raises, if it does so in time; nothing else ends a look-up."""
+    outcome: list[tuple[T | None, BaseException | None]] = []
+
+    def run() -> None:
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:  # noqa: BLE001 - raised by whoever waits
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run, name="labext-fetch", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise late
+    value, error = outcome[0]
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
+def _follow_redirects(url: str, target: Path, terms: FetchLimits) -> FetchedPage:
+    for _ in range(MAX_REDIRECTS + 1):
+        try:
+            parts = split_url(url)
+        except ValueError as error:
+            raise UnreadableError(
+                f"The page leads to an address that can't be fetched: {error}"
+            ) from None
+        response = request_page(parts, terms.seconds, private=terms.private)
+        try:
+            location = response.headers.get("location")
+            if response.status in _REDIRECT_STATUSES and location:
+                url = _join_url(url, location.strip())
+                continue
+            return _save_body(response, parts, target, terms)
+        finally:
+            response.close()
+    raise UnreadableError(
+        f"The page redirects more than {MAX_REDIRECTS} times; give its last address."
+    )
+
+
+def _join_url(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        return ""  # no web address
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or "The server"
+
+
+def _save_body(response: Any, parts: SplitResult, target: Path, terms: FetchLimits) -> FetchedPage:
+    if not 200 <= response.status < 300:
+        raise UnreadableError(f"The page answers {response.status}{_phrase(response.status)}.")
+    size = 0
+    with target.open("wb") as file:
+        for chunk in _decompressed_chunks(response):
+            size += len(chunk)
+            if size > terms.size:
+                raise UnreadableError(f"The page is bigger than {terms.size:,} bytes.")
+            file.write(chunk)
+    kind = Message()
+    kind["Content-Type"] = response.headers.get("content-type", "")
+    named = response.headers.get("content-type")
+    charset = kind.get_content_charset()
+    return FetchedPage(
+        target, _page_name(parts), kind.get_content_type() if named else None, charset
+    )
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""
+
+
+def _page_name(parts: SplitResult) -> str:
+    return unquote(parts.path.rstrip("/").rpartition("/")[2])
+
+
+def _decompressed_chunks(response: Any) -> Iterator[bytes]:
+    """The page's bytes in small pieces, however much comes out of how little."""
+    import urllib3
+
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"The page comes packed as {encoding[:20]}, which can't be read.")
+    unpack = None if encoding in ("identity", "") else zlib.decompressobj(wbits=47)
+    try:
+        while chunk := response.read(CHUNK_SIZE, decode_content=False):
+            if unpack is None:
+                yield chunk
+                continue
+            while chunk and not unpack.eof:
+                yield unpack.decompress(chunk, CHUNK_SIZE)
+                chunk = unpack.unconsumed_tail
+    except (urllib3.exceptions.HTTPError, OSError, zlib.error):
+        raise UnreadableError("The page broke off while it was fetched; try again.") from None

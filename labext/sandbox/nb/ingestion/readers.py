@@ -1,0 +1,312 @@
+"""Readers of plain text, HTML, PDF, Word documents and audio."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+from labext import zip_archives
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+from labext.sandbox.nb.speech import transcription
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_FRONT_MATTER_TITLE = re.compile(r"""(?m)^title:[ \t]*(["']?)(.+?)\1[ \t]*$""")
+_FENCE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
+_MARKDOWN_HEADING = re.compile(
+    r"(?m)^#{1,3}[ \t]+(.+?)[ \t#]*$|^(\S[^\n]*)\n(?:={3,}|-{3,})[ \t]*$"
+)
+
+
+def read_plain_text(file: SourceFile, _tell: OnStage) -> Document:
+    """Read a text."""
+    text = reading.clean_text(reading.decode_text(file.content(), file.charset))
+    return Document([(None, text)], find_heading(text))
+
+
+def find_heading(text: str) -> str | None:
+    """The title that a text gives itself in Markdown: in its front matter, or its first heading."""
+    beginning = text[:100_000]
+    matter = _FRONT_MATTER.match(beginning)
+    if matter is not None:
+        named = _FRONT_MATTER_TITLE.search(matter[1])
+        if named is not None:
+            return named[2]
+        beginning = beginning[matter.end() :]
+    found = _MARKDOWN_HEADING.search(_FENCE.sub("", beginning))
+    return None if found is None else found[1] or found[2]
+
+
+_CHARSET = re.compile(
+    rb"""(?i)<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)=["']?([\w-]{2,40})"""
+)
+
+_HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
+
+
+def read_html(file: SourceFile, _tell: OnStage) -> Document:
+    """Read a page of the web."""
+    content = file.content()
+    tree = _parse_html(_decode_html(content, file.charset))
+    if tree is None:
+        raise UnreadableError("The page has nothing in it that could be read.")
+    title = _html_title(tree)
+    return Document([(None, _main_text(tree))], title)
+
+
+def _decode_html(content: bytes, charset: str | None) -> str:
+    """The page's source: in the charset that the server told, or the page itself."""
+    if charset is None and not content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE)):
+        declared = _CHARSET.search(content[:4096])
+        charset = None if declared is None else declared[1].decode()
+        if charset is not None and charset.lower().startswith("utf-16"):
+            charset = None  # it could not be read as what it says that it is
+    return reading.decode_text(content, charset)
+
+
+def _parse_html(text: str) -> Any:
+    """The page as a tree; None where there is none."""
+    from lxml import etree, html  # type: ignore[import-untyped]
+
+    parser = html.HTMLParser(remove_comments=True, remove_pis=True)
+    source = re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.clean_text(text))
+    try:
+        return html.document_fromstring(source, parser=parser)
+    except (etree.LxmlError, ValueError, AssertionError):
+        return None
+
+
+def _html_title(tree: Any) -> str | None:
+    for path in ('//meta[@property="og:title"]/@content', "//title", "//h1"):
+        for found in tree.xpath(path):
+            text = found if isinstance(found, str) else found.text_content()
+            if title := reading.clean_title(str(text)):
+                return title
+    return None
+
+
+def _main_text(tree: Any) -> str:
+    """The page's own text: what trafilatura takes for it, or else all that is shown."""
+    import trafilatura
+    from lxml import etree
+
+    try:
+        text = trafilatura.extract(
+            tree, include_comments=False, include_tables=True, favor_recall=True
+        )
+    except (etree.LxmlError, ValueError, RecursionError, AttributeError, TypeError, KeyError):
+        text = None
+    if text and text.strip():
+        return str(text)
+    return _visible_text(tree)
+
+
+def _visible_text(tree: Any) -> str:
+    """All text but that of scripts and forms."""
+    from lxml_html_clean import Cleaner
+
+    Cleaner(style=True, kill_tags=_HIDDEN_TAGS, safe_attrs_only=False)(tree)
+    lines = (" ".join(text.split()) for text in tree.itertext())
+    return "\n".join(filter(None, lines))
+
+
+_HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
+"""What PDFium puts where a hyphen ends a line."""
+
+_PLACEHOLDER_TITLE = re.compile(
+    r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
+    r"document\d*|powerpoint.*|doi:.*)"
+)
+"""What programs write where a title should stand."""
+
+_MAX_HEADING_WORDS = 12
+"""A heading has so many words at most."""
+
+_SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
+
+
+def read_pdf(file: SourceFile, tell: OnStage) -> Document:
+    """Read a PDF."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(file.path)
+    except pypdfium2.PdfiumError as error:
+        raise _pdf_error(str(error)) from None
+    with closing(document):
+        pages = [*_pdf_pages(document, tell)]
+        title = _pdf_title(document)
+    if not pages:
+        raise UnreadableError("The PDF has no pages: it is broken.")
+    if not any(text.strip() for _number, text in pages):
+        raise UnreadableError(
+            f"There is no text on its {len(pages)} page{'s' if len(pages) > 1 else ''}: it looks "
+            "scanned. Have a program for text recognition (OCR) add the text, then add it again."
+        )
+    return Document(pages, title)
+
+
+def _pdf_error(why: str) -> UnreadableError:
+    if "password" in why.lower():
+        return UnreadableError("The PDF is encrypted: save it without a password and add it again.")
+    if "security" in why.lower():
+        return UnreadableError(
+            "The PDF is protected in a way that can't be read; save it without that."
+        )
+    return UnreadableError("The PDF is broken: see that it opens, save it anew and add it again.")
+
+
+def _pdf_pages(document: Any, tell: OnStage) -> Iterator[tuple[int, str]]:
+    count = len(document)
+    for number in range(1, count + 1):
+        tell(f"page {number} of {count}")
+        yield number, separate_headings(_HYPHENATION.sub("", _pdf_page_text(document, number - 1)))
+
+
+def separate_headings(text: str) -> str:
+    """A page's text with blank lines around what looks like a heading.
+
+    A PDF has lines alone. One that is short, ends no sentence and stands between the end of a
+    sentence and a capital letter is no part of the sentence that follows it.
+    """
+    lines = text.splitlines()
+    told: list[str] = []
+    for number, line in enumerate(lines):
+        if _is_heading(lines, number):
+            told += ["", line, ""]
+        else:
+            told.append(line)
+    return "\n".join(told)
+
+
+def _is_heading(lines: list[str], number: int) -> bool:
+    line = lines[number].strip()
+    before = lines[number - 1].strip() if number else ""
+    after = lines[number + 1].strip() if number + 1 < len(lines) else ""
+    return (
+        0 < len(line.split()) <= _MAX_HEADING_WORDS
+        and not _SENTENCE_END.search(line)
+        and (line[0].isupper() or line[0].isdigit())
+        and (not before or bool(_SENTENCE_END.search(before)))
+        and (after[:1].isupper() or after[:1].isdigit())
+        and len(line) < max(map(len, lines)) * 0.8
+    )
+
+
+def _pdf_page_text(document: Any, index: int) -> str:
+    """The text of a page; of one that is broken, none."""
+    import pypdfium2
+
+    try:
+        with closing(document[index]) as page, closing(page.get_textpage()) as text:
+            return str(text.get_text_bounded())
+    except pypdfium2.PdfiumError:
+        return ""
+
+
+def _pdf_title(document: Any) -> str | None:
+    title = str(document.get_metadata_dict(skip_empty=True).get("Title", "")).strip()
+    return None if _PLACEHOLDER_TITLE.fullmatch(title) else title
+
+
+MAX_UNPACKED_BYTES = 1 << 30
+"""Bytes of all that is packed in a document."""
+
+_MAX_TABLE_DEPTH = 20
+"""Tables within tables."""
+
+_BROKEN_DOCUMENT = "The Word document is broken: see that it opens, save it anew and add it again."
+
+
+def read_word(file: SourceFile, _tell: OnStage) -> Document:
+    """Read a Word document."""
+    import docx
+
+    _check_unpacked_size(file)
+    try:
+        with file.path.open("rb") as stream:
+            document = docx.Document(stream)
+        blocks = [*_word_blocks(document.element.body, document)]
+        title = document.core_properties.title
+    except UnreadableError:
+        raise
+    except Exception as error:  # it has one of another kind for every fault
+        raise UnreadableError(_BROKEN_DOCUMENT) from error
+    headings = [text for level, text in blocks if level is not None and text]
+    text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
+    return Document([(None, text)], title or next(iter(headings), None))
+
+
+def _check_unpacked_size(file: SourceFile) -> None:
+    """A document unpacks to no more than it says; see that this is not too much."""
+    try:
+        with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zip_archives.TooManyEntriesError, zipfile.BadZipFile, OSError, ValueError):
+        raise UnreadableError(_BROKEN_DOCUMENT) from None
+    if size > MAX_UNPACKED_BYTES:
+        raise UnreadableError(
+            f"The Word document unpacks to more than {MAX_UNPACKED_BYTES:,} bytes."
+        )
+
+
+def _word_blocks(parent: Any, document: Any, depth: int = 0) -> Iterator[tuple[int | None, str]]:
+    """Each paragraph with its level, from 1, if it is a heading; each row of a table as a line."""
+    from docx.oxml.ns import qn
+
+    for element in parent.iterchildren(qn("w:p"), qn("w:tbl"), qn("w:sdt")):
+        if element.tag == qn("w:p"):
+            yield _word_paragraph(element, document)
+        elif depth < _MAX_TABLE_DEPTH and element.tag == qn("w:tbl"):
+            rows = element.iterchildren(qn("w:tr"))
+            yield None, "\n".join(filter(None, (_table_row(row, document, depth) for row in rows)))
+        elif depth < _MAX_TABLE_DEPTH:
+            for content in element.iterchildren(qn("w:sdtContent")):
+                yield from _word_blocks(content, document, depth + 1)
+
+
+def _word_paragraph(element: Any, document: Any) -> tuple[int | None, str]:
+    from docx.text.paragraph import Paragraph
+
+    paragraph = Paragraph(element, document)
+    style = paragraph.style.name if paragraph.style is not None else ""
+    return _heading_level(style or ""), paragraph.text.strip()
+
+
+def _heading_level(style: str) -> int | None:
+    if style == "Title":
+        return 1
+    name, _, number = style.rpartition(" ")
+    return int(number) if name == "Heading" and number in "123456" else None
+
+
+def _table_row(row: Any, document: Any, depth: int) -> str:
+    from docx.oxml.ns import qn
+
+    cells = [
+        " ".join(text for _level, text in _word_blocks(cell, document, depth + 1) if text)
+        for cell in row.iterchildren(qn("w:tc"))
+    ]
+    return " | ".join(cells) if any(cells) else ""
+
+
+def read_audio(file: SourceFile, tell: OnStage) -> Document:
+    """Read sound.
+
+    Raises:
+        Unreadable: what hears it is missing or failed, it is broken, or nobody speaks in it.
+    """
+    try:
+        said = (file.hear or transcription.transcribe_built_in)(file.path, tell)
+    except HTTPException as error:  # what hears it runs elsewhere
+        raise UnreadableError(error.detail) from None
+    if not said.strip():
+        raise UnreadableError("Nobody is heard to speak in it, and nothing else can be read.")
+    return Document([(None, said)])

@@ -1,0 +1,117 @@
+"""Request and response schemas of models."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from labext.sandbox.nb.schemas import Identifier, Name, Record, RequestBody
+
+ModelType = Literal["llm", "embedding", "stt", "tts"]
+"""A model's type (contract, Resources and their fields)."""
+
+
+class NewModel(RequestBody):
+    """A model of a provider, by the provider's own name for it."""
+
+    name: Name = Field(examples=["gpt-4o-mini"])
+    provider: Name = Field(examples=["openai"])
+    type: ModelType
+    credential: Identifier | None = Field(
+        None, description="If left out, the provider's first one, or the environment's key."
+    )
+
+
+class ModelRecord(Record):
+    """A model; `credential` is null for a built-in one, and for one that names none."""
+
+    id: str = Field(examples=["model:xqw43ktrgx2xufas0bfh"])
+    name: str
+    provider: str
+    type: ModelType
+    credential: str | None
+    created_at: str
+    updated_at: str
+
+
+class DefaultsRecord(Record):
+    """The identifier of every default slot's model."""
+
+    chat: str | None
+    transformation: str | None
+    embedding: str | None
+    speech_to_text: str | None
+    text_to_speech: str | None
+    podcast: str | None
+    summary: str | None
+
+
+class DefaultsUpdate(RequestBody):
+    """The slots that are to change; null takes a slot's model away."""
+
+    chat: Identifier | None = None
+    transformation: Identifier | None = None
+    embedding: Identifier | None = None
+    speech_to_text: Identifier | None = None
+    text_to_speech: Identifier | None = None
+    podcast: Identifier | None = None
+    summary: Identifier | None = None
+
+
+class ProvidersRecord(Record):
+    """The providers that can be asked and those that can't yet, and the types that each has."""
+
+    available: list[str]
+    unavailable: list[str]
+    supported_types: dict[str, list[ModelType]]
+
+
+class DiscoveredModel(Record):
+    """A model that a provider says it has; the type is a guess by its name, null for none."""
+
+    name: str
+    provider: str
+    model_type: ModelType | None
+    description: str | None
+
+
+class SyncResult(Record):
+    """How many models a provider has, and how many of them are new here."""
+
+    provider: str
+    discovered: int
+    new: int
+    existing: int
+
+
+class SyncAllResult(Record):
+    """What each provider has, or why it could not be asked: `{"error": …}`."""
+
+    results: dict[str, Any]
+    total_discovered: int
+    total_new: int
+
+
+class AssignResult(Record):
+    """What each empty slot got, which had a model, and for which there is none."""
+
+    assigned: dict[str, str]
+    skipped: list[str]
+    missing: list[str]
+
+
+class ModelCount(Record):
+    """How many models of a provider there are, by their types."""
+
+    provider: str
+    counts: dict[str, int]
+    total: int
+
+
+class ModelTestResult(Record):
+    """What came of a real call."""
+
+    success: bool
+    message: str
+    details: dict[str, Any] | None

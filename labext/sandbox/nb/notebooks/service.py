@@ -1,0 +1,161 @@
+"""Create, update, link and delete notebooks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import exists, select
+from sqlalchemy.orm import Session, aliased
+
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import queries, settings, tables
+from labext.sandbox.nb.notebooks.schemas import NewNotebook, NotebookUpdate
+from labext.sandbox.nb.search import index
+from labext.sandbox.nb.sources import service as sources
+from labext.sandbox.nb.tables import ChatSession, Note, Notebook, NotebookSource
+
+
+def create_notebook(site: Site, wanted: NewNotebook) -> dict[str, Any]:
+    """Make a notebook; its record.
+
+    Raises:
+        HTTPException: 413, its description is too long.
+    """
+    now = time.time()
+    with site.database.write() as session:
+        settings.check_text_size(session, wanted.description or "")
+        made = Notebook(
+            id=tables.new_identifier("notebook"),
+            name=wanted.name,
+            description=wanted.description or "",
+            created=now,
+            updated=now,
+        )
+        session.add(made)
+        session.flush()
+        return queries.notebook_record(session, made.id)
+
+
+def update_notebook(site: Site, identifier: str, wanted: NotebookUpdate) -> dict[str, Any]:
+    """Change what is given of a notebook; its record.
+
+    Raises:
+        HTTPException: 404; 413, its description is too long.
+    """
+    given = wanted.model_dump(exclude_none=True)
+    with site.database.write() as session:
+        found = queries.get_notebook(session, identifier)
+        settings.check_text_size(session, wanted.description or "")
+        for name, value in given.items():
+            setattr(found, name, value)
+        if given:
+            found.updated = time.time()
+        session.flush()
+        return queries.notebook_record(session, identifier)
+
+
+def link_source(site: Site, identifier: str, source_id: str) -> None:
+    """Put a source into a notebook, unless it is there.
+
+    Raises:
+        HTTPException: 404.
+    """
+    with site.database.write() as session:
+        queries.get_notebook(session, identifier)
+        sources.load_source(session, source_id)
+        session.merge(NotebookSource(notebook_id=identifier, source_id=source_id))
+
+
+def unlink_source(site: Site, identifier: str, source_id: str) -> None:
+    """Take a source out of a notebook, if it is there; the source stays.
+
+    Raises:
+        HTTPException: 404, there is no such notebook or source.
+    """
+    with site.database.write() as session:
+        queries.get_notebook(session, identifier)
+        sources.load_source(session, source_id)
+        found = session.get(NotebookSource, (identifier, source_id))
+        if found is not None:
+            session.delete(found)
+
+
+@dataclass(frozen=True)
+class NotebookContents:
+    """What is in a notebook.
+
+    Attributes:
+        notes: the identifiers of its notes.
+        exclusive: of the sources that no other notebook uses.
+        shared: of those that another one uses too.
+        sessions: how many conversations there are about it.
+    """
+
+    notes: Sequence[str]
+    exclusive: Sequence[str]
+    shared: Sequence[str]
+    sessions: int
+
+
+def preview_delete(site: Site, identifier: str) -> dict[str, Any]:
+    """What would go with a notebook.
+
+    Raises:
+        HTTPException: 404.
+    """
+    with site.database.read() as session:
+        found = queries.get_notebook(session, identifier)
+        contents = _notebook_contents(session, identifier)
+    return {
+        "notebook_id": found.id,
+        "notebook_name": found.name,
+        "note_count": len(contents.notes),
+        "exclusive_source_count": len(contents.exclusive),
+        "shared_source_count": len(contents.shared),
+        "session_count": contents.sessions,
+    }
+
+
+def delete_notebook(site: Site, identifier: str, *, delete_sources: bool) -> dict[str, Any]:
+    """Delete a notebook with its notes and sessions, and perhaps the sources it alone uses.
+
+    Raises:
+        HTTPException: 404.
+    """
+    with site.database.write() as session:
+        found = queries.get_notebook(session, identifier)
+        contents = _notebook_contents(session, identifier)
+        doomed = contents.exclusive if delete_sources else ()
+        index.remove_passages(session, contents.notes)
+        session.delete(found)  # its links, notes and sessions go with it
+        session.flush()
+        stopped = sources.remove_sources(site, session, doomed)
+    site.queue.wait_all(site.database, stopped, sources.STOP_TIMEOUT)
+    return {
+        "message": f"The notebook {found.name} is deleted.",
+        "deleted_notes": len(contents.notes),
+        "deleted_sources": len(doomed),
+        "unlinked_sources": len(contents.exclusive) + len(contents.shared) - len(doomed),
+        "deleted_chat_sessions": contents.sessions,
+    }
+
+
+def _notebook_contents(session: Session, identifier: str) -> NotebookContents:
+    elsewhere = aliased(NotebookSource)
+    used = exists().where(
+        elsewhere.source_id == NotebookSource.source_id, elsewhere.notebook_id != identifier
+    )
+    rows = session.execute(
+        select(NotebookSource.source_id, used).where(NotebookSource.notebook_id == identifier)
+    )
+    sources = [(source_id, bool(shared)) for source_id, shared in rows]
+    return NotebookContents(
+        notes=session.scalars(select(Note.id).where(Note.notebook_id == identifier)).all(),
+        exclusive=[source_id for source_id, shared in sources if not shared],
+        shared=[source_id for source_id, shared in sources if shared],
+        sessions=count_rows(session, ChatSession, ChatSession.notebook_id == identifier),
+    )

@@ -1,0 +1,1 @@
+"""Speaker profiles and episode profiles of podcasts."""

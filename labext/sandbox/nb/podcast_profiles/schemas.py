@@ -1,0 +1,154 @@
+"""Request and response schemas of speaker profiles and episode profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from labext.sandbox.nb.schemas import (
+    MAX_LINE_LENGTH,
+    FreeText,
+    Identifier,
+    Name,
+    Record,
+    RequestBody,
+    SingleLine,
+)
+
+MAX_SPEAKERS = 4
+"""Of an episode."""
+
+MAX_SEGMENTS = 20
+_MAX_PROFILES = 100
+_MAX_TOKENS = 1_000_000
+
+
+def _validate_path_segment(name: str) -> str:
+    if "/" in name or name in (".", ".."):
+        # The sentence is a template's: it has no braces.
+        raise PydanticCustomError("labext", "must have no /: a profile's name is in its address")
+    return name
+
+
+ProfileName = Annotated[
+    Name, AfterValidator(_validate_path_segment), Field(min_length=1, max_length=MAX_LINE_LENGTH)
+]
+"""One line that an address can hold."""
+
+ProfileNames = Annotated[list[Name], Field(max_length=_MAX_PROFILES)]
+"""Profiles, by their names or identifiers."""
+
+
+class NewSpeaker(RequestBody):
+    """Somebody who speaks."""
+
+    name: Name = Field(examples=["Alex"])
+    voice_id: Name | None = Field(
+        default=None, description="One of the voice model's voices; null: one that nobody else has."
+    )
+    backstory: FreeText = ""
+    personality: FreeText = ""
+
+
+SpeakerList = Annotated[list[NewSpeaker], Field(min_length=1, max_length=MAX_SPEAKERS)]
+"""Those of one profile; no two have one name."""
+
+
+class NewSpeakerProfile(RequestBody):
+    """Who speaks, and by which model; its name is its own."""
+
+    name: ProfileName = Field(examples=["host"])
+    description: FreeText = ""
+    voice_model: Identifier | None = Field(
+        default=None, description="A model of type `tts`; null: the slot `text_to_speech`'s."
+    )
+    speakers: SpeakerList
+
+
+class SpeakerProfileUpdate(RequestBody):
+    """What is to change; what is left out stays, and `"voice_model": null` takes it away."""
+
+    name: ProfileName | None = None
+    description: FreeText | None = None
+    voice_model: Identifier | None = None
+    speakers: SpeakerList | None = None
+
+
+SegmentCount = Annotated[int, Field(ge=1, le=MAX_SEGMENTS)]
+TokenLimit = Annotated[int, Field(ge=1, le=_MAX_TOKENS)]
+
+
+class NewEpisodeProfile(RequestBody):
+    """How an episode is made; its name is its own."""
+
+    name: ProfileName = Field(examples=["interview"])
+    description: FreeText = ""
+    speaker_profile_ids: ProfileNames = Field(
+        default_factory=list,
+        description="Who speaks where an order names nobody; names or identifiers.",
+    )
+    outline_llm: Identifier | None = Field(
+        default=None, description="A model of type `llm`; null: the slot `podcast`'s."
+    )
+    transcript_llm: Identifier | None = Field(default=None, description="As `outline_llm`.")
+    language: SingleLine | None = Field(default=None, description="Null: the sources' own.")
+    default_briefing: FreeText = ""
+    num_segments: SegmentCount = 5
+    max_tokens: TokenLimit | None = Field(default=None, description="Of one answer of the model.")
+
+
+class EpisodeProfileUpdate(RequestBody):
+    """What is to change; what is left out stays.
+
+    Null takes a model, the language and the bound on tokens away.
+    """
+
+    name: ProfileName | None = None
+    description: FreeText | None = None
+    speaker_profile_ids: ProfileNames | None = None
+    outline_llm: Identifier | None = None
+    transcript_llm: Identifier | None = None
+    language: SingleLine | None = None
+    default_briefing: FreeText | None = None
+    num_segments: SegmentCount | None = None
+    max_tokens: TokenLimit | None = None
+
+
+class SpeakerRecord(Record):
+    """Somebody who speaks."""
+
+    name: str
+    voice_id: str | None
+    backstory: str
+    personality: str
+
+
+class SpeakerProfileRecord(Record):
+    """Who speaks."""
+
+    id: str = Field(examples=["speaker:2v1h6nnjbp70uur02d4q"])
+    name: str
+    description: str
+    voice_model: str | None
+    speakers: list[SpeakerRecord]
+    created_at: str
+    updated_at: str
+
+
+class EpisodeProfileRecord(Record):
+    """How an episode is made."""
+
+    id: str = Field(examples=["episode_profile:xqw43ktrgx2xufas0bfh"])
+    name: str
+    description: str
+    speaker_profile_ids: list[str]
+    outline_llm: str | None
+    transcript_llm: str | None
+    language: str | None
+    default_briefing: str
+    num_segments: int
+    max_tokens: int | None
+    created_at: str
+    updated_at: str

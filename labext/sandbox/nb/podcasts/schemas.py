@@ -1,0 +1,146 @@
+"""Request and response schemas of podcast episodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from labext.sandbox.nb.podcast_profiles.schemas import ProfileNames
+from labext.sandbox.nb.schemas import (
+    FreeText,
+    Identifier,
+    MessageResponse,
+    Name,
+    Record,
+    RequestBody,
+)
+
+
+class EpisodeOrder(RequestBody):
+    """What an episode is to be about, how it is to be made, and who is to speak."""
+
+    notebook_id: Identifier
+    episode_profile_id: Name = Field(
+        description="An episode profile, by its identifier or name.", examples=["interview"]
+    )
+    speaker_profile_ids: ProfileNames = Field(
+        default_factory=list,
+        description="Speaker profiles, by identifier or name, of one to four speakers in all; "
+        "those of the episode profile if left out.",
+        examples=[["host", "guest"]],
+    )
+    episode_name: Name | None = Field(None, examples=["Episode 1"])
+    briefing_suffix: FreeText | None = Field(None, description="Put after the profile's briefing.")
+
+
+class OrderRecord(MessageResponse):
+    """That an episode is being made, and by which job."""
+
+    job_id: str = Field(examples=["command:ogiwb3haf5iktdhipcsa"])
+    status: str = Field(description="`submitted`.")
+    episode_id: str
+    episode_name: str
+
+
+class RetryRecord(MessageResponse):
+    """That a failed episode is being made again, and by which job."""
+
+    job_id: str
+    episode_id: str
+
+
+class DeletedEpisode(MessageResponse):
+    """That an episode is gone."""
+
+    episode_id: str
+
+
+class ProgressRecord(Record):
+    """How far a running job is: `done` of `total` of a stage; a total of 0 is not known yet."""
+
+    stage: str
+    done: int
+    total: int
+    stages: list[str]
+
+
+class SegmentRecord(Record):
+    """A part of an episode."""
+
+    name: str
+    description: str
+    size: str = Field(description="`short`, `medium` or `long`.")
+
+
+class OutlineRecord(Record):
+    """What an episode is about, part by part."""
+
+    segments: list[SegmentRecord]
+
+
+class TurnRecord(Record):
+    """What is heard from `start` to `end`, in seconds."""
+
+    speaker: str
+    dialogue: str
+    start: float
+    end: float
+
+
+class TranscriptRecord(Record):
+    """What is said in an episode."""
+
+    transcript: list[TurnRecord]
+
+
+class ResultRecord(Record):
+    """What a job has made."""
+
+    episode_id: str
+    audio_file_path: str
+    transcript: TranscriptRecord
+    outline: OutlineRecord
+    processing_time: float = Field(description="Seconds.")
+
+
+class JobRecord(Record):
+    """How far the making of an episode is."""
+
+    job_id: str
+    status: str = Field(description="`new`, `running`, `completed` or `failed`.")
+    stage: str = Field(description="What is being done while it runs, in words.")
+    progress: ProgressRecord | None
+    result: ResultRecord | None
+    error_message: str | None
+    created_at: str
+    updated_at: str
+
+
+class EpisodeRecord(Record):
+    """An episode as it is listed."""
+
+    id: str = Field(examples=["episode:n5skkax1bon24v7t4bg5"])
+    name: str
+    notebook_id: str | None = Field(description="Null, once the notebook is deleted.")
+    job_id: str
+    job_status: str
+    stage: str
+    progress: ProgressRecord | None
+    error_message: str | None
+    episode_profile: dict[str, Any] = Field(description="As it was when the job was ordered.")
+    speaker_profiles: list[dict[str, Any]]
+    briefing: str
+    duration: float | None = Field(description="Seconds.")
+    audio_file: str | None
+    audio_url: str | None
+    audio_bytes: int | None
+    created_at: str
+    updated_at: str = Field(description="Of the last change, also of how far it is.")
+
+
+class EpisodeWithTranscript(EpisodeRecord):
+    """An episode with what is said in it."""
+
+    outline: OutlineRecord | None
+    transcript: TranscriptRecord | None

@@ -1,0 +1,316 @@
+"""Order, list, play, retry and delete podcast episodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+from starlette.responses import Response
+
+from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors, files, settings, tables
+from labext.sandbox.nb.dependencies import format_time
+from labext.sandbox.nb.files import StoredFileResponse
+from labext.sandbox.nb.podcast_profiles import service
+from labext.sandbox.nb.podcasts import inputs, tasks, writer
+from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
+from labext.sandbox.nb.podcasts.script import STAGES
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.queries import get_notebook
+from labext.sandbox.nb.speech.voices import assign_voices
+from labext.sandbox.nb.tables import (
+    COMPLETED,
+    FAILED,
+    NEW,
+    RUNNING,
+    Episode,
+    EpisodeProfile,
+    SpeakerProfile,
+)
+
+_WITH_TRANSCRIPT = (undefer(Episode.outline), undefer(Episode.transcript))
+
+
+def load_episode(session: Session, identifier: str, *, whole: bool = False) -> Episode:
+    """An episode; with `whole`, its outline and transcript too.
+
+    Raises:
+        HTTPException: 404.
+    """
+    episode = session.get(Episode, identifier, options=_WITH_TRANSCRIPT if whole else ())
+    if episode is None:
+        raise errors.not_found("episode", identifier)
+    return episode
+
+
+def get_episode(site: Site, identifier: str) -> dict[str, Any]:
+    """An episode with what is said in it.
+
+    Raises:
+        HTTPException: 404.
+    """
+    with site.database.read() as session:
+        episode = load_episode(session, identifier, whole=True)
+    return _episode_record(episode) | _transcript_record(episode)
+
+
+def list_episodes(site: Site) -> list[dict[str, Any]]:
+    """All episodes, the newest first, without what is said in them."""
+    newest = select(Episode).order_by(Episode.created.desc(), Episode.id)
+    with site.database.read() as session:
+        return [_episode_record(each) for each in session.scalars(newest)]
+
+
+def get_job(site: Site, identifier: str) -> dict[str, Any]:
+    """How far a job is. The one before a retry is no longer known.
+
+    Raises:
+        HTTPException: 404.
+    """
+    wanted = select(Episode).where(Episode.job_id == identifier).options(*_WITH_TRANSCRIPT)
+    with site.database.read() as session:
+        episode = session.scalar(wanted)
+    if episode is None:
+        raise errors.not_found("podcast job", identifier)
+    return {
+        "job_id": episode.job_id,
+        "status": episode.status,
+        "stage": stage_text(episode),
+        "progress": _progress_record(episode),
+        "result": _result_record(episode),
+        "error_message": episode.reason,
+        "created_at": format_time(episode.ordered),
+        "updated_at": format_time(episode.changed),
+    }
+
+
+def stage_text(episode: Episode) -> str:
+    """What is being done, in words: `speech, 12 of 40`; empty unless it runs."""
+    if episode.status != RUNNING:
+        return ""
+    counted = f", {episode.done:,} of {episode.total:,}" if episode.total else ""
+    return f"{episode.stage}{counted}"
+
+
+def _episode_record(episode: Episode) -> dict[str, Any]:
+    there = episode.status == COMPLETED
+    return {
+        "id": episode.id,
+        "name": episode.name,
+        "notebook_id": episode.notebook_id,
+        "job_id": episode.job_id,
+        "job_status": episode.status,
+        "stage": stage_text(episode),
+        "progress": _progress_record(episode),
+        "error_message": episode.reason,
+        "episode_profile": episode.profile,
+        "speaker_profiles": episode.speakers,
+        "briefing": episode.briefing,
+        "duration": episode.duration,
+        "audio_file": files.audio_name(episode.id) if there else None,
+        "audio_url": f"/api/podcasts/episodes/{episode.id}/audio" if there else None,
+        "audio_bytes": episode.size,
+        "created_at": format_time(episode.created),
+        "updated_at": format_time(episode.changed),
+    }
+
+
+def _transcript_record(episode: Episode) -> dict[str, Any]:
+    outline, turns = episode.outline, episode.transcript
+    return {
+        "outline": None if outline is None else {"segments": outline},
+        "transcript": None if turns is None else {"transcript": turns},
+    }
+
+
+def _progress_record(episode: Episode) -> dict[str, Any] | None:
+    if episode.status != RUNNING:
+        return None
+    return {
+        "stage": episode.stage,
+        "done": episode.done,
+        "total": episode.total,
+        "stages": [*STAGES],
+    }
+
+
+def _result_record(episode: Episode) -> dict[str, Any] | None:
+    if episode.status != COMPLETED:
+        return None
+    return {
+        "episode_id": episode.id,
+        "audio_file_path": files.audio_name(episode.id),
+        "processing_time": (episode.ended or 0.0) - (episode.started or 0.0),
+        **_transcript_record(episode),
+    }
+
+
+STOP_TIMEOUT = 5.0
+"""How long an answer waits for the process to be gone."""
+
+
+def delete_episode(site: Site, identifier: str) -> dict[str, str]:
+    """Remove an episode; one that is being made is stopped. Says so.
+
+    Raises:
+        HTTPException: 404.
+    """
+    with site.database.write() as session:
+        episode = load_episode(session, identifier)
+        session.delete(episode)
+        session.flush()
+        files.remove_audio_after_commit(session, site, identifier)
+        stopped = site.queue.cancel_all(session, [tasks.task_key(identifier)], "Deleted.")
+    site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
+    return {"message": f"The episode {episode.name} is deleted.", "episode_id": identifier}
+
+
+def episode_audio(site: Site, identifier: str) -> Response:
+    """The sound of a completed episode, MP3; Range, If-Range and ETag are there.
+
+    Raises:
+        HTTPException: 404, there is no such episode, or it has no sound: the sentence says why.
+    """
+    with site.database.read() as session:
+        episode = load_episode(session, identifier)
+    if episode.status != COMPLETED:
+        raise errors.not_available(_missing_audio_reason(episode))
+    gone = errors.not_available(f"The sound of the episode {episode.name} is no longer there.")
+    return StoredFileResponse(files.audio_path(site, identifier), "audio/mpeg", gone)
+
+
+def _missing_audio_reason(episode: Episode) -> str:
+    if episode.status == FAILED:
+        return f"The episode {episode.name} has no sound: it failed. {episode.reason}"
+    if episode.status == RUNNING:
+        return f"The episode {episode.name} has no sound yet: {stage_text(episode)}."
+    return f"The episode {episode.name} has no sound yet: it waits for its turn."
+
+
+Record = dict[str, Any]
+
+
+def order_episode(site: Site, order: EpisodeOrder) -> Record:
+    """Order an episode; two orders are two episodes, also under one name.
+
+    Raises:
+        HTTPException: 404, there is no such notebook, profile or model; 400, the notebook has
+            nothing to talk about, or these can't speak; 422, a model is not set or not installed;
+            413, the briefing is too long.
+    """
+    with site.database.read() as session:
+        profile, speakers = _ordered_profiles(session, order)
+        briefing = "\n\n".join(filter(None, (profile["default_briefing"], order.briefing_suffix)))
+        settings.check_text_size(session, briefing)
+    _check_order(site, order.notebook_id, profile, speakers)
+    now = time.time()
+    with site.database.write() as session:
+        get_notebook(session, order.notebook_id)
+        number = 1 + count_rows(session, Episode, Episode.notebook_id == order.notebook_id)
+        episode = Episode(
+            id=tables.new_identifier("episode"),
+            name=order.episode_name or f"Episode {number}",
+            notebook_id=order.notebook_id,
+            job_id=tables.new_identifier("command"),
+            profile=profile,
+            speakers=speakers,
+            briefing=briefing,
+            ordered=now,
+            changed=now,
+            created=now,
+            updated=now,
+        )
+        session.add(episode)
+        session.flush()
+        tasks.queue_episode(session, site, episode)
+    return {
+        "job_id": episode.job_id,
+        "status": "submitted",
+        "message": f"The episode {episode.name} is being made.",
+        "episode_id": episode.id,
+        "episode_name": episode.name,
+    }
+
+
+def retry_episode(site: Site, identifier: str) -> Record:
+    """Have a failed episode made again (contract, States and transitions), by a new job.
+
+    By the profiles as they are now, where they are still there: what made it fail may have been
+    put right in them. Its briefing stays.
+
+    Raises:
+        HTTPException: 400, it has not failed, or its notebook is deleted; else as `generate`.
+    """
+    with site.database.read() as session:
+        episode = _load_failed(session, identifier)
+        notebook_id = episode.notebook_id
+        if notebook_id is None:
+            raise errors.bad_request(
+                f"The notebook of the episode {episode.name} is deleted. Order another episode."
+            )
+        profile, speakers = _current_profiles(session, episode)
+    _check_order(site, notebook_id, profile, speakers)
+    with site.database.write() as session:
+        episode = _load_failed(session, identifier)
+        episode.job_id = tables.new_identifier("command")
+        episode.profile, episode.speakers = profile, speakers
+        episode.status, episode.reason = NEW, None
+        episode.outline = episode.transcript = None
+        episode.duration = episode.size = None
+        episode.started = episode.ended = None
+        episode.ordered = episode.changed = episode.updated = time.time()
+        tasks.queue_episode(session, site, episode)
+    return {
+        "job_id": episode.job_id,
+        "message": f"The episode {episode.name} is being made again.",
+        "episode_id": episode.id,
+    }
+
+
+def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
+    """The profiles of an order, as the episode keeps them."""
+    profile = service.load_profile(session, EpisodeProfile, order.episode_profile_id)
+    named = order.speaker_profile_ids or profile.speaker_profile_ids
+    speakers = [service.load_profile(session, SpeakerProfile, each) for each in named]
+    return service.episode_profile_record(profile), [
+        service.speaker_profile_record(each) for each in speakers
+    ]
+
+
+def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:
+    """An episode's profiles as they are now, and as they were where they are gone."""
+    profile = session.get(EpisodeProfile, episode.profile["id"])
+    speakers = []
+    for kept in episode.speakers:
+        now = session.get(SpeakerProfile, kept["id"])
+        speakers.append(kept if now is None else service.speaker_profile_record(now))
+    return episode.profile if profile is None else service.episode_profile_record(profile), speakers
+
+
+def _load_failed(session: Session, identifier: str) -> Episode:
+    episode = load_episode(session, identifier)
+    if episode.status != FAILED:
+        raise errors.bad_request(f"Only a failed episode is retried; this one is {episode.status}.")
+    return episode
+
+
+def _check_order(
+    site: Site,
+    notebook_id: str,
+    profile: Mapping[str, Any],
+    speakers: Sequence[Mapping[str, Any]],
+) -> None:
+    """See that an episode can be made, as far as that can be known."""
+    with site.database.read() as session:
+        inputs.check_material(session, notebook_id)
+        inputs.episode_speakers(speakers)
+        for model in (profile["outline_llm"], profile["transcript_llm"]):
+            writer.check_language(
+                registry.select_model(session, "podcast", model), profile["language"]
+            )
+        voices = inputs.requested_voices(session, speakers)
+    assign_voices(site, voices, profile["language"])

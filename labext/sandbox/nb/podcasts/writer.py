@@ -1,0 +1,296 @@
+"""Write outline and dialogue: by a template of quotations, or by a language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, groupby
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.podcasts.script import (
+    Material,
+    Segment,
+    Speaker,
+    Turn,
+    spoken_title,
+    strip_markup,
+)
+from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.speech import voices
+from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.text import extractive
+from labext.sandbox.nb.text.extractive import Sentence
+
+SEGMENT_SENTENCES = {"short": 3, "medium": 6, "long": 10}
+"""Sentences that a segment of each size quotes at most."""
+
+MAX_CHARACTERS = 400_000
+"""Characters of a source that are read."""
+
+_MIN_SENTENCES = 4
+"""Sentences of a segment; where there are fewer, there are fewer segments."""
+
+_MIN_WORDS, _MAX_WORDS = 4, 45
+_MAX_TITLES = 3
+"""Titles in the introduction."""
+
+_NOT_FOR_LISTENING = re.compile(
+    r"[=_@\\{}<>|^$`→⇒⇌]|->|://|\bwww\.|\]\(|\bet al\b|\bpp?\. ?\d|\bISSN\b|\bISBN\b|[ACGTUN]{9,}"
+    r"|:$"
+)
+
+
+@dataclass(frozen=True)
+class _Quote:
+    """A sentence of a source.
+
+    Attributes:
+        source: the source's number in the material.
+        sentence: as it stands in the source.
+        spoken: as it is read aloud.
+    """
+
+    source: int
+    sentence: Sentence
+    spoken: str
+
+
+def template_outline(material: Material, count: int) -> list[Segment]:
+    """Return at most `count` segments: the material's sections in order, neighbours together.
+
+    Raises:
+        HTTPException: 422 if no sentence of the material can be read aloud.
+    """
+    segments: list[Segment] = []
+    for group in _group_quotes(material, count):
+        name = _segment_name(material, group)
+        number = sum(1 for each in segments if each.name.partition(", part ")[0] == name)
+        size = next(
+            (size for size, most in SEGMENT_SENTENCES.items() if len(group) <= most), "long"
+        )
+        sources = dict.fromkeys(spoken_title(material.texts[quote.source].title) for quote in group)
+        description = "Quotations from " + ", ".join(filter(None, sources))
+        segments.append(
+            Segment(f"{name}, part {number + 1}" if number else name, description, size)
+        )
+    return segments
+
+
+def template_script(
+    material: Material,
+    briefing: str,
+    segments: Sequence[Segment],
+    speakers: Sequence[Speaker],
+    on_progress: Callable[[int, int], None],
+) -> list[Turn]:
+    """Return the turns: an introduction, the key sentences of each segment, and an end.
+
+    Args:
+        material: the notebook's texts.
+        briefing: sentences with its words are preferred.
+        segments: the outline; the material's sections are assigned to them in order.
+        speakers: they read in turn, the first one also the introduction and the end.
+        on_progress: called with the number of segments done and their total.
+
+    Raises:
+        HTTPException: 422 if no sentence of the material can be read aloud.
+    """
+    groups = _group_quotes(material, len(segments))
+    turns = _introduction_turns(material, speakers)
+    readers = cycle(speakers)
+    for number, (segment, group) in enumerate(zip(segments, groups, strict=False)):
+        on_progress(number, len(segments))
+        turns += _quote_turns(material, _select_quotes(group, segment, briefing), readers)
+    on_progress(len(segments), len(segments))
+    return [*turns, Turn(speakers[0].name, "That is the end. Thank you for listening.", opens=True)]
+
+
+def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list[Turn]:
+    first, *others = speakers
+    subject = spoken_title(material.notebook) or "a notebook"
+    titles = list(
+        dict.fromkeys(filter(None, (spoken_title(text.title) for text in material.texts)))
+    )
+    text = f"Welcome. This episode quotes the sources of the notebook “{subject}”."
+    if titles:
+        named = [f"“{each}”" for each in titles[:_MAX_TITLES]]
+        more = len(titles) - len(named)
+        rest = [f"{more} more"] if more else []
+        text += f" They are {_join_names([*named, *rest])}." if more or len(named) > 1 else ""
+        text += f" It is {named[0]}." if not more and len(named) == 1 else ""
+    turns = [Turn(first.name, text)]
+    return turns + [Turn(each.name, f"{each.name.strip()} reads, too.") for each in others]
+
+
+def _quote_turns(
+    material: Material, quotes: Sequence[_Quote], readers: cycle[Speaker]
+) -> list[Turn]:
+    """Return the turns in which quotations are read, each source named before its first one."""
+    turns: list[Turn] = []
+    for source, group in groupby(quotes, key=lambda quote: quote.source):
+        name = spoken_title(material.texts[source].title)
+        for number, quote in enumerate(group):
+            introduction = f"From “{name}”: " if name and not number else ""
+            text = f"{introduction}“{quote.spoken}”"
+            turns.append(Turn(next(readers).name, text, opens=not turns))
+    return turns
+
+
+def _select_quotes(group: Sequence[_Quote], segment: Segment, briefing: str) -> list[_Quote]:
+    by_sentence = {quote.sentence: quote for quote in group}
+    count = SEGMENT_SENTENCES.get(segment.size, SEGMENT_SENTENCES["medium"])
+    selected = extractive.select_sentences(list(by_sentence), count, briefing)
+    return [by_sentence[sentence] for sentence in selected]
+
+
+def _group_quotes(material: Material, count: int) -> list[list[_Quote]]:
+    """Return the quotations in at most `count` groups of neighbours of about the same size.
+
+    Raises:
+        HTTPException: 422 if there are none.
+    """
+    quotes = _collect_quotes(material)
+    if not quotes:
+        raise errors.not_configured(
+            f"The notebook {material.notebook} has no sentence that can be spoken. Add a source or "
+            "a note with some text, or choose another model for the episode."
+        )
+    sources = len({quote.source for quote in quotes})
+    count = max(1, min(count, max(sources, len(quotes) // _MIN_SENTENCES)))
+    groups: dict[int, list[_Quote]] = {}
+    position = 0
+    for _, section in groupby(quotes, key=lambda quote: (quote.source, quote.sentence.heading)):
+        members = list(section)
+        middle = position + len(members) / 2
+        groups.setdefault(int(middle * count / len(quotes)), []).extend(members)
+        position += len(members)
+    return list(groups.values())
+
+
+def _collect_quotes(material: Material) -> list[_Quote]:
+    """Return what can be read aloud of each source, each sentence once."""
+    found: dict[str, _Quote] = {}
+    for number, text in enumerate(material.texts):
+        sentences = extractive.parse_sentences(text.text[:MAX_CHARACTERS])
+        spoken = [(each, strip_markup(each.text)) for each in sentences]
+        listenable = [
+            (each, said) for each, said in spoken if each.complete and _is_listenable(each, said)
+        ]
+        # Notes of a few words have no whole sentences.
+        for sentence, said in listenable or [pair for pair in spoken if pair[1]]:
+            found.setdefault(said.casefold(), _Quote(number, sentence, said))
+    return list(found.values())
+
+
+def _is_listenable(sentence: Sentence, spoken: str) -> bool:
+    """Return whether a sentence makes sense to a listener: no formula, address or question."""
+    words = spoken.split()
+    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or spoken.endswith("?"):
+        return False
+    letters = sum(char.isalpha() for char in spoken)
+    return letters >= 0.6 * sum(map(len, words)) and not _NOT_FOR_LISTENING.search(sentence.text)
+
+
+def _segment_name(material: Material, group: Sequence[_Quote]) -> str:
+    """Return the name of a segment: its first heading, or its first source's title."""
+    heading = spoken_title(group[0].sentence.heading)
+    name = heading or spoken_title(material.texts[group[0].source].title) or "Notes"
+    return name[:1].upper() + name[1:]
+
+
+def _join_names(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+OnProgress = Callable[[int, int], None]
+"""Takes how many segments are written, and of how many."""
+
+
+def check_language(model: Model, language: str | None) -> None:
+    """See that a model can write in a language; None is the sources' own.
+
+    Raises:
+        HTTPException: 422, it is the built-in one, whose template is in English.
+    """
+    if registry.is_built_in(model) and not voices.is_english(language):
+        raise errors.not_configured(
+            f"The model {model.name} writes in English alone, not in {language}. Choose another "
+            "model for the episode, or take the language out of its profile."
+        )
+
+
+def write_outline(
+    site: Site,
+    model: Model,
+    material: Material,
+    briefing: str,
+    count: int,
+    speakers: Sequence[Speaker],
+    *,
+    language: str | None = None,
+    max_tokens: int | None = None,
+) -> list[Segment]:
+    """The segments of an episode: one at least, `count` at most.
+
+    Args:
+        site: where the service lives.
+        model: of type `llm`.
+        material: what it is about; has a text at least.
+        briefing: what the episode is to be like; perhaps empty.
+        count: how many segments are wanted.
+        speakers: one to four.
+        language: of the episode; None is the material's.
+        max_tokens: of an answer of the model; None leaves it to its server.
+
+    Raises:
+        HTTPException: 502, the model's server failed or answered no outline; 422, the model can't
+            be asked, or nothing of the material can be said.
+    """
+    check_language(model, language)
+    if registry.is_built_in(model):
+        return template_outline(material, count)
+    from labext.sandbox.nb.podcasts import llm_writer
+
+    writer = llm_writer.LlmScriptWriter(site, model, language, max_tokens)
+    return writer.outline(material, briefing, count, speakers)
+
+
+def write_dialogue(
+    site: Site,
+    model: Model,
+    material: Material,
+    briefing: str,
+    segments: Sequence[Segment],
+    speakers: Sequence[Speaker],
+    tell: OnProgress,
+    *,
+    language: str | None = None,
+    max_tokens: int | None = None,
+) -> list[Turn]:
+    """What is said, segment after segment: text to be spoken, without any markup.
+
+    Every speaker says something, and nobody else does.
+
+    Args:
+        site: where the service lives.
+        model: of type `llm`.
+        material: what it is about; has a text at least.
+        briefing: what the episode is to be like; perhaps empty.
+        segments: the outline, whoever made it.
+        speakers: one to four.
+        tell: called with how many segments are written and how many there are, from 0 on.
+        language: of the episode; None is the material's.
+        max_tokens: of an answer of the model; None leaves it to its server.
+
+    Raises:
+        HTTPException: as `outline`.
+    """
+    check_language(model, language)
+    if registry.is_built_in(model):
+        return template_script(material, briefing, segments, speakers, tell)
+    from labext.sandbox.nb.podcasts import llm_writer
+
+    writer = llm_writer.LlmScriptWriter(site, model, language, max_tokens)
+    return writer.dialogue(material, briefing, segments, speakers, tell)

@@ -1,0 +1,1 @@
+"""Providers of models: registry, keys, and the clients of their servers."""

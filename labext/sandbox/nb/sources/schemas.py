@@ -1,0 +1,99 @@
+"""Request and response schemas of sources."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from labext.sandbox.nb.schemas import FreeText, Identifier, Name, Record, RequestBody, SingleLine
+
+
+class NewSource(RequestBody):
+    """A page or a text; either `url` or `text`."""
+
+    url: FreeText | None = Field(None, examples=["https://example.org/induction.html"])
+    text: FreeText | None = Field(None, examples=["Cells were induced with 0.2 % arabinose."])
+    notebook_id: Identifier | None = None
+    process_async: bool = True
+    title: SingleLine | None = None
+    topic: SingleLine | None = None
+
+
+class SourceForm(NewSource):
+    """A file, a page or a text; exactly one of `file`, `url` and `text`."""
+
+    file: str | None = Field(None, json_schema_extra={"format": "binary"})
+
+
+class SourceUpdate(RequestBody):
+    """What is to be changed; what is left out stays as it is."""
+
+    title: Name | None = None
+    topic: SingleLine | None = None
+
+
+class Asset(Record):
+    """Where a source came from."""
+
+    file_path: str | None = Field(description="The uploaded file's name.")
+    url: str | None
+
+
+class SourceRecord(Record):
+    """A source as it is listed."""
+
+    id: str
+    title: str
+    topic: str
+    notebooks: list[str]
+    asset: Asset
+    kind: str = Field(description="`upload`, `link` or `text`.")
+    media_type: str | None
+    size: int | None = Field(description="Bytes of the upload or the text.")
+    status: str = Field(description="`new`, `running`, `completed` or `failed`.")
+    stage: str = Field(description="What is being done with it while it runs.")
+    error: str | None = Field(description="Why it failed.")
+    embedded: bool
+    passages: int
+    insights_count: int
+    file_available: bool
+    created_at: str
+    updated_at: str
+
+
+class SourceWithText(SourceRecord):
+    """A source with its text."""
+
+    full_text: str | None
+
+
+class SourceStatusRecord(Record):
+    """How far the processing of a source is."""
+
+    status: str
+    stage: str
+    message: str
+    error: str | None
+    started_at: str | None
+    completed_at: str | None
+    changed_at: str
+
+
+class InsightRecord(Record):
+    """What a model has made of a source."""
+
+    id: str
+    source_id: str
+    insight_type: str
+    content: str
+    created_at: str
+    updated_at: str
+
+
+CREATE_REQUEST_BODY = {
+    "required": True,
+    "content": {
+        "multipart/form-data": {"schema": SourceForm.model_json_schema()},
+        "application/json": {"schema": NewSource.model_json_schema()},
+    },
+}
+"""What POST /sources takes, as `/docs` describes it."""

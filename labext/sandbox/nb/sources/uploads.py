@@ -1,0 +1,360 @@
+"""Parse the request that creates a source: a form with a file, a plain form, or JSON."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import parse_qsl
+
+import orjson
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors, files, settings
+from labext.sandbox.nb.ingestion import fetch
+from labext.sandbox.nb.sources.schemas import NewSource
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+WRITE_SIZE = 1 << 20
+MAX_FIELDS = 100
+MAX_HEADER_LENGTH = 16 * 1024
+
+FILE_FIELD = "file"
+"""The field that may hold a file (contract, POST /sources)."""
+
+
+@dataclass(frozen=True)
+class FormLimits:
+    """Bytes that a form may have: its file, and all of its fields together."""
+
+    file: int
+    fields: int
+
+
+@dataclass(frozen=True)
+class ReceivedFile:
+    """A file on the disk: its name as it was sent, its bytes and how many they are."""
+
+    name: str
+    media_type: str | None
+    path: Path
+    size: int
+
+
+@dataclass
+class ParsedForm:
+    """What was sent."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    file: ReceivedFile | None = None
+
+    def discard(self) -> None:
+        """Remove the file, unless it was moved."""
+        if self.file is not None:
+            self.file.path.unlink(missing_ok=True)
+
+
+async def read_multipart(
+    content_type: str, body: AsyncIterator[bytes], folder: Path, most: FormLimits
+) -> ParsedForm:
+    """Read a form; its file is put into `folder`. Whatever is refused leaves nothing there.
+
+    Raises:
+        HTTPException: 400, it is no form; 413, it is too big.
+    """
+    boundary = parse_options_header(content_type)[1].get(b"boundary")
+    if not boundary:
+        raise errors.bad_request("The form's Content-Type names no boundary.")
+    reader = _MultipartReader(folder, most)
+    try:
+        parser = MultipartParser(boundary, reader.callbacks())
+        async for chunk in body:
+            parser.write(chunk)
+            await reader.settle()
+        if not reader.ended:
+            raise errors.bad_request("The form broke off.")
+        return await run_in_threadpool(reader.form)
+    except FormParserError:
+        reader.discard()
+        raise errors.bad_request(
+            "The form can't be read; send it as multipart/form-data."
+        ) from None
+    except BaseException:
+        reader.discard()
+        raise
+
+
+class _MultipartReader:
+    """Takes what the parser finds: fields, and a file whose bytes are written by `settle`."""
+
+    def __init__(self, folder: Path, most: FormLimits) -> None:
+        self.ended = False
+        self._path = folder / uuid.uuid4().hex
+        self._most = most
+        self._fields: dict[str, bytearray] = {}
+        self._headers: dict[bytes, bytes] = {}
+        self._header = (bytearray(), bytearray())
+        self._name: str | None = None
+        self._named: tuple[str, str | None] | None = None
+        self._file: BinaryIO | None = None
+        self._waiting: list[bytes] = []
+        self._held = self._size = self._fields_size = 0
+
+    def callbacks(self) -> MultipartCallbacks:
+        """What the parser calls."""
+        return {
+            "on_part_begin": self._begin,
+            "on_part_data": self._data,
+            "on_header_field": self._header_name,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_end,
+            "on_end": self._end,
+        }
+
+    async def settle(self) -> None:
+        """Write what has come of the file, once it is worth it."""
+        if self._held >= WRITE_SIZE and self._file is not None:
+            waiting, self._waiting, self._held = self._waiting, [], 0
+            await run_in_threadpool(self._file.write, b"".join(waiting))
+
+    def form(self) -> ParsedForm:
+        """The whole form, its file safe on the disk."""
+        try:
+            fields = {name: bytes(value).decode() for name, value in self._fields.items()}
+        except UnicodeDecodeError:
+            raise errors.bad_request("The form's fields are no UTF-8.") from None
+        if self._file is None or self._named is None:
+            return ParsedForm(fields)
+        with self._file as file:
+            file.write(b"".join(self._waiting))
+            file.flush()
+            os.fsync(file.fileno())
+        return ParsedForm(fields, ReceivedFile(*self._named, self._path, self._size))
+
+    def discard(self) -> None:
+        """Leave nothing on the disk."""
+        if self._file is not None:
+            self._file.close()
+            self._path.unlink(missing_ok=True)
+
+    def _begin(self) -> None:
+        self._headers, self._name = {}, None
+
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._grow(0, data[start:end])
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._grow(1, data[start:end])
+
+    def _grow(self, which: int, part: bytes) -> None:
+        self._header[which].extend(part)
+        if len(self._header[which]) > MAX_HEADER_LENGTH:
+            raise errors.bad_request("The form has a header that is too long.")
+
+    def _header_end(self) -> None:
+        name, value = self._header
+        self._headers[bytes(name).lower()] = bytes(value)
+        self._header = (bytearray(), bytearray())
+
+    def _headers_end(self) -> None:
+        options = parse_options_header(self._headers.get(b"content-disposition"))[1]
+        if b"name" not in options:
+            raise errors.bad_request("A part of the form has no name.")
+        name = options[b"name"].decode(errors="replace")
+        if b"filename" in options:
+            self._open(name, _unescape(options[b"filename"].decode(errors="replace")))
+        elif name in self._fields:
+            raise errors.bad_request(f"The form has the field {name[:50]} twice.")
+        elif len(self._fields) >= MAX_FIELDS:
+            raise errors.bad_request(f"The form has more than {MAX_FIELDS} fields.")
+        else:
+            self._fields[name] = bytearray()
+            self._name = name
+
+    def _open(self, field: str, name: str) -> None:
+        if field != FILE_FIELD or self._file is not None:
+            raise errors.bad_request(f"Send one file, in the field {FILE_FIELD}.")
+        said = self._headers.get(b"content-type", b"").partition(b";")[0].strip()
+        self._named = (name, said.decode("latin-1").lower()[:200] or None)
+        self._file = self._path.open("xb")
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._name is not None:
+            self._fields_size += end - start
+            if self._fields_size > self._most.fields:
+                raise errors.too_large(f"A form's fields have at most {self._most.fields:,} bytes.")
+            self._fields[self._name] += data[start:end]
+            return
+        self._size += end - start
+        if self._size > self._most.file:
+            raise errors.too_large(f"A file has at most {self._most.file:,} bytes.")
+        self._waiting.append(data[start:end])
+        self._held += end - start
+
+    def _end(self) -> None:
+        self.ended = True
+
+
+def _unescape(name: str) -> str:
+    """A file's name with the quotes that browsers escape (HTML, Multipart form data)."""
+    return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
+
+
+MAX_FILE_NAME_LENGTH = 255
+FORM_OVERHEAD = 64 * 1024
+"""Bytes of a form's fields besides its text."""
+
+_BOOLEANS = {"true": True, "1": True, "yes": True, "on": True} | {
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+
+
+@dataclass
+class SourceRequest:
+    """A source to be made: exactly one of a file, a page's address and a text.
+
+    Attributes:
+        told: all but the file.
+        form: has the file, until it is moved.
+    """
+
+    body: NewSource
+    form: ParsedForm = field(default_factory=ParsedForm)
+
+
+async def read_request(site: Site, request: Request, *, json: bool = False) -> SourceRequest:
+    """Read what was sent.
+
+    Args:
+        site: the service's.
+        request: its body is read here.
+        json: whether it is JSON, whatever it says.
+
+    Raises:
+        HTTPException: 400, it won't do; 413, it is over a limit.
+    """
+    most = await run_in_threadpool(_form_limits, site)
+    try:
+        form = await _read_form(site, request, most, json=json)
+    except ClientDisconnect:
+        raise errors.bad_request("The request broke off.") from None  # nobody hears it
+    try:
+        # In a thread, as all that takes the longer the longer the text is.
+        return await run_in_threadpool(_validate_request, site, form)
+    except BaseException:
+        form.discard()
+        raise
+
+
+async def _read_form(site: Site, request: Request, most: FormLimits, *, json: bool) -> ParsedForm:
+    kind = request.headers.get("content-type", "")
+    media = kind.partition(";")[0].strip().lower()
+    if json or media in ("application/json", "") or media.endswith("+json"):
+        return ParsedForm(await run_in_threadpool(_parse_json, await request.body()))
+    if media == "multipart/form-data":
+        form = await read_multipart(kind, request.stream(), files.incoming_folder(site), most)
+    elif media == "application/x-www-form-urlencoded":
+        form = ParsedForm(await run_in_threadpool(_parse_urlencoded, await request.body()))
+    else:
+        raise errors.bad_request("Send a form (multipart/form-data), or JSON for a page or a text.")
+    try:
+        form.fields = _convert_fields(form.fields)
+    except BaseException:
+        form.discard()
+        raise
+    return form
+
+
+def _form_limits(site: Site) -> FormLimits:
+    with site.database.read() as session:
+        text = settings.get_limit(session, "text_bytes")
+        return FormLimits(settings.get_limit(session, "upload_bytes"), text + FORM_OVERHEAD)
+
+
+def _parse_json(body: bytes) -> dict[str, Any]:
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise errors.bad_request("The body is no JSON.") from None
+    if not isinstance(content, dict):
+        raise errors.bad_request("The body is no JSON object.")
+    return content
+
+
+def _parse_urlencoded(body: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MAX_FIELDS,
+        )
+    except ValueError:
+        raise errors.bad_request("The form can't be read.") from None
+    return dict(pairs)
+
+
+def _convert_fields(fields: dict[str, str]) -> dict[str, Any]:
+    """The fields of a form as JSON would have them: what is left empty was not sent."""
+    typed: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
+    if (asynchronous := typed.get("process_async")) is not None:
+        if asynchronous.strip().lower() not in _BOOLEANS:
+            raise errors.bad_request("process_async: is either true or false.")
+        typed["process_async"] = _BOOLEANS[asynchronous.strip().lower()]
+    if fields.get("text") == "":
+        typed["text"] = ""
+    return typed
+
+
+def _validate_request(site: Site, form: ParsedForm) -> SourceRequest:
+    try:
+        told = NewSource.model_validate(form.fields)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+    _check_request(site, told, form)
+    return SourceRequest(told, form)
+
+
+def _check_request(site: Site, told: NewSource, form: ParsedForm) -> None:
+    given = [told.url, told.text, form.file]
+    if sum(each is not None for each in given) != 1:
+        raise errors.bad_request("Send exactly one of file, url and text.")
+    if told.url is not None:
+        try:
+            fetch.split_url(told.url.strip())
+        except ValueError as error:
+            raise errors.bad_request(f"url: {error}") from None
+    if told.text is not None:
+        if not told.text.strip():
+            raise errors.bad_request("text: can't be empty.")
+        with site.database.read() as session:
+            settings.check_text_size(session, told.text)
+
+
+def clean_file_name(sent: str) -> str:
+    """The name of a file as it was sent, without folders and what can't be shown."""
+    name = sent.replace("\\", "/").rpartition("/")[2]
+    name = "".join(letter for letter in name if unicodedata.category(letter)[0] != "C")
+    name = unicodedata.normalize("NFC", name).strip()
+    if name in ("", ".", ".."):
+        return "file"
+    stem, dot, suffix = name.rpartition(".")
+    if len(name) > MAX_FILE_NAME_LENGTH and dot and len(suffix) < 20:
+        return f"{stem[: MAX_FILE_NAME_LENGTH - len(suffix) - 1]}.{suffix}"
+    return name[:MAX_FILE_NAME_LENGTH]

@@ -1,0 +1,117 @@
+"""Audio samples: resampling, trimming and loudness."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from pyloudnorm import Meter  # type: ignore[import-untyped]
+
+Samples: TypeAlias = "NDArray[np.float32]"
+"""From -1 to 1."""
+
+RATE = 22_050
+"""Samples a second of an episode: espeak-ng's own, and an MP3's."""
+
+_SILENCE_LEVEL = 10 ** (-50 / 20)
+"""What is softer than the loudest by so much is silence."""
+
+_EDGE_SECONDS = 0.02
+"""What is left of the silence around speech, so that no sound is cut."""
+
+_MARGIN_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Sound:
+    """Samples of one channel, `rate` a second."""
+
+    samples: Samples
+    rate: int
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return len(self.samples) / self.rate
+
+
+def resample(sound: Sound, rate: int = RATE) -> Samples:
+    """The samples at another rate, without what is too high for the lower one of the two.
+
+    By the spectrum, which is exact. The sound is taken to go round in a circle, so that silence is
+    put at its end: the end shall not be heard at the beginning.
+    """
+    import numpy as np
+
+    if sound.rate == rate or not len(sound.samples):
+        return sound.samples
+    step = sound.rate // math.gcd(sound.rate, rate)
+    have = len(sound.samples)
+    length = -(-(have + int(sound.rate * _MARGIN_SECONDS)) // step) * step
+    made = length * rate // sound.rate
+    padded = np.zeros(length, np.float32)
+    padded[:have] = sound.samples
+    spectrum = np.fft.rfft(padded)[: made // 2 + 1]
+    resampled = np.fft.irfft(spectrum, made) * (made / length)
+    return resampled[: -(-have * rate // sound.rate)].astype(np.float32)
+
+
+def trim_silence(samples: Samples) -> Samples:
+    """The samples without the silence at both ends; none where all is silence."""
+    import numpy as np
+
+    loud = np.abs(samples)
+    if not len(loud) or not (most := float(loud.max())):
+        return samples[:0]
+    heard = np.flatnonzero(loud > most * _SILENCE_LEVEL)
+    edge = int(RATE * _EDGE_SECONDS)
+    return samples[max(0, int(heard[0]) - edge) : int(heard[-1]) + 1 + edge]
+
+
+TARGET_LOUDNESS = -19.0
+"""LUFS: the usual loudness of a podcast in mono."""
+
+CEILING = 0.85
+"""Largest sample, so that none is over 1 when the MP3 is decoded."""
+
+_KNEE = 0.6
+_MAX_CHANGE = 20.0
+"""Decibels."""
+
+_BLOCK_SECONDS = 0.4
+
+
+def normalize(samples: Samples) -> Samples:
+    """Return samples at the target loudness, limited below the ceiling; silence stays silence."""
+    import numpy as np
+
+    # Shorter than a block: repeated, so that it fills one.
+    repeats = math.ceil(_BLOCK_SECONDS * RATE / max(len(samples), 1))
+    measured = float(_meter().integrated_loudness(np.tile(samples, repeats)))
+    if not math.isfinite(measured):
+        return samples
+    change = max(-_MAX_CHANGE, min(_MAX_CHANGE, TARGET_LOUDNESS - measured))
+    return soft_limit(samples * 10 ** (change / 20))
+
+
+def soft_limit(samples: Samples) -> Samples:
+    """Return samples with those above the knee bent below the ceiling."""
+    import numpy as np
+
+    size = np.abs(samples)
+    room = CEILING - _KNEE
+    bent = _KNEE + room * np.tanh((size - _KNEE) / room)
+    limited: Samples = np.where(size > _KNEE, np.copysign(bent, samples), samples)
+    return limited.astype(np.float32)
+
+
+@cache
+def _meter() -> Meter:
+    from pyloudnorm import Meter  # and with it scipy.signal, which takes 1.5 s
+
+    return Meter(RATE, block_size=_BLOCK_SECONDS)

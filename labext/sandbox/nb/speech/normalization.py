@@ -1,0 +1,316 @@
+"""Normalize text for speech: units, genes and numbers in words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+
+from labext.sandbox.nb.speech import voices
+
+SPOKEN_SIGNS = "^°µμΩ→←↑↓©®™"
+"""Signs that are said, though they are no letters."""
+
+_PREFIXES = {
+    "p": "pico",
+    "n": "nano",
+    "µ": "micro",
+    "u": "micro",
+    "m": "milli",
+    "c": "centi",
+    "k": "kilo",
+}
+_BASE_UNITS = {
+    "M": "molar",
+    "mol": "mole",
+    "g": "gram",
+    "l": "liter",
+    "L": "liter",
+    "m": "meter",
+    "s": "second",
+}
+_UNITS = {
+    "°C": "degree Celsius",
+    "°F": "degree Fahrenheit",
+    "°": "degree",
+    "K": "kelvin",
+    "h": "hour",
+    "hr": "hour",
+    "hrs": "hour",
+    "min": "minute",
+    "mins": "minute",
+    "sec": "second",
+    "bp": "base pair",
+    "nt": "nucleotide",
+    "aa": "amino acid",
+    "kb": "kilobase",
+    "Mb": "megabase",
+    "Gb": "gigabase",
+    "kbp": "kilobase pair",
+    "Da": "dalton",
+    "kDa": "kilodalton",
+    "MDa": "megadalton",
+    "Å": "angstrom",
+    "Hz": "hertz",
+    "kHz": "kilohertz",
+    "MHz": "megahertz",
+    "V": "volt",
+    "kV": "kilovolt",
+    "mV": "millivolt",
+    "W": "watt",
+    "J": "joule",
+    "kJ": "kilojoule",
+    "kcal": "kilocalorie",
+    "rpm": "revolutions per minute",
+    "rcf": "times gravity",
+    "U": "unit",
+    "cfu": "colony forming units",
+    "CFU": "colony forming units",
+    **{
+        sign + unit: prefix + name
+        for sign, prefix in _PREFIXES.items()
+        for unit, name in _BASE_UNITS.items()
+    },
+    **{unit: name for unit, name in _BASE_UNITS.items() if unit not in ("m",)},
+}
+_NO_PLURAL = ("molar", "kelvin", "hertz", "Celsius", "Fahrenheit", "minute.", "gravity", "units")
+_NUMBER = r"(?<![\w.])[−-]?\d[\d,]{0,30}(?:\.\d+)?"
+_UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS), key=len, reverse=True))
+_QUANTITY = re.compile(rf"({_NUMBER})(\s?)({_UNIT})(?:\s?/\s?({_UNIT}))?(?![\w°])")
+_PER = re.compile(rf"(?<![\w/])({_UNIT})/({_UNIT})(?![\w°/])")
+
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉₊₋", "0123456789+-0123456789+-")
+_GREEK = {
+    char: unicodedata.name(char).rpartition(" ")[2].replace("LAMDA", "LAMBDA").lower()
+    for char in "αβγδεζηθικλνξοπρστυφχψωΔΦΨΘΛΓ"
+} | {"μ": "micro", "Ω": "ohm", "Σ": "sum"}
+_SIGN_NAMES = {
+    "%": "percent",
+    "‰": "per mille",
+    "±": "plus or minus",
+    "≥": "at least",
+    "≤": "at most",
+    "≈": "about",
+    "~": "about",
+    "×": "times",
+    "÷": "divided by",
+    "→": "to",
+    "↔": "and back to",
+    "←": "from",
+    "↑": "up",
+    "↓": "down",
+    "∞": "infinity",
+    "√": "the root of",
+    "≠": "is not",
+    "&": "and",
+    "+": "plus",
+    "=": "equals",
+    "<": "less than",
+    ">": "more than",
+    "@": "at",
+    "°": "degrees",
+    "µ": "micro",
+    "©": "",
+    "®": "",
+    "™": "",
+    "|": ",",
+    "^": "to the",
+    "\\": " ",
+    "{": "",
+    "}": "",
+    "#": "number",
+    "$": "dollars",
+    "€": "euros",
+    "£": "pounds",
+    "_": " ",
+}
+_SIGN = re.compile("[" + re.escape("".join(_SIGN_NAMES) + "".join(_GREEK)) + "]")
+_ABBREVIATIONS: Mapping[str, str] = {
+    "e.g.": "for example",
+    "i.e.": "that is",
+    "et al.": "and others",
+    "vs.": "versus",
+    "approx.": "approximately",
+    "ca.": "about",
+    "cf.": "compare",
+    "etc.": "and so on",
+    "Fig.": "figure",
+    "Figs.": "figures",
+    "Dr.": "Doctor",
+    "Prof.": "Professor",
+    "No.": "number",
+    "spp.": "species",
+    "sp.": "species",
+}
+_ABBREVIATION = re.compile(
+    r"(?<!\w)(?:" + "|".join(re.escape(each) for each in _ABBREVIATIONS) + r")(?=[\s,;:)]|$)"
+)
+
+_Replacement = Callable[[re.Match[str]], str] | str
+_RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
+    (_ABBREVIATION, lambda found: _ABBREVIATIONS[found[0]]),
+    # Of a species the period ends no sentence: E. coli.
+    (re.compile(r"\b([A-Z])\.\s?(?=[a-z]{3,}\b)"), r"\1 "),
+    (
+        re.compile(r"(\d)\s?[×x*]\s?10\s?(?:\^\s?)?\(?([−+-]?[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻\d]+)\)?"),
+        lambda found: f"{found[1]} times ten to the {_spell_exponent(found[2])}",
+    ),
+    (
+        re.compile(r"\b10(?:\^\s?\(?([−+-]?\d+)\)?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))"),
+        lambda found: f"ten to the {_spell_exponent(found[1] or found[2])}",
+    ),
+    (
+        re.compile(r"(\d)[eE]([−+-]?\d{1,3})\b"),
+        lambda found: f"{found[1]} times ten to the {_spell_exponent(found[2])}",
+    ),
+    (re.compile(r"(\d)\s?[×x]\s?g\b"), r"\1 times gravity"),
+    (
+        re.compile(r"\bOD\s?_?([₀-₉\d]{3})\b"),
+        lambda found: f"O D {found[1].translate(_SUPERSCRIPTS)}",
+    ),
+    (re.compile(r"\bpH\s?(?=\d)"), "p H "),
+    # A range, and not a negative number: 4–10 °C.
+    (
+        re.compile(r"(?<=\d)(\s?°[CF]|\s?%)?\s?[–—-]\s?(?=\d)"),
+        lambda found: f"{found[1] or ''} to ",
+    ),
+    (_QUANTITY, lambda found: _spell_quantity(found)),
+    (_PER, lambda found: f"{_UNITS[found[1]]}s per {_UNITS[found[2]]}"),
+    (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
+    (re.compile(r"(?<![\w.])[−-](?=\d)"), "minus "),
+    (re.compile(r"(?<=[A-Za-z])⁺"), " plus"),
+    (re.compile(r"(?<=[A-Za-z])⁻"), " minus"),
+    # Genes: araBAD, lacZ, pBAD.
+    (
+        re.compile(r"\b([a-z]{3})([A-Z]{1,4})(?=\d{0,3}\b|Δ|::)"),
+        lambda found: f"{found[1]} {' '.join(found[2])}",
+    ),
+    (re.compile(r"\b([pm])([A-Z]{2,6})(?=\d{0,4}\b)"), lambda found: f"{found[1]} {found[2]}"),
+    # A number with more digits than anybody hears is said digit by digit, and not all of it.
+    (re.compile(r"\d{13,}"), lambda found: f"{' '.join(found[0][:4])} and so on"),
+    (re.compile(r"\s[–—]\s|—"), ", "),
+    (re.compile(r"(?<=\w)/(?=\w)"), " or "),
+    (_SIGN, lambda found: f" {_GREEK.get(found[0]) or _SIGN_NAMES.get(found[0], '')} "),
+    (re.compile(r"(?<!\s)\s+(?=[,.;:!?])"), ""),
+)
+
+
+def spell_out(text: str) -> str:
+    """A text with what is no word put into words."""
+    text = text.replace("μ", "µ").replace("º", "°").replace("℃", "°C")
+    for pattern, said in _RULES:
+        text = pattern.sub(said, text)
+    return text.translate(_SUPERSCRIPTS)
+
+
+def _spell_exponent(number: str) -> str:
+    return number.translate(_SUPERSCRIPTS).replace("−", "-").replace("+", "").replace("-", "minus ")
+
+
+def _spell_quantity(found: re.Match[str]) -> str:
+    number, blank, unit, per = found.groups()
+    if not blank and unit in ("K", "s", "U", "V", "J", "W"):  # 20s, a name such as 4K
+        return found[0]
+    name = _UNITS[unit]
+    if number not in ("1", "-1", "−1"):
+        if name.startswith("degree"):
+            name = name.replace("degree", "degrees")
+        elif not name.endswith(_NO_PLURAL) and "per" not in name:
+            name += "s"
+    said = f"{number} {name}"
+    return f"{said} per {_UNITS[per]}" if per else said
+
+
+MAX_PIECE_LENGTH = 600
+"""Characters that are spoken at once; a longer text is parted, between sentences if it can be."""
+
+_UNSPOKEN = {"Cc", "Cf", "Cs", "Co", "Cn", "So", "Sk"}
+"""Categories of characters that nobody says: controls, private ones, emoji."""
+
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)(?:www\.)?([\w.-]+)\S*", re.IGNORECASE)
+_LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\s]{1,2000}\)")
+_CITATION = re.compile(r"(?:(?<!\s)\s+)?\[\d{1,4}(?:\s*[,–-]\s*\d{1,4}){0,20}\]")
+_MARKUP = re.compile(r"(?m)^\s{0,3}(?:#{1,6}\s+|>\s?|[-*+]\s+|```.*$)|\*{1,3}|_{2,3}|`+|~~")
+_BASES = re.compile(
+    r"(?<![\w-])(?:[53]['′’]\s?-?\s?)?(?:[ACGTUN]{9,}|[acgtun]{12,}"
+    r"|(?:[ACGTUN]{3,}[ -]){3,}[ACGTUN]{1,})"
+    r"(?:\s?-?\s?[53]['′’])?(?![\w-])"
+)
+_RESIDUES = re.compile(r"(?<!\w)[ACDEFGHIKLMNPQRSTVWYX*]{16,}(?!\w)")
+_UNREADABLE = re.compile(r"\S{41,}")
+_NOT_BASE = re.compile(r"[^ACGTUNacgtun]")
+_BLANKS = re.compile(r"\s+")
+_SAYABLE = re.compile(r"[^\W_]")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
+
+
+def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
+    """What is said of a text, in pieces of bounded length; none where nothing can be said.
+
+    Args:
+        text: as it stands in the dialogue.
+        language: of the text: `de`; None is English, whose units and signs are put into words.
+    """
+    for part in _split_parts(normalize_text(text, language)):
+        if _SAYABLE.search(part):
+            yield part
+
+
+def normalize_text(text: str, language: str | None = None) -> str:
+    """A text as it is read out, in one line."""
+    text = _LINK.sub(r"\1", text)
+    text = _CITATION.sub("", text)
+    text = _MARKUP.sub(" ", text)
+    english = voices.is_english(language)
+    if english:
+        text = _ADDRESS.sub(r"the page at \1", text)
+        text = _BASES.sub(_describe_bases, text)
+        text = _RESIDUES.sub(lambda found: f"a sequence of {len(found[0])} residues", text)
+    else:
+        text = _ADDRESS.sub(r"\1", text)
+    text = "".join(
+        each if unicodedata.category(each) not in _UNSPOKEN or each in SPOKEN_SIGNS else " "
+        for each in text
+    )
+    if english:
+        text = spell_out(text)
+    text = _UNREADABLE.sub(_shorten_token, text)
+    return _BLANKS.sub(" ", text).strip()
+
+
+def _describe_bases(found: re.Match[str]) -> str:
+    count = len(_NOT_BASE.sub("", found[0].strip("53'′’ -")))
+    return f"a sequence of {count} bases"
+
+
+def _shorten_token(found: re.Match[str]) -> str:
+    """Of what is written without a blank and too long to be a word, its beginning."""
+    words = re.findall(r"[^\W_]{2,12}", found[0])[:3]
+    return " ".join(words)
+
+
+def _split_parts(text: str) -> Iterator[str]:
+    """The text in parts of at most `LONGEST` characters: of sentences, or else of words."""
+    part = ""
+    for sentence in _SENTENCE.split(text):
+        for words in _split_long(sentence):
+            if part and len(part) + 1 + len(words) > MAX_PIECE_LENGTH:
+                yield part
+                part = ""
+            part = f"{part} {words}" if part else words
+    if part:
+        yield part
+
+
+def _split_long(sentence: str) -> Iterator[str]:
+    while len(sentence) > MAX_PIECE_LENGTH:
+        comma = max(
+            sentence.rfind(sign, MAX_PIECE_LENGTH // 2, MAX_PIECE_LENGTH)
+            for sign in (", ", "; ", ": ")
+        )
+        place = comma + 1 if comma > 0 else sentence.rfind(" ", 1, MAX_PIECE_LENGTH)
+        place = place if place > 0 else MAX_PIECE_LENGTH
+        yield sentence[:place].strip()
+        sentence = sentence[place:].strip()
+    if sentence:
+        yield sentence

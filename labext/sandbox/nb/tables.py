@@ -1,0 +1,392 @@
+"""The tables of the notebook service, and new identifiers."""
+
+from __future__ import annotations
+
+import secrets
+import string
+import time
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
+"""How far a source or an episode is (real services, section nb)."""
+
+
+class Base(DeclarativeBase):
+    """The service's tables."""
+
+
+class Notebook(Base):
+    """What groups sources and notes."""
+
+    __tablename__ = "nb_notebooks"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    description: Mapped[str] = mapped_column(Text, default="")
+    archived: Mapped[bool] = mapped_column(default=False)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Source(Base):
+    """Research material: a file, a page or a text.
+
+    Attributes:
+        kind: `upload`, `link` or `text`.
+        file_name: an upload's name; its bytes are `originals/<the id's last part>`.
+        full_text: what was read out of it; None until it is processed.
+        status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
+        stage: what is being done with it while it runs, in one or two words.
+        reason: why it failed.
+        remark: what could not be made of it, although it is completed.
+        changed: when its status or stage changed last.
+    """
+
+    __tablename__ = "nb_sources"
+    __table_args__ = (Index("nb_sources_updated", "updated"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(10))
+    title: Mapped[str] = mapped_column(Text, default="")
+    topic: Mapped[str] = mapped_column(Text, default="")
+    file_name: Mapped[str | None] = mapped_column(Text)
+    media_type: Mapped[str | None] = mapped_column(String(200))
+    size: Mapped[int | None]
+    url: Mapped[str | None] = mapped_column(Text)
+    full_text: Mapped[str | None] = mapped_column(Text, deferred=True)
+    status: Mapped[str] = mapped_column(String(20), default=NEW)
+    stage: Mapped[str] = mapped_column(String(100), default="")
+    reason: Mapped[str | None] = mapped_column(Text)
+    remark: Mapped[str | None] = mapped_column(Text)
+    started: Mapped[float | None]
+    ended: Mapped[float | None]
+    changed: Mapped[float] = mapped_column(default=time.time)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class NotebookSource(Base):
+    """That a source is in a notebook."""
+
+    __tablename__ = "nb_links"
+    __table_args__ = (Index("nb_links_source", "source_id"),)
+
+    notebook_id: Mapped[str] = mapped_column(
+        ForeignKey("nb_notebooks.id", ondelete="CASCADE"), primary_key=True
+    )
+    source_id: Mapped[str] = mapped_column(
+        ForeignKey("nb_sources.id", ondelete="CASCADE"), primary_key=True
+    )
+
+
+class Note(Base):
+    """A note of a notebook; `kind` is `human` or `ai`."""
+
+    __tablename__ = "nb_notes"
+    __table_args__ = (Index("nb_notes_notebook", "notebook_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    notebook_id: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_notebooks.id", ondelete="CASCADE")
+    )
+    title: Mapped[str | None] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(10))
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Insight(Base):
+    """What a model has made of a source; `kind` is the name of what made it."""
+
+    __tablename__ = "nb_insights"
+    __table_args__ = (Index("nb_insights_source", "source_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    source_id: Mapped[str] = mapped_column(ForeignKey("nb_sources.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(Text)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Passage(Base):
+    """A piece of the text of a source or a note, as it is searched and cited.
+
+    Its number is never given again, also not when it is gone: a citation that was kept names no
+    other passage, and what is new has a higher number than what was there.
+
+    Attributes:
+        parent_id: the source's or the note's.
+        position: its place among its parent's, from 0.
+        page: of a file that has pages, from 1.
+    """
+
+    __tablename__ = "nb_passages"
+    __table_args__ = (
+        Index("nb_passages_parent", "parent_id", "position"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    parent_id: Mapped[str] = mapped_column(String(60))
+    position: Mapped[int]
+    text: Mapped[str] = mapped_column(Text)
+    page: Mapped[int | None]
+
+
+class Vector(Base):
+    """What an embedding model has made of a passage; never changed, its number never given again.
+
+    A passage has one for each model that is in use: two, while another one takes over.
+
+    Attributes:
+        space: the identifier of the model whose vectors it can be compared with.
+        vector: float32, of length 1.
+    """
+
+    __tablename__ = "nb_vectors"
+    __table_args__ = (
+        UniqueConstraint("passage_id", "space"),
+        Index("nb_vectors_space", "space"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    passage_id: Mapped[int] = mapped_column(ForeignKey("nb_passages.id", ondelete="CASCADE"))
+    space: Mapped[str] = mapped_column(String(120))
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class ChatSession(Base):
+    """A conversation about a notebook."""
+
+    __tablename__ = "nb_sessions"
+    __table_args__ = (Index("nb_sessions_notebook", "notebook_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    notebook_id: Mapped[str] = mapped_column(ForeignKey("nb_notebooks.id", ondelete="CASCADE"))
+    title: Mapped[str] = mapped_column(Text)
+    model_override: Mapped[str | None] = mapped_column(String(100))
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Message(Base):
+    """One message of a conversation; `kind` is `human` or `ai`."""
+
+    __tablename__ = "nb_messages"
+    __table_args__ = (Index("nb_messages_session", "session_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    session_id: Mapped[str] = mapped_column(ForeignKey("nb_sessions.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(10))
+    content: Mapped[str] = mapped_column(Text)
+    citations: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    model: Mapped[str | None] = mapped_column(String(100))
+    created: Mapped[float] = mapped_column(default=time.time)
+
+
+class Credential(Base):
+    """How a provider of models is reached; `key` is encrypted."""
+
+    __tablename__ = "nb_credentials"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    provider: Mapped[str] = mapped_column(String(60))
+    name: Mapped[str] = mapped_column(Text)
+    base_url: Mapped[str | None] = mapped_column(Text)
+    key: Mapped[bytes | None] = mapped_column(LargeBinary)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Model(Base):
+    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; it may name no credential."""
+
+    __tablename__ = "nb_models"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(String(20))
+    provider: Mapped[str] = mapped_column(String(60))
+    credential_id: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_credentials.id", ondelete="CASCADE")
+    )
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Transformation(Base):
+    """A prompt that makes something of a text.
+
+    Attributes:
+        by_default: it is run on every new source, and what it makes becomes an insight of it.
+        model_id: the model that runs it; None is the slot `transformation`'s.
+    """
+
+    __tablename__ = "nb_transformations"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    description: Mapped[str] = mapped_column(Text, default="")
+    prompt: Mapped[str] = mapped_column(Text)
+    by_default: Mapped[bool] = mapped_column(default=False)
+    model_id: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class DefaultModel(Base):
+    """Which model a slot has; a slot without a row has none.
+
+    Attributes:
+        slot: `chat`, `transformation`, `embedding`, `speech_to_text`, `text_to_speech`, `podcast`
+            or `summary`.
+    """
+
+    __tablename__ = "nb_defaults"
+
+    slot: Mapped[str] = mapped_column(String(30), primary_key=True)
+    model_id: Mapped[str] = mapped_column(ForeignKey("nb_models.id", ondelete="CASCADE"))
+
+
+class Setting(Base):
+    """What whoever runs the service has set.
+
+    The password's hash, whether pages of this machine and its network may be fetched, and the
+    default prompt of transformations.
+    """
+
+    __tablename__ = "nb_settings"
+
+    name: Mapped[str] = mapped_column(String(60), primary_key=True)
+    value: Mapped[str] = mapped_column(Text)
+
+
+class Limit(Base):
+    """A limit that was changed."""
+
+    __tablename__ = "nb_limits"
+
+    name: Mapped[str] = mapped_column(String(60), primary_key=True)
+    value: Mapped[int]
+
+
+class SeedMarker(Base):
+    """What was made at a start, and is not made again."""
+
+    __tablename__ = "nb_seeded"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+
+
+_LETTERS = string.ascii_lowercase + string.digits
+_LENGTH = 20
+
+
+def new_identifier(table: str) -> str:
+    """An identifier that was never given before.
+
+    Args:
+        table: `notebook`, `source`, `note`, `chat_session`, `source_insight`, `model`, …
+    """
+    return f"{table}:{''.join(secrets.choice(_LETTERS) for _ in range(_LENGTH))}"
+
+
+class SpeakerProfile(Base):
+    """Who speaks; its name is its own.
+
+    Attributes:
+        voice_model: a model of type `tts`; None is the slot `text_to_speech`'s.
+        speakers: one to four, each with `name`, `voice_id` (None: one that no other has),
+            `backstory` and `personality`.
+    """
+
+    __tablename__ = "nb_speaker_profiles"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text, unique=True)
+    description: Mapped[str] = mapped_column(Text, default="")
+    voice_model: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
+    speakers: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class EpisodeProfile(Base):
+    """How an episode is made; its name is its own.
+
+    Attributes:
+        speaker_profile_ids: who speaks where nobody is named.
+        outline_llm, transcript_llm: models of type `llm`; None is the slot `podcast`'s.
+        segments: into how many parts an episode falls.
+    """
+
+    __tablename__ = "nb_episode_profiles"
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text, unique=True)
+    description: Mapped[str] = mapped_column(Text, default="")
+    speaker_profile_ids: Mapped[list[str]] = mapped_column(JSON, default=list)
+    outline_llm: Mapped[str | None] = mapped_column(ForeignKey("nb_models.id", ondelete="SET NULL"))
+    transcript_llm: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_models.id", ondelete="SET NULL")
+    )
+    language: Mapped[str | None] = mapped_column(Text)
+    briefing: Mapped[str] = mapped_column(Text, default="")
+    segments: Mapped[int] = mapped_column(default=5)
+    max_tokens: Mapped[int | None]
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)
+
+
+class Episode(Base):
+    """An episode, from the order on; its sound is `episodes/<the id's last part>.mp3`.
+
+    Attributes:
+        job_id: of the generation, the last one if there were several.
+        status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`; completed only with its sound.
+        stage: what is being done while it runs: `outline`, `dialogue`, `speech` or `encoding`.
+        done, total: how much of that stage.
+        reason: why it failed.
+        profile, speakers: the profiles as they were when it was ordered.
+        outline: `name`, `description` and `size` of each segment.
+        transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
+        duration: seconds.
+        size: bytes of the sound.
+        ordered: when its job was put in.
+        changed: when its status, stage or count changed last.
+    """
+
+    __tablename__ = "nb_episodes"
+    __table_args__ = (Index("nb_episodes_job", "job_id"),)
+
+    id: Mapped[str] = mapped_column(String(60), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    notebook_id: Mapped[str | None] = mapped_column(
+        ForeignKey("nb_notebooks.id", ondelete="SET NULL")
+    )
+    job_id: Mapped[str] = mapped_column(String(60))
+    status: Mapped[str] = mapped_column(String(20), default=NEW)
+    stage: Mapped[str] = mapped_column(String(100), default="")
+    done: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int] = mapped_column(default=0)
+    reason: Mapped[str | None] = mapped_column(Text)
+    profile: Mapped[dict[str, Any]] = mapped_column(JSON)
+    speakers: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    briefing: Mapped[str] = mapped_column(Text, default="")
+    outline: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON, deferred=True)
+    transcript: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON, deferred=True)
+    duration: Mapped[float | None]
+    size: Mapped[int | None]
+    ordered: Mapped[float] = mapped_column(default=time.time)
+    started: Mapped[float | None]
+    ended: Mapped[float | None]
+    changed: Mapped[float] = mapped_column(default=time.time)
+    created: Mapped[float] = mapped_column(default=time.time)
+    updated: Mapped[float] = mapped_column(default=time.time)

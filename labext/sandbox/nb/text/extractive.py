@@ -1,0 +1,178 @@
+"""Extractive summaries: select the key sentences of a text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+
+from labext.sandbox.nb.text import segmentation
+from labext.sandbox.nb.text.segmentation import split_sentences, stem_words
+
+MAX_CHARACTERS = 1_000_000
+"""Characters of a text that are read."""
+
+_LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_HEADING = re.compile(r"^#{1,6}[ \t]+")
+_RULER = re.compile(r"[-=_*]{3,}")
+_SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’)\]]|\[\d{1,3}\])*$")
+_BACK_MATTER = re.compile(
+    r"(?i)^(?:\d+\.?\s*)?(?:references|bibliography|literature(?: cited)?|works cited|footnotes|"
+    r"acknowledge?ments?|funding|author contributions|competing interests|see also|"
+    r"external links|contents|further reading)[ :]*$"
+)
+_REFERS_BACK = re.compile(
+    r"(?i)(?:it|they|he|she|this|these|that|those|its|their|here|there|therefore|thus|hence|then|"
+    r"the same|the other|the former|the latter|both|such|so|and|but|or|also|otherwise|however|"
+    r"moreover|instead|consequently|furthermore|similarly|finally|for (?:this|these|that))\b"
+)
+_MIN_STEMS = 4
+_TYPICAL_STEMS = 9
+_MAX_HEADING_WORDS = 12
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, list item or table row.
+
+    Attributes:
+        text: one line, without the mark of a list item.
+        heading: the heading above it; empty if there is none.
+        complete: whether it ends with punctuation.
+    """
+
+    text: str
+    heading: str
+    complete: bool
+
+
+def parse_sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text without headings, rulers, tables' borders and back matter.
+
+    Lines that a page layout has wrapped are joined; a short line without punctuation directly
+    above a paragraph is a heading.
+    """
+    found: list[Sentence] = []
+    heading = ""
+    for block in re.split(r"\n[ \t]*\n", text[:MAX_CHARACTERS]):
+        for title, paragraph in _paragraphs(block):
+            heading = heading if title is None else title
+            if _BACK_MATTER.match(heading):
+                continue
+            for sentence in split_sentences(paragraph):
+                line = _LIST_MARK.sub("", " ".join(sentence.split()))
+                if line:
+                    found.append(Sentence(line, heading, _SENTENCE_END.search(line) is not None))
+    return found
+
+
+def select_sentences(found: list[Sentence], count: int, topic: str = "") -> list[Sentence]:
+    """Return the `count` most informative sentences in their order, each once.
+
+    Sentences with words of `topic` come first. A word counts half for each sentence selected
+    that contains it. Sentences that cannot be understood without the one before count half.
+    """
+    unique = list({sentence.text: sentence for sentence in reversed(found)}.values())[::-1]
+    complete = [sentence for sentence in unique if sentence.complete]
+    about = frozenset(stem_words(topic))
+    stems_of = {sentence: frozenset(stem_words(sentence.text)) for sentence in unique}
+    informative = [sentence for sentence in complete if len(stems_of[sentence]) >= _MIN_STEMS]
+    candidates = informative or complete or unique
+    counts = Counter(stem for sentence in found for stem in stems_of[sentence])
+    weights = {stem: math.log(1 + number) for stem, number in counts.items()}
+
+    def score(sentence: Sentence) -> float:
+        own = stems_of[sentence]
+        total = math.fsum(weights[stem] for stem in own) / max(len(own), _TYPICAL_STEMS)
+        total *= 0.5 if _REFERS_BACK.match(sentence.text) or sentence.text[-1] == "?" else 1.0
+        return total * (3.0 if about & own else 1.0)
+
+    # Scores only fall: a candidate whose score is still what it was when queued is the best one.
+    queue = [(-score(sentence), place) for place, sentence in enumerate(candidates)]
+    heapify(queue)
+    selected: list[int] = []
+    while queue and len(selected) < count:
+        queued, place = queue[0]
+        current = -score(candidates[place])
+        if current > queued:
+            heapreplace(queue, (current, place))
+            continue
+        heappop(queue)
+        selected.append(place)
+        for stem in stems_of[candidates[place]]:
+            weights[stem] /= 2
+    return [candidates[place] for place in sorted(selected)]
+
+
+def key_sentences(text: str, count: int, topic: str = "") -> list[str]:
+    """Return the `count` most informative sentences of a text, as `select`."""
+    return [sentence.text for sentence in select_sentences(parse_sentences(text), count, topic)]
+
+
+def _paragraphs(block: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the paragraphs of a block with the heading above each, if there is one."""
+    title: str | None = None
+    lines: list[str] = []
+    all_lines = [line.strip() for line in block.split("\n") if line.strip()]
+    for number, line in enumerate(all_lines):
+        after = all_lines[number + 1] if number + 1 < len(all_lines) else ""
+        is_row = " | " in line or line.startswith("|") or "\t" in line
+        is_heading = not is_row and (
+            bool(_HEADING.match(line)) or (not lines and _is_title(line, after))
+        )
+        is_ruler = _RULER.fullmatch(line) is not None
+        if lines and (is_heading or is_row or is_ruler or _LIST_MARK.match(line)):
+            yield title, "\n".join(lines)
+            title, lines = None, []
+        if is_heading:
+            title = _HEADING.sub("", line).strip("# :")
+            if not after:
+                yield title, ""
+        elif is_row and any(char.isalnum() for char in line):
+            yield title, line
+            title = None
+        elif not is_row and not is_ruler:
+            lines.append(line)
+    if lines:
+        yield title, "\n".join(lines)
+
+
+def _is_title(line: str, after: str) -> bool:
+    """Return whether a line without a mark is a heading: short, unpunctuated, above a capital."""
+    if _SENTENCE_END.search(line) or _LIST_MARK.match(line) or line.endswith((",", ";", "-")):
+        return False
+    return len(line.split()) <= _MAX_HEADING_WORDS and (not after or after[0].isupper())
+
+
+MODEL_NAME = "extractive"
+
+SUMMARY_SENTENCES = 5
+"""Sentences that are quoted."""
+
+_INSTRUCTION_WORDS = """
+    above add answer article brief bullet concise condition content describe document exactly
+    extract fact find finding five four give idea important key line list main name note number one
+    open order paragraph piece point question section sentence seven short six source state step
+    summarise summarize summary ten text three title topic two unclear unknown word write
+"""
+_INSTRUCTION_STEMS = frozenset(segmentation.stem_words(_INSTRUCTION_WORDS))
+"""Stems of a prompt that say how to answer, not what about."""
+
+NO_SENTENCES = "The text has no sentence that can be quoted."
+
+
+def summarize(text: str, count: int = SUMMARY_SENTENCES) -> str:
+    """Return the key sentences of a text, at most `count`, in the text's order."""
+    return " ".join(key_sentences(text, count))
+
+
+def quote_key_sentences(text: str, prompt: str) -> str:
+    """Return key sentences as a Markdown list of quotations; those with words of a prompt first."""
+    topic = " ".join(
+        stem for stem in segmentation.stem_words(prompt) if stem not in _INSTRUCTION_STEMS
+    )
+    quotes = [f"- “{sentence}”" for sentence in key_sentences(text, SUMMARY_SENTENCES, topic)]
+    return "\n".join(quotes) or NO_SENTENCES

@@ -1,0 +1,184 @@
+"""Split text into sentences, words, stems and passages."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import snowballstemmer  # type: ignore[import-untyped]
+
+_ABBREVIATIONS = frozenset({"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e"})
+_NUMBERED_ABBREVIATIONS = frozenset(
+    {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}
+    | {"sec", "tab", "vol"}
+)
+"""Abbreviations that end no sentence before a number: `Fig. 2`."""
+
+_STOPWORD_LIST = """
+    a about above after again all also although am an and another any are as at be became because
+    become been before being below between both but by came can cannot come could did do does doing
+    done down during each either else even ever every few for from further get give given go had has
+    have having he her here hers him his how however i if in instead into is it its itself just let
+    like made make many may me might mine more most much must my neither no nor not now of off often
+    on once one only onto or other our out over own per please quite rather really same say says
+    shall she should show since so some such take tell than that the their them then there therefore
+    these they this those though through thus to too under until up upon us use used uses using very
+    via was we well were what when where whether which while who whom whose why will with within
+    without would yes yet you your explain describe does happen happens know mean means
+"""
+_STOPWORDS = frozenset(_STOPWORD_LIST.split())
+_BLOCK = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•][ \t]|\d{1,3}[.)][ \t]))")
+_HEADING_LINE = re.compile(r"(?m)^[ \t]*#{1,6}[ \t].*$")
+# Possessive quantifiers: a million full stops take linear time.
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+"
+)
+_WORD = re.compile(r"\w[\w'’\-]*")
+_CONTEXT = 60
+"""Characters around a full stop that decide whether it ends a sentence."""
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemmer_lock = threading.Lock()
+
+
+def encodable(text: str) -> str:
+    """Return a text without lone surrogates and NUL, which no database or server accepts."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text in order, including headings and list items."""
+    return [sentence for block in _blocks(text) for sentence in _split_block(block)]
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words and numbers of a text in lower case."""
+    return [match.group().lower().replace("’", "'") for match in _WORD.finditer(text)]
+
+
+def stem_words(text: str) -> list[str]:
+    """Return the stems of the words of a text in order, without stop words."""
+    return [_stem(word) for word in split_words(text) if word not in _STOPWORDS]
+
+
+@functools.lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    with _stemmer_lock:  # a stemmer keeps the word that it works on
+        stem: str = _stemmer.stemWord(word)
+    return stem
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield paragraphs, headings and list items."""
+    for block in _BLOCK.split(text):
+        start = 0
+        for heading in _HEADING_LINE.finditer(block):
+            yield block[start : heading.start()]
+            yield heading.group()
+            start = heading.end()
+        yield block[start:]
+
+
+def _split_block(block: str) -> Iterator[str]:
+    start = 0
+    for end in _SENTENCE_END.finditer(block):
+        if _ends_sentence(block, start, end):
+            yield from _non_empty(block[start : end.end()])
+            start = end.end()
+    yield from _non_empty(block[start:])
+
+
+def _non_empty(piece: str) -> Iterator[str]:
+    piece = piece.strip()
+    if any(char.isalnum() for char in piece):
+        yield piece
+
+
+def _ends_sentence(block: str, start: int, end: re.Match[str]) -> bool:
+    """Return whether punctuation ends a sentence: `Fig. 2` and `E. coli` do not."""
+    after = block[end.end() : end.end() + _CONTEXT].lstrip()
+    if not after or end.group()[0] != ".":
+        return True
+    before = block[max(start, end.start() - _CONTEXT) : end.start()].split()
+    last = before[-1].lstrip("([\"'“‘").lower() if before else ""
+    if last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha()) or after[0].islower():
+        return False
+    if after[0].isdigit() and last in _NUMBERED_ABBREVIATIONS:
+        return False
+    return not (len(before) == 1 and last.isdigit())  # the number of a list item
+
+
+MIN_WORDS, MAX_WORDS = 80, 180
+"""Words of a piece; the last one of a page may be shorter."""
+
+_PASSAGE_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
+"""A word; a longer one, such as a sequence's bases, counts for several, and may be cut."""
+
+_PASSAGE_SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
+_PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n")
+
+_IN_WORD, _AT_WORD, _AT_SENTENCE, _AT_PARAGRAPH = range(4)
+"""How good a place for a cut is."""
+
+
+@dataclass(frozen=True)
+class PassageText:
+    """A piece of a text before it is stored; its text stands word for word in the whole.
+
+    Attributes:
+        page: of a file that has pages, from 1.
+    """
+
+    text: str
+    page: int | None = None
+
+
+def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
+    """Cut a text into pieces: between paragraphs if it can be, else between sentences or words.
+
+    In their order they are the whole text but for blanks between them. None goes over a page.
+
+    Args:
+        pages: each with its number, from 1; a text without pages is one, numbered None.
+    """
+    return [
+        PassageText(text[start:end], page)
+        for page, text in pages
+        for start, end in _passage_spans(text)
+    ]
+
+
+def _passage_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the pieces of a page start and end."""
+    words = [found.span() for found in _PASSAGE_WORD.finditer(text)]
+    first = 0
+    while first < len(words):
+        last = _last_word(text, words, first)
+        yield words[first][0], words[last][1]
+        first = last + 1
+
+
+def _last_word(text: str, words: list[tuple[int, int]], first: int) -> int:
+    """The last word of the piece that begins with the word `first`."""
+    if len(words) - first <= MAX_WORDS:
+        return len(words) - 1
+    # Of equally good places the last: pieces that are too short say too little.
+    return max(
+        range(first + MIN_WORDS - 1, first + MAX_WORDS),
+        key=lambda word: (_break_quality(text, words, word), word),
+    )
+
+
+def _break_quality(text: str, words: list[tuple[int, int]], word: int) -> int:
+    """How good a cut behind a word is."""
+    start, end = words[word]
+    gap = text[end : words[word + 1][0]]
+    if _PARAGRAPH_BREAK.search(gap):
+        return _AT_PARAGRAPH
+    ended = _PASSAGE_SENTENCE_END.search(text, start, end)
+    if not gap:
+        return _AT_SENTENCE if ended and ord(text[end - 1]) > 0x3000 else _IN_WORD
+    return _AT_SENTENCE if ended else _AT_WORD

@@ -1,0 +1,93 @@
+"""Request and response schemas of transformations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from labext.sandbox.nb.schemas import (
+    FreeText,
+    Identifier,
+    Name,
+    NonEmptyText,
+    Record,
+    RequestBody,
+    SingleLine,
+)
+
+MAX_PROMPT_LENGTH = 100_000
+"""Characters."""
+
+Prompt = Annotated[NonEmptyText, Field(max_length=MAX_PROMPT_LENGTH)]
+
+_MODEL = "A model of type `llm`; null is that of the slot `transformation`."
+_EXAMPLE = "List every reagent with its concentration."
+
+
+class NewTransformation(RequestBody):
+    """What is to be made of texts; the title is the name, unless another one is given."""
+
+    name: Name = Field(examples=["Methods"])
+    prompt: Prompt = Field(examples=[_EXAMPLE])
+    title: SingleLine | None = Field(
+        None, description="What the insights that it makes are called."
+    )
+    description: FreeText | None = None
+    apply_default: bool = Field(False, description="Whether it is run on every new source.")
+    model_id: Identifier | None = Field(None, description=_MODEL)
+
+
+class TransformationUpdate(RequestBody):
+    """What is to change; what is left out stays."""
+
+    name: Name | None = None
+    prompt: Prompt | None = None
+    title: Name | None = None
+    description: FreeText | None = None
+    apply_default: bool | None = None
+    model_id: Identifier | None = Field(None, description=_MODEL)
+
+
+class TransformationRecord(Record):
+    """A transformation."""
+
+    id: str = Field(examples=["transformation:2v1h6nnjbp70uur02d4q"])
+    name: str
+    title: str
+    description: str
+    prompt: str
+    apply_default: bool
+    model_id: str | None = Field(description=_MODEL)
+    created_at: str
+    updated_at: str
+
+
+class ExecuteRequest(RequestBody):
+    """Which transformation is to be run, on which text."""
+
+    transformation_id: Identifier
+    input_text: NonEmptyText = Field(examples=["Cells were induced with 0.2 % arabinose at 37 °C."])
+    model_id: Identifier | None = Field(
+        None, description="The transformation's own if left out, or else the slot's."
+    )
+
+
+class ExecuteResult(Record):
+    """What a transformation has made of a text, and by which model."""
+
+    output: str
+    transformation_id: str
+    model_id: str
+
+
+class InstructionsUpdate(RequestBody):
+    """What every model is told before a transformation's own prompt; perhaps empty."""
+
+    transformation_instructions: FreeText = Field(max_length=MAX_PROMPT_LENGTH)
+
+
+class InstructionsRecord(Record):
+    """What every model is told before a transformation's own prompt."""
+
+    transformation_instructions: str

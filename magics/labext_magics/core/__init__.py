@@ -1,0 +1,1 @@
+"""Parsing, dispatch, completion and help shared by the three magics."""

@@ -1,0 +1,417 @@
+"""Completion candidates for the values of arguments and options."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext_magics.core import session, value_types
+from labext_magics.core.grammar import Parameter
+from labext_magics.core.namespace import user_names
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from labext.jobs import JobsClient
+    from labext.nb import NotebookClient
+    from labext_magics.core.session import Session
+
+ValueSource = tuple[Sequence[str], str]
+
+STATES = ("new", "running", "completed", "failed", "canceled")
+"""What a command may be (real services, section nb)."""
+
+
+def open_notebook_values(
+    session: Session, typed: Mapping[str, str]
+) -> Mapping[str, Callable[[str], ValueSource]]:
+    """Return what finds the values of a kind, knowing what is typed before it.
+
+    Args:
+        session: of this shell.
+        typed: the values of the line so far.
+    """
+
+    def named(key: str, look: Callable[[NotebookClient], Sequence[str]]) -> Sequence[str]:
+        return session.names.get(f"nb/{key}", lambda: look(session.nb()))
+
+    def insights(_: str) -> ValueSource:
+        within = session.notebook.id if session.notebook is not None else None
+        return named(f"insights/{within or ''}", lambda nb: nb.insights.names(within)), "insight"
+
+    def source_chats(_: str) -> ValueSource:
+        source = typed.get("source") or typed.get("SOURCE")
+        if not source:
+            return [], "chat"
+
+        def look(nb: NotebookClient) -> Sequence[str]:
+            within = session.notebook.id if session.notebook is not None else None
+            return nb.source_chats.names(nb.sources.find(source, within))
+
+        return named(f"source_chats/{source}", look), "chat"
+
+    def commands(_: str) -> ValueSource:
+        return named(
+            "commands", lambda nb: [str(each["job_id"]) for each in nb.commands.iter()]
+        ), "command"
+
+    def kinds(_: str) -> ValueSource:
+        return named(
+            "kinds", lambda nb: [str(e) for e in nb.commands.kinds()["command"]]
+        ), "command"
+
+    def settings(fragment: str) -> ValueSource:
+        name, equals, _ = fragment.partition("=")
+        if not equals:
+            return [f"{each}=" for each in named("settings", lambda nb: nb.settings.names())], (
+                "setting"
+            )
+        return [f"{name}={each}" for each in named(f"settings/{name}", _values(name))], "value"
+
+    return {
+        "insights": insights,
+        "source_chats": source_chats,
+        "commands": commands,
+        "command_kinds": kinds,
+        "command_states": lambda _: (STATES, "state"),
+        "service_settings": settings,
+    }
+
+
+def _values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
+    """Return what gives the values that a setting may have, as far as they are known."""
+
+    def look(nb: NotebookClient) -> Sequence[str]:
+        from labext.nb.records import SETTING_CHOICES
+
+        known = name.replace("-", "_")
+        return SETTING_CHOICES.get(known) or (
+            ("yes", "no") if isinstance(nb.settings.get().get(known), bool) else ()
+        )
+
+    return look
+
+
+MAX_CANDIDATES = {
+    "lab": ("sequences", "lab_folders"),
+    "jobs": ("jobs", "tools", "files", "pipelines"),
+    "nb": ("notebooks", "sources", "notes", "transformations", "episodes"),
+}
+"""What is found out when a service is connected, so that a first Tab has it."""
+
+NEWEST = 200
+"""How many of the newest jobs, and of the sequences changed last, are offered."""
+
+EXPRESSION = Parameter("EXPRESSION", value_types.VARIABLE, "a variable inside {…}")
+
+
+_Group = Literal[
+    "transformations", "credentials", "podcasts", "episode_profiles", "speaker_profiles"
+]
+
+
+def prefetch(ip: InteractiveShell, service: str) -> threading.Thread:
+    """Look for the names that are most often completed, in a thread that is returned."""
+    known = Candidates(ip, ())
+    target = partial(known.look_for, MAX_CANDIDATES[service])
+    thread = threading.Thread(target=target, name=f"labext-names-{service}", daemon=True)
+    thread.start()
+    return thread
+
+
+def fill_once(ip: InteractiveShell, service: str) -> None:
+    """Start to look for a service's names at its first completion, also where no line connects it.
+
+    Without a configured service nothing is asked.
+    """
+    names = session.session_of(ip).names
+    if service not in names.filled:
+        names.filled.add(service)
+        prefetch(ip, service)
+
+
+class Candidates:
+    """Finds what may stand at one place of a line, knowing what is typed before it."""
+
+    def __init__(self, ip: InteractiveShell, typed: Sequence[tuple[str, str]]) -> None:
+        self._variables: Mapping[str, Any] = ip.user_ns
+        self._session = session.session_of(ip)
+        self._typed = dict(typed)
+        self._by_kind: Mapping[str, Callable[[str], ValueSource]] = {
+            "jobs": lambda _: (self._of_jobs("jobs", _job_names), "job"),
+            "batches": lambda _: (self._of_jobs("batches", _batch_names), "job"),
+            "pipelines": lambda _: (self._of_jobs("pipelines", _saved_pipelines), "pipeline"),
+            "unfinished": lambda _: (
+                self._of_jobs("unfinished", lambda jobs: jobs.unfinished_names()),
+                "job",
+            ),
+            "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
+            "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
+            "result_files": lambda _: (self._result_files(), "file"),
+            "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
+            "sequences": lambda _: (self._sequences(), "sequence"),
+            "lab_folders": lambda _: (self._lab_folders(), "folder"),
+            "notebooks": lambda _: (self._of_nb("notebooks"), "notebook"),
+            "sources": lambda _: (self._of_nb("sources"), "source"),
+            "notes": lambda _: (self._of_nb("notes"), "note"),
+            "sessions": lambda _: (self._of_nb("sessions"), "chat"),
+            "transformations": lambda _: (self._of_group("transformations"), "transformation"),
+            "models": lambda _: ([name for name, _ in self._models()], "model"),
+            "credentials": lambda _: (self._of_group("credentials"), "credential"),
+            "providers": lambda _: (self._providers(), "provider"),
+            "slots": lambda _: (list(_slots()), "slot"),
+            "assignments": self._assignments,
+            "registrations": self._registrations,
+            "episodes": lambda _: (self._of_group("podcasts"), "episode"),
+            "episode_profiles": lambda _: (self._of_group("episode_profiles"), "profile"),
+            "speakers": lambda typed: (
+                _after_comma(self._of_group("speaker_profiles"), typed),
+                "speaker",
+            ),
+            "podcast_profiles": lambda _: (self._podcast_profiles(), "profile"),
+            "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
+            "profiles": lambda _: (_profiles(), "profile"),
+            "paths": lambda typed: (_paths(typed), "path"),
+            "variables": lambda _: (self._rows(), "variable"),
+            "columns": lambda _: (self._columns(), "column"),
+            "settings": self._settings,
+            "mapping": self._mapping,
+            **open_notebook_values(self._session, self._typed),
+        }
+
+    def look_for(self, kinds: Sequence[str]) -> None:
+        """Find names of several kinds one after the other."""
+        for kind in kinds:
+            self._by_kind[kind]("")
+
+    def of(self, parameter: Parameter, typed: str) -> Iterator[ValueSource]:
+        """Yield texts that the parameter may have as its value, and what they are in one word."""
+        kind = parameter.kind
+        if parameter is EXPRESSION:
+            yield user_names(self._variables), "variable"
+        elif kind is not None and kind.choices:
+            yield kind.choices, "value"
+        elif kind is not None and kind.live in self._by_kind:
+            yield self._by_kind[kind.live](typed)
+
+    def _of_jobs(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+        """Return what the job service has, as far as it is known by now."""
+        return self._session.names.get(f"jobs/{what}", lambda: look(self._session.jobs()))
+
+    def _tools(self) -> Sequence[Mapping[str, Any]]:
+        return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
+
+    def _sequences(self) -> Sequence[str]:
+        """Return the names of the sequences that were changed last, as far as they are known."""
+
+        def look() -> Sequence[str]:
+            return self._session.lab().names(limit=NEWEST)
+
+        return self._session.names.get("lab/sequences", look)
+
+    def _lab_folders(self) -> Sequence[str]:
+        """Return the names of the lab platform's folders, as far as they are known."""
+        return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
+
+    def _of_nb(self, what: str) -> Sequence[str]:
+        """Return names on the notebook service: of the notebook that is named, else in use."""
+        chosen = self._session.notebook
+        within = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
+        if within is None and chosen is not None and "all" not in self._typed:
+            within = chosen.id
+
+        def look() -> Sequence[str]:
+            nb = self._session.nb()
+            match what:
+                case "notebooks":
+                    return nb.notebooks.names()
+                case "sources":
+                    return nb.sources.names(within)
+                case "notes":
+                    return nb.notes.names(within)
+                case _:
+                    return nb.chat.names(within)
+
+        scope = "" if what == "notebooks" else within or ""
+        return self._session.names.get(f"nb/{what}/{scope}", look)
+
+    def _of_group(self, group: _Group) -> Sequence[str]:
+        """Return the names of a kind of things that belong to no one notebook."""
+
+        def look() -> Sequence[str]:
+            return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
+
+        return self._session.names.get(f"nb/{group}", look)
+
+    def _models(self) -> Sequence[tuple[str, str]]:
+        """Return the names and types of models."""
+
+        def look() -> Sequence[tuple[str, str]]:
+            found = self._session.nb().models.iter()
+            return [*dict.fromkeys((str(each["name"]), str(each["type"])) for each in found)]
+
+        return self._session.names.get("nb/models", look)
+
+    def _providers(self) -> Sequence[str]:
+        def look() -> Sequence[str]:
+            return [str(each) for each in self._session.nb().models.providers()["provider"]]
+
+        return self._session.names.get("nb/providers", look)
+
+    def _assignments(self, fragment: str) -> ValueSource:
+        """Return slots, and behind one the models of its type."""
+        slot, equals, _ = fragment.partition("=")
+        if not equals:
+            return [f"{each}=" for each in _slots()], "slot"
+        wanted = _slots().get(slot.replace("-", "_"))
+        names = [name for name, of in self._models() if of == wanted]
+        return [f"{slot}={name}" for name in names], "model"
+
+    def _registrations(self, fragment: str) -> ValueSource:
+        """Return the types of models behind a model's name; what a provider offers is its own."""
+        name, equals, _ = fragment.partition("=")
+        types = value_types.MODEL_TYPE.choices
+        return [f"{name}={each}" for each in types] if equals else [], "value"
+
+    def _podcast_profiles(self) -> list[str]:
+        """Return the names of profiles, of the kind that is named if one is."""
+        kind = self._typed.get("kind")
+        episodes = [] if kind == "speaker" else self._of_group("episode_profiles")
+        speakers = [] if kind == "episode" else self._of_group("speaker_profiles")
+        return [*dict.fromkeys([*episodes, *speakers])]
+
+    def _parameters(self) -> dict[str, Mapping[str, Any]]:
+        """Return the parameters of the tool that is named on the line, by name."""
+        named = self._typed.get("TOOL") or self._typed.get("type")
+        record = next((t for t in self._tools() if t.get("name") == named), {})
+        return {str(p.get("name")): p for p in record.get("settings") or () if p.get("name")}
+
+    def _settings(self, fragment: str) -> ValueSource:
+        name, equals, _ = fragment.partition("=")
+        parameters = self._parameters()
+        if not equals:
+            return [f"{each}=" for each in parameters], "setting"
+        parameter = parameters.get(name, {})
+        values = [_option_text(option) for option in parameter.get("options") or ()]
+        if not values and isinstance(parameter.get("default"), bool):
+            values = ["true", "false"]
+        if not values and parameter.get("type") in ("file", "pdb"):
+            values = [str(file) for file in self._of_jobs("files", lambda jobs: jobs.files())]
+        return [f"{name}={value}" for value in values], "value"
+
+    def _mapping(self, fragment: str) -> ValueSource:
+        name, equals, _ = fragment.partition("=")
+        if not equals:
+            return [f"{each}=" for each in self._parameters()], "setting"
+        return [f"{name}={column}" for column in self._columns()], "column"
+
+    def _result_files(self) -> list[str]:
+        """Return the files in a job's results, else those that were fetched before."""
+        job = self._typed.get("NAME")
+        if job is None:
+            return []
+        email = self._typed.get("email")
+        found = self._of_jobs(
+            f"results/{job}/{email or ''}", lambda jobs: jobs.result_files(job, email)
+        )
+        if found:
+            return [str(each) for each in found]
+        folder = Path(self._typed.get("to") or job).expanduser()
+        files = (path for path in islice(folder.rglob("*"), 1000) if path.is_file())
+        return sorted(path.relative_to(folder).as_posix() for path in files)
+
+    def _rows(self) -> list[str]:
+        """Return the variables that hold rows: frames, and mappings of names to settings."""
+        pandas = sys.modules.get("pandas")
+        kinds_of_rows = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
+        names = user_names(self._variables)
+        return [n for n in names if isinstance(self._variables[n], kinds_of_rows)]
+
+    def _columns(self) -> list[str]:
+        frame = self._variables.get(self._typed.get("from", ""))
+        return [str(column) for column in getattr(frame, "columns", ())]
+
+
+def _recent_jobs(jobs: JobsClient) -> Iterator[tuple[str, bool]]:
+    """Yield the newest jobs' names and whether each has jobs of its own.
+
+    A split batch goes by its own name.
+    """
+    from labext.jobs import records
+    from labext.jobs.identity import parse_part_name
+
+    for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST):
+        name = str(row.get("JobName"))
+        part = parse_part_name(name)
+        yield part[0] if part else name, records.is_parent(row)
+
+
+def _job_names(jobs: JobsClient) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in _recent_jobs(jobs)))
+
+
+def _batch_names(jobs: JobsClient) -> list[str]:
+    return list(dict.fromkeys(name for name, is_batch in _recent_jobs(jobs) if is_batch))
+
+
+def _saved_pipelines(jobs: JobsClient) -> list[str]:
+    """Return the saved pipelines that the newest jobs are runs of: the service lists none."""
+    from labext.jobs import records
+    from labext.jobs.identity import stored_settings
+
+    runs = filter(records.is_pipeline, islice(jobs.iter_jobs(limit=NEWEST), NEWEST))
+    saved = ((stored_settings(row) or {}).get("pipelineName") for row in runs)
+    return list(dict.fromkeys(name for name in saved if isinstance(name, str) and name))
+
+
+def _sequence_columns() -> list[str]:
+    from labext.lab.sequences.columns import COLUMN_KINDS
+
+    return list(COLUMN_KINDS)
+
+
+def _after_comma(words: Sequence[str], typed: str) -> list[str]:
+    """Return the words as the next of those that are typed with commas between them."""
+    before, comma, _ = typed.rpartition(",")
+    taken = before.split(",")
+    return [f"{before}{comma}{word}" for word in words if word not in taken]
+
+
+def _slots() -> Mapping[str, str]:
+    """Return the default slots and the type of the model in each."""
+    from labext.nb.records import SLOTS
+
+    return SLOTS
+
+
+def _profiles() -> list[str]:
+    from labext.config import profile_names
+    from labext.errors import LabextError
+
+    try:
+        return profile_names()
+    except LabextError:  # a profile file that can't be read: `connect` will say so
+        return []
+
+
+def _paths(typed: str) -> list[str]:
+    """Return the paths that begin with what is typed; a folder's ends with a slash."""
+    head, slash, start = typed.rpartition("/")
+    folder = Path(head + slash).expanduser() if head or slash else Path()
+    try:
+        entries = sorted(islice(folder.iterdir(), 1000))
+    except OSError:
+        return []
+    shown = (e for e in entries if e.name.startswith(start) and (start or e.name[:1] != "."))
+    return [f"{head}{slash}{e.name}{'/' if e.is_dir() else ''}" for e in shown]
+
+
+def _option_text(option: Any) -> str:
+    if isinstance(option, Mapping):
+        option = option.get("value", option.get("name"))
+    return str(option).lower() if isinstance(option, bool) else str(option)

@@ -1,0 +1,160 @@
+"""Parse the YAML or JSON body of a cell, and cast its values by a tool's schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from labext.errors import InputError
+from labext_magics.core.value_types import BareText
+
+if TYPE_CHECKING:
+    from labext.jobs.schema import Tool
+
+_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)\.\d+")
+_PLAIN_TAGS = "tag:yaml.org,2002:"
+_LITERALS = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+def parse_body(text: str) -> Any:
+    """Return the body's mappings and lists; a bare word in them is a `Typed`.
+
+    Raises InputError for what is neither YAML nor JSON, for a name that is there twice, and for an
+    empty body.
+    """
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(text, object_pairs_hook=_mapping)
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+    value = _yaml(text)
+    if isinstance(value, BareText) and not value.text:
+        raise InputError("The cell's body is empty.", "Write the settings below the first line.")
+    return value
+
+
+def untyped(value: Any) -> Any:
+    """Return a value with each bare word in it replaced by what it means without a schema."""
+    if isinstance(value, BareText):
+        return value.meaning
+    if isinstance(value, Mapping):
+        return {name: untyped(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [untyped(item) for item in value]
+    return value
+
+
+def as_text(value: Any) -> Any:
+    """Return a value with each bare word in it as the text that was typed: for names."""
+    if isinstance(value, BareText):
+        return value.text
+    return [as_text(item) for item in value] if isinstance(value, list) else value
+
+
+def parse_scalar(text: str) -> Any:
+    """Return what a bare word means where nobody says: JSON's numbers and words, else the text."""
+    if text in _LITERALS:
+        return _LITERALS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InputError(f"`{name}` is there twice in the cell's body.", "Keep one of the two.")
+        found[name] = value
+    return found
+
+
+def _yaml(text: str) -> Any:
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" at line {mark.line + 2}, column {mark.column + 1} of the cell" if mark else ""
+        raise InputError(
+            f"The cell's body is no YAML: {error.problem or error.context}{where}.",
+            "Write `setting: value`, a setting on each line; quote a value that has `: ` in it.",
+        ) from error
+    except yaml.YAMLError as error:
+        raise InputError(
+            f"The cell's body is no YAML: {error}.", "Take out the strange character."
+        ) from error
+    return BareText("", None) if node is None else _node_value(node, ())
+
+
+def _node_value(node: Any, above: tuple[int, ...]) -> Any:
+    """Make the value of a YAML node: no merge keys, no tags but the plain ones, names as text."""
+    if (
+        id(node) in above
+        or not node.tag.startswith(_PLAIN_TAGS)
+        or "/" in node.tag[len(_PLAIN_TAGS) :]
+    ):
+        raise InputError(
+            f"The cell's body has {'a loop' if id(node) in above else 'the tag ' + node.tag}.",
+            "Write plain mappings, lists and words.",
+        )
+    inside = (*above, id(node))
+    if node.id == "mapping":
+        return _mapping([(_key_text(name), _node_value(item, inside)) for name, item in node.value])
+    if node.id == "sequence":
+        return [_node_value(item, inside) for item in node.value]
+    text = str(node.value)
+    bare = node.style is None  # neither quoted nor a block
+    return BareText(text, parse_scalar(text)) if bare else text
+
+
+def _key_text(node: Any) -> str:
+    if node.id != "scalar":
+        raise InputError("A name in the cell's body is a list or a mapping.", "Quote the name.")
+    return str(node.value)
+
+
+T = TypeVar("T")
+
+
+def merge_pairs(pairs: Sequence[Mapping[str, T]]) -> dict[str, T]:
+    """Return the pairs of several options as one dict; InputError for a name that comes twice."""
+    found: dict[str, T] = {}
+    for each in pairs:
+        for name, value in each.items():
+            if name in found:
+                raise InputError(f"`{name}` is set twice.", "Keep one of the two.")
+            found[name] = value
+    return found
+
+
+def cast_settings(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with each bare word cast by the tool's schema.
+
+    A number or a truth value that is none stays as it was typed: the client names all that is wrong
+    at once. Objects of the user's are handed on as they are.
+
+    Raises InputError for a list or an object that can't be read as one.
+    """
+    return {name: _cast(tool, name, value) for name, value in settings.items()}
+
+
+def _cast(tool: Tool, name: str, value: Any) -> Any:
+    from labext.jobs import cast
+
+    if not isinstance(value, BareText):
+        return untyped(value)
+    parameter = tool.parameters.get(name)
+    if parameter is None or (parameter.kind is None and value.meaning != value.text):
+        return value.meaning
+    try:
+        return cast(parameter, value.text)
+    except InputError:
+        if parameter.kind in ("list", "object"):
+            raise
+        return value.text

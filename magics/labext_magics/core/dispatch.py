@@ -1,0 +1,93 @@
+"""Run the command that a line names, and display or store its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import LabextError
+from labext_magics.core import candidates, grammar, help, line, session
+from labext_magics.core.namespace import Namespace
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from labext.jobs import JobsClient
+    from labext.lab import LabClient
+    from labext.nb import NotebookClient
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a command has to work with besides its arguments.
+
+    Attributes:
+        session: the clients of this shell.
+        scope: the user's variables.
+        body: the cell's text below the line, if there is one.
+    """
+
+    session: session.Session
+    scope: Namespace
+    body: str | None = None
+
+    @property
+    def jobs(self) -> JobsClient:
+        """The job service's client."""
+        return self.session.jobs()
+
+    @property
+    def lab(self) -> LabClient:
+        """The laboratory platform's client."""
+        return self.session.lab()
+
+    @property
+    def nb(self) -> NotebookClient:
+        """The notebook service's client."""
+        return self.session.nb()
+
+
+def magic_named(name: str) -> grammar.Magic:
+    """Return the declaration of a magic."""
+    magic: grammar.Magic = import_module(f"labext_magics.{name}.magic").MAGIC
+    return magic
+
+
+def help_text(name: str, topic: str = "") -> str:
+    """Return the help on a magic or one of its commands."""
+    return help.help_text(magic_named(name), topic)
+
+
+def run(
+    ip: InteractiveShell, name: str, text: str, body: str | None, local: dict[str, Any] | None
+) -> Any:
+    """Do what a line says, and return what the cell shows.
+
+    `--out` stores the result under a name in place of showing it, and a `;` at the end of the line
+    hides it, as IPython's own magics do.
+    """
+    magic = magic_named(name)
+    read = line.tokenize(text)
+    scope = Namespace(ip.user_ns, local)
+    wanted = grammar.parse(magic, read, scope, has_body=bool(body and body.strip()))
+    if wanted.command is None:
+        print(help.help_text(magic, wanted.topic))
+        return None
+    out = wanted.values.pop("out", None)
+    open_session = session.session_of(ip)
+    call = Call(open_session, scope, body)
+    try:
+        result = wanted.command.run(call, **wanted.values)
+    except LabextError as error:
+        advised = error if magic.advise is None else magic.advise(call, error)
+        if advised is error:
+            raise
+        raise advised from error.__cause__
+    finally:
+        open_session.names.expire()
+    if wanted.command.name in ("connect", "login"):
+        candidates.prefetch(ip, name)
+    if out is not None:
+        scope.store(out, result)
+    return None if out is not None or read.silent else result

@@ -1,0 +1,380 @@
+"""Declare the commands of a magic, and parse a line by that declaration."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError, LabextError
+from labext_magics.core import secrets
+from labext_magics.core.line import Token, TokenizedLine
+from labext_magics.core.namespace import Namespace
+from labext_magics.core.value_types import Raw, ValueType
+
+if TYPE_CHECKING:
+    pass
+
+_SYNONYMS = {
+    "jobs": {
+        **dict.fromkeys(("cancel", "kill", "abort"), "stop"),
+        **dict.fromkeys(("log", "logs", "info", "describe"), "show"),
+        **dict.fromkeys(("history", "ls", "jobs", "find"), "list"),
+        "search": "tools",
+        "remove": "delete",
+        "wait": "watch",
+        "run": "submit",
+        **dict.fromkeys(("download", "get", "fetch"), "results"),
+    },
+    "lab": {
+        **dict.fromkeys(("list", "ls", "history"), "sequences"),
+        **dict.fromkeys(("search", "find"), "sequences --name-includes"),
+        **dict.fromkeys(("log", "logs", "info"), "status"),
+        **dict.fromkeys(("download", "save"), "export"),
+        "view": "show",
+    },
+    "nb": {
+        **dict.fromkeys(("list", "ls"), "sources"),
+        "history": "sessions",
+        "find": "search",
+        "remove": "delete",
+        **dict.fromkeys(("log", "logs"), "commands"),
+        **dict.fromkeys(("cancel", "stop"), "commands cancel"),
+        "upload": "add",
+        "show": "sources show",
+        "info": "status",
+    },
+}
+"""Words that people type, and the command of each magic that does what they mean."""
+
+_VERBS = {
+    **dict.fromkeys(("remove", "rm"), "delete"),
+    **dict.fromkeys(("add", "create"), "new"),
+    **dict.fromkeys(("get", "view", "info"), "show"),
+    **dict.fromkeys(("update", "rename", "change", "set"), "edit"),
+    **dict.fromkeys(("run", "try"), "test"),
+    **dict.fromkeys(("stop", "kill"), "cancel"),
+    **dict.fromkeys(("history", "log", "logs"), "status"),
+}
+"""The same for the word behind a noun."""
+
+LISTING = ("list", "ls", "all")
+"""Verbs for what a noun does alone."""
+
+
+def suggest_command(magic: str, word: str, commands: Sequence[Command]) -> str | None:
+    """Return the command of a magic that `word` was probably meant to be."""
+    meant = _SYNONYMS.get(magic, {}).get(word.casefold())
+    return meant or _closest(word, {each.name.split()[0]: each for each in commands})
+
+
+def suggest_verb(word: str, commands: Sequence[Command]) -> str | None:
+    """Return the verb, of those behind one noun, that `word` was probably meant to be."""
+    verbs = {each.name.split()[1]: each for each in commands}
+    meant = _VERBS.get(word.casefold())
+    return meant if meant in verbs else _closest(word, verbs)
+
+
+def _closest(word: str, among: dict[str, Command]) -> str | None:
+    """Return the nearest name; of a command that destroys something only for a slip of a key."""
+    near = messages.closest_match(word, [name for name, each in among.items() if not each.destroys])
+    slip = messages.closest_match(word, [name for name, each in among.items() if each.destroys])
+    if slip is not None and _is_typo(word.casefold(), slip):
+        return slip
+    return near
+
+
+def _is_typo(word: str, name: str) -> bool:
+    """Tell whether a word is a name but for one letter or the order of letters, or its start.
+
+    Short names are one letter from many words.
+    """
+    if len(name) > 2 and word != name and sorted(word) == sorted(name):
+        return True
+    if min(len(word), len(name)) < 4:
+        return False
+    if name.startswith(word):
+        return True
+    start = next((n for n, (a, b) in enumerate(zip(word, name, strict=False)) if a != b), None)
+    if start is None:
+        return abs(len(word) - len(name)) == 1
+    rest, right = word[start:], name[start:]
+    return rest[1:] == right[1:] or rest[1:] == right or rest == right[1:]
+
+
+HELP = ("--help", "-h")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument or option of a command.
+
+    Attributes:
+        name: as it is shown, without `--`.
+        kind: what it holds; None for an option that takes no value.
+        help: one phrase.
+        required: whether it must be there.
+        many: whether it may come more than once; its value is then a list.
+        dest: the handler's parameter, where it isn't called like the option.
+    """
+
+    name: str
+    kind: ValueType | None
+    help: str
+    required: bool = False
+    many: bool = False
+    dest: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name of the handler's parameter."""
+        key = self.dest or self.name.lower().replace("-", "_")
+        return f"{key}_" if keyword.iskeyword(key) else key
+
+    @property
+    def empty(self) -> Any:
+        """What the handler gets when it isn't on the line."""
+        if self.kind is None:
+            return False
+        return [] if self.many else None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One subcommand: what may stand on its line, and what does its work.
+
+    Attributes:
+        name: one or more words, as in `sandbox start`.
+        summary: one sentence for the list of commands.
+        run: called with the `Call` and a keyword argument for each parameter.
+        body: what a cell's body may hold; empty if the command takes none.
+        guarded: arguments that look like a key are refused.
+        details, examples: more for its own help.
+        heading: what it stands under in the list of commands; empty if that isn't parted.
+        instead: the line that a word without a place was probably meant for, before that word.
+    """
+
+    name: str
+    summary: str
+    run: Callable[..., Any]
+    arguments: Sequence[Parameter] = ()
+    options: Sequence[Parameter] = ()
+    body: str = ""
+    guarded: bool = False
+    details: str = ""
+    examples: Sequence[str] = ()
+    heading: str = ""
+    instead: str = ""
+
+    @property
+    def destroys(self) -> bool:
+        """True if it ends or removes something."""
+        last = self.name.split()[-1]
+        return self.option("--yes") is not None or last in ("stop", "unlink", "logout")
+
+    def option(self, name: str) -> Parameter | None:
+        """Return the option that is written `--name`."""
+        return next((o for o in self.options if f"--{o.name}" == name), None)
+
+
+@dataclass(frozen=True)
+class Magic:
+    """A magic and its commands.
+
+    Attributes:
+        advise: gives an error of a command a better next step; takes the call and the error.
+    """
+
+    name: str
+    summary: str
+    commands: Sequence[Command]
+    advise: Callable[[Any, LabextError], LabextError] | None = None
+
+    def find(self, words: Sequence[str]) -> Command | None:
+        """Return the command with the most words that these begin with."""
+        found = [c for c in self.commands if c.name.split() == list(words[: len(c.name.split())])]
+        return max(found, key=lambda c: len(c.name), default=None)
+
+    def below(self, group: str) -> list[Command]:
+        """Return the commands that begin with this word and have another."""
+        return [c for c in self.commands if c.name.startswith(f"{group} ")]
+
+
+@dataclass(frozen=True)
+class ParsedLine:
+    """What a line asks for: help on a command or a group (`run` is None), or a command."""
+
+    topic: str
+    command: Command | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(
+    magic: Magic, line: TokenizedLine, scope: Namespace, *, has_body: bool = False
+) -> ParsedLine:
+    """Read a line by the declaration of its magic.
+
+    Raises InputError, with the nearest word there is, for anything that doesn't fit.
+    """
+    words = [_token_text(t) for t in line.tokens]
+    secrets.refuse_options(line.tokens, magic.name)
+    command = magic.find(words)
+    if command is None:
+        return ParsedLine(_group(magic, words))
+    rest = line.tokens[len(command.name.split()) :]
+    options = takewhile(lambda t: t.quoted or t.text != "--", rest)
+    if any(t.is_option and t.text in HELP for t in options):
+        return ParsedLine(command.name)
+    _check_verb(magic, command, rest)
+    title = f"%{magic.name} {command.name}"
+    if has_body and not command.body:
+        raise InputError(
+            f"`%{title}` takes no text below its line.", f"Use `{title}` in a cell of its own."
+        )
+    typed = _match(magic.name, command, title, rest)
+    _check_required(command, title, typed)
+    values = {p.key: p.empty for p in (*command.arguments, *command.options)}
+    values |= {p.key: _value(p, raws, title, scope) for p, raws in typed.items()}
+    return ParsedLine(command.name, command, values)
+
+
+def _group(magic: Magic, words: list[str]) -> str:
+    """Return what help is wanted on where the words name no command."""
+    if not words or words[0] in HELP:
+        return ""
+    if words[0] == "help":
+        return _group_or_command(magic, words[1:])
+    below = magic.below(words[0])
+    if below and (len(words) == 1 or words[1] in HELP):
+        return words[0]
+    word, prefix = (words[1], f"{words[0]} ") if below else (words[0], "")
+    near = suggest_verb(word, below) if below else suggest_command(magic.name, word, magic.commands)
+    raise InputError(
+        f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
+        f"Did you mean `%{magic.name} {prefix}{near}`?"
+        if near
+        else f"`%{magic.name} {prefix}".rstrip() + "` alone lists them.",
+    )
+
+
+def _group_or_command(magic: Magic, words: list[str]) -> str:
+    """Return the topic of `help WORDS`; the words after a command's name say nothing more."""
+    command = magic.find(words)
+    return command.name if command else _group(magic, words)
+
+
+def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
+    """Raise InputError, naming the verbs there are, for a word behind a noun that isn't one."""
+    verbs = [c.name.split()[1] for c in magic.below(command.name)]
+    if not verbs or command.arguments or not rest or rest[0].is_option:
+        return
+    title = f"%{magic.name} {command.name}"
+    if rest[0].text in LISTING:
+        raise InputError(
+            f"`{title}` has no verb `{_token_text(rest[0])}`.", f"`{title}` alone lists them."
+        )
+    near = suggest_verb(rest[0].text, magic.below(command.name))
+    raise InputError(
+        f"`{title}` has no verb `{_token_text(rest[0])}`: it has {', '.join(verbs)}.",
+        f"Did you mean `{title} {near}`?" if near else f"`{title} --help` explains them.",
+    )
+
+
+def _match(
+    magic: str, command: Command, title: str, tokens: Sequence[Token]
+) -> dict[Parameter, list[Raw]]:
+    """Assign each token to an argument or an option."""
+    typed: dict[Parameter, list[Raw]] = {}
+    left, places, only_values = iter(tokens), list(command.arguments), False
+    for token in left:
+        if token.text == "--" and token.is_option and token.expression is None:
+            only_values = True
+        elif token.is_option and not only_values:
+            option, raw = _option(command, title, token, left)
+            if option in typed and not option.many:
+                raise InputError(f"`--{option.name}` is there twice.", "Keep one of the two.")
+            typed.setdefault(option, []).append(raw)
+        elif places:
+            typed.setdefault(places[0], []).append(Raw(token.text, token.expression))
+            if not places[0].many:
+                places.pop(0)
+        else:
+            if command.guarded:
+                raise secrets.refusal("more than an address or a name", magic, command.name)
+            raise InputError(
+                f"`{title}` has no place for `{_token_text(token)}`.",
+                f"Did you mean `{command.instead} {_token_text(token)}`?"
+                if command.instead
+                else f"`{title} --help` shows what goes there; quote a text that has blanks.",
+            )
+    return typed
+
+
+def _option(
+    command: Command, title: str, token: Token, left: Iterator[Token]
+) -> tuple[Parameter, Raw]:
+    """Return the option that a token names, and its value, from the next token if need be."""
+    name, equals, text = token.text.partition("=")
+    option = command.option(name)
+    if option is None:
+        near = messages.closest_match(name, [f"--{o.name}" for o in command.options])
+        raise InputError(
+            f"`{title}` has no option `{name}`.",
+            f"Did you mean `{near}`?" if near else f"`{title} --help` lists its options.",
+        )
+    if option.kind is None:
+        if equals or token.expression is not None:
+            raise InputError(f"`{name}` takes no value.", f"Write `{name}` alone.")
+        return option, Raw("")
+    if equals:
+        return option, Raw(text, token.expression)
+    value = next(left, None)
+    if value is None or value.is_option:
+        raise InputError(
+            f"`{name}` needs a value: {option.kind.expects}.",
+            f"Write `{name} {option.kind.metavar}`; quote a value that begins with --.",
+        )
+    return option, Raw(value.text, value.expression)
+
+
+def _check_required(command: Command, title: str, typed: dict[Parameter, list[Raw]]) -> None:
+    missing = [p for p in command.arguments if p.required and p not in typed]
+    missing_options = [o for o in command.options if o.required and o not in typed]
+    if not missing and not missing_options:
+        return
+    names = [p.name.upper() for p in missing] + [f"--{o.name}" for o in missing_options]
+    first = (missing + missing_options)[0]
+    example = f"Example: `{command.examples[0]}`." if command.examples else None
+    raise InputError(
+        f"`{title}` needs {' and '.join(names)}" + (f": {first.help}." if len(names) == 1 else "."),
+        example or f"`{title} --help` shows how.",
+    )
+
+
+def _value(parameter: Parameter, raws: list[Raw], title: str, scope: Namespace) -> Any:
+    if parameter.kind is None:
+        return True
+    values = [_convert(parameter, parameter.kind, raw, title, scope) for raw in raws]
+    return values if parameter.many else values[0]
+
+
+def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope: Namespace) -> Any:
+    try:
+        return kind.read(raw, scope)
+    except InputError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        option = not parameter.name.isupper()
+        name = f"--{parameter.name}" if option else parameter.name
+        near = messages.closest_match(raw.text, kind.choices)
+        raise InputError(
+            f"`{name}` takes {kind.expects}, not `{raw}`.",
+            f"Did you mean `{near}`?" if near else f"`{title} --help` shows how it is written.",
+        ) from error
+
+
+def _token_text(token: Token) -> str:
+    return str(Raw(token.text, token.expression))

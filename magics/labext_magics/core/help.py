@@ -1,0 +1,93 @@
+"""Format help texts from the declaration of a magic."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from labext_magics.core.grammar import Command, Magic, Parameter
+
+WIDTH = 88
+
+
+def help_text(magic: Magic, topic: str = "") -> str:
+    """Return the help on a magic, or on the command or group that `topic` names."""
+    command = next((c for c in magic.commands if c.name == topic), None)
+    if command is not None:
+        return _command(magic, command)
+    commands = magic.below(topic) if topic else magic.commands
+    title = f"%{magic.name} {topic}".rstrip()
+    return "\n".join(
+        [
+            f"{title} COMMAND: {magic.summary}" if not topic else f"{title} COMMAND",
+            "",
+            *_by_heading(commands),
+            "",
+            f"`%{magic.name} COMMAND --help` shows a command's arguments and options.",
+        ]
+    )
+
+
+def usage(magic: Magic, command: Command) -> str:
+    """Return how a command is written, in one line."""
+    parts = [f"%{magic.name} {command.name}"]
+    for argument in command.arguments:
+        name = f"{argument.name}…" if argument.many else argument.name
+        parts.append(name if argument.required else f"[{name}]")
+    parts += [_option(o) for o in command.options if o.required]
+    if any(not o.required for o in command.options):
+        parts.append("[options]")
+    return " ".join(parts)
+
+
+def _command(magic: Magic, command: Command) -> str:
+    blocks = [usage(magic, command), _wrap(command.summary)]
+    if command.details:
+        blocks += [_wrap(paragraph) for paragraph in command.details.split("\n\n")]
+    if command.arguments:
+        blocks.append("\n".join(_table([(a.name, a.help) for a in command.arguments])))
+    if command.options:
+        blocks.append("\n".join(_table([(_option(o), _help(o)) for o in command.options])))
+    if command.body:
+        blocks.append(_wrap(f"%%{magic.name} {command.name}, with a text below: {command.body}"))
+    if command.examples:
+        blocks.append("\n".join(f"    {example}" for example in command.examples))
+    if below := magic.below(command.name):
+        blocks.append("\n".join(_table([(c.name, c.summary) for c in below])))
+    return "\n\n".join(blocks)
+
+
+def _option(option: Parameter) -> str:
+    return f"--{option.name}" + (f" {option.kind.metavar}" if option.kind else "")
+
+
+def _help(option: Parameter) -> str:
+    return option.help + ("; again for another" if option.many else "")
+
+
+def _by_heading(commands: Sequence[Command]) -> Iterable[str]:
+    """Yield the commands, those under one heading together."""
+    widest = max(len(c.name) for c in commands)
+    for place, (heading, group) in enumerate(groupby(commands, key=lambda c: c.heading)):
+        if heading:
+            yield from ([""] if place else [])
+            yield f"{heading}:"
+        yield from _table([(c.name, c.summary) for c in group], widest)
+
+
+def _table(rows: Sequence[tuple[str, str]], widest: int = 0) -> Iterable[str]:
+    """Yield rows of two columns, the second one wrapped beside the first."""
+    widest = min(widest or max(len(name) for name, _ in rows), 28)
+    for name, told in rows:
+        lines = textwrap.wrap(told, WIDTH - widest - 4) or [""]
+        if len(name) > widest:
+            yield f"  {name}"
+            name = ""
+        for line in lines:
+            yield f"  {name:{widest}}  {line}".rstrip()
+            name = ""
+
+
+def _wrap(paragraph: str) -> str:
+    return "\n".join(textwrap.wrap(" ".join(paragraph.split()), WIDTH, break_on_hyphens=False))

@@ -1,0 +1,104 @@
+"""Read and store variables of the user's namespace."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError
+from labext.messages import closest_match
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+JSON_WORDS = {"true": True, "false": False, "null": None}
+
+HIDDEN = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
+"""What IPython puts beside the user's variables."""
+
+
+class Namespace:
+    """Where a line's expressions and variables are looked up, and where `--out` stores."""
+
+    def __init__(self, namespace: dict[str, Any], local: Mapping[str, Any] | None = None) -> None:
+        self._namespace = namespace
+        self._local = {} if local is None or local is namespace else local
+
+    def evaluate(self, source: str) -> Any:
+        """Return the value of one Python expression.
+
+        Raises InputError for whatever is wrong with it: the line has to change.
+        """
+        # one dictionary: comprehensions and lambdas look names up in the globals alone
+        names = {**JSON_WORDS, **self._namespace, **self._local}
+        try:
+            return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
+        except NameError as error:
+            raise self._unknown(error.name or str(error), f" in {{{source}}}") from error
+        except SyntaxError as error:
+            raise InputError(
+                f"{{{source}}} is not a Python expression: {error.msg}.",
+                "Write one expression between the braces.",
+            ) from error
+        except Exception as error:  # the user's expression may raise anything
+            raise InputError(
+                f"{{{source}}} failed: {type(error).__name__}: {error}.",
+                "Try the expression in a cell of its own.",
+            ) from error
+
+    def variable(self, name: str) -> Any:
+        """Return the variable of this name; InputError with a near match if there is none."""
+        for names in (self._local, self._namespace):
+            if name in names:
+                return names[name]
+        raise self._unknown(name)
+
+    def store(self, name: str, value: object) -> None:
+        """Give a value a name in the notebook."""
+        self._namespace[name] = value
+
+    def _unknown(self, name: str, where: str = "") -> InputError:
+        meant = closest_match(name, user_names({**self._namespace, **self._local}))
+        return InputError(
+            f"There is no variable `{name}`{where}.",
+            f"Did you mean `{meant}`?" if meant else "Run the cell that defines it first.",
+        )
+
+
+def user_names(variables: Iterable[str]) -> list[str]:
+    """Return the names that the user has given, without IPython's."""
+    return [name for name in variables if name[:1] != "_" and name not in HIDDEN]
+
+
+def check_name(name: str) -> str:
+    """Return the name of a variable to be; InputError if Python can't have it."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    raise InputError(
+        f"`{name}` can't be the name of a variable.", "Use letters, digits and underscores."
+    )
+
+
+def rows_of(value: Any) -> Any:
+    """Return a DataFrame or a mapping of names to settings; InputError for anything else."""
+    if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
+        return value
+    return frame_of(value, "a DataFrame or a dict of names to settings")
+
+
+def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
+    """Return a DataFrame, also of a list of records; InputError for anything else."""
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return value
+    if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+        return pd.DataFrame(value)
+    step = "Make a frame of it first: `pd.DataFrame(…)`."
+    if isinstance(value, pd.Series):
+        step = "Two brackets keep a frame: `frame.iloc[[0]]` one row, `frame[['name']]` a column."
+    raise InputError(
+        f"`--from` takes {wanted}, not {messages.with_article(type(value).__name__)}.", step
+    )

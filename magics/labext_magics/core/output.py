@@ -1,0 +1,32 @@
+"""Print messages beside the result, and confirm destructive commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from labext.errors import InputError
+from labext.messages import join_words
+
+
+def print_message(text: str) -> None:
+    """Show one line above the result."""
+    from labext_widgets import display_message
+
+    display_message(text)
+
+
+def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
+    """Return whether to destroy now; False for a preview, which says what would go.
+
+    Raises InputError, naming what would go, unless one of the two was asked for.
+    """
+    if yes and preview:
+        raise InputError("--yes and --preview are both there.", "Keep one of the two.")
+    if not yes and not preview:
+        raise InputError(
+            f"This would {what}: {join_words(would_go)}.",
+            "Add --yes to do it, or --preview to only see what would go.",
+        )
+    if preview:
+        print_message(f"This would {what}: {join_words(would_go)}. Nothing is changed by looking.")
+    return yes

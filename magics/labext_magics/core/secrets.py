@@ -1,0 +1,90 @@
+"""Refuse secrets that are typed on a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from labext.config.secret_store import PUBLIC_NAMES, SECRET_NAMES, environment_variable
+from labext.errors import InputError
+from labext.redaction import mask, register_secret
+from labext_magics.core.line import Token
+
+_NAMES = re.compile(
+    r"--(?:x-)?(?:(?:api|access|auth|client|id|refresh|service)-?)?"
+    r"(?:key|token|secret|password|passwd)",
+    re.IGNORECASE,
+)
+_KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,}")
+
+
+def refuse_options(tokens: Sequence[Token], service: str) -> None:
+    """Raise InputError for an option that would hold a secret, whatever the service's command."""
+    for place, token in enumerate(tokens):
+        name, _, value = token.text.partition("=")
+        if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
+            _advice(value or (tokens[place + 1].text if place + 1 < len(tokens) else ""))
+            raise refusal(f"`{name}`", service, tokens[0].text)
+
+
+def refuse_value(text: str, service: str, command: str = "") -> None:
+    """Raise InputError where an address or a name is, or holds, what looks like a key."""
+    try:
+        parts = urlsplit(text) if "://" in text else None
+    except ValueError:  # `http://[`: whoever reads the address says so
+        parts = urlsplit("")
+    if parts is not None and (parts.username or parts.password or parts.query):
+        _advice(parts.password or "")
+        raise refusal("an address with a user, a password or a query", service, command)
+    if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
+        _advice(text)
+        raise refusal("what looks like a key", service, command)
+
+
+def refuse_name(text: str, service: str, command: str) -> None:
+    """Raise InputError where what something is to be called looks like a key.
+
+    Words with dashes between them are a name, as long as they may be.
+    """
+    if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
+        _advice(text)
+        raise refusal("what looks like a key", service, command)
+
+
+SHORTEST_TYPED = 12
+"""Characters below which what was typed as a key is not masked: it may be a word."""
+
+
+def _advice(text: str) -> None:
+    if len(text) >= SHORTEST_TYPED:
+        register_secret(text)
+
+
+def refusal(what: str, service: str, command: str = "") -> InputError:
+    """Return the error for a secret on a line; it never repeats the secret.
+
+    `command` is the line's: the keys of models' providers are not those of the service.
+    """
+    return InputError(
+        f"This line has {what} on it, and a line is kept in the notebook and in the history: "
+        "it was not used.",
+        f"Delete the line, renew the key if it was a real one, and run {_safe_way(service, command)}.",
+    )
+
+
+def _safe_way(service: str, command: str) -> str:
+    if command.startswith(("credentials", "models")):
+        return (
+            f"`%{service} credentials new PROVIDER --name NAME` without it: it takes the key from "
+            f"LABEXT_{service.upper()}_<PROVIDER>_KEY, or asks for it"
+        )
+    names = [
+        environment_variable(service, name)
+        for name in SECRET_NAMES.get(service, ())
+        if name not in PUBLIC_NAMES
+    ]
+    return (
+        f"`%{service} connect` without it: it takes the key from {', '.join(names)} or the "
+        "keyring, or asks for it"
+    )

@@ -1,0 +1,280 @@
+"""Types of arguments and options, and the conversion of typed text to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from labext.errors import InputError
+from labext_magics.core.namespace import Namespace, check_name
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A value as typed: its text, and the source of the expression that ends it."""
+
+    text: str
+    expression: str | None = None
+
+    def __str__(self) -> str:
+        return self.text if self.expression is None else f"{self.text}{{{self.expression}}}"
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """What a value may be.
+
+    Attributes:
+        metavar: its name in the help.
+        expects: what the error says was expected.
+        read: makes the value of what was typed.
+        live: which names completion offers, if it isn't one of `choices`.
+        choices: the words that are allowed, if there are only a few.
+    """
+
+    metavar: str
+    expects: str
+    read: Callable[[Raw, Namespace], Any]
+    live: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BareText:
+    """The bare text of a setting, to be cast by the tool's schema.
+
+    Attributes:
+        text: what was typed.
+        meaning: what it is where the schema has no word on it.
+    """
+
+    text: str
+    meaning: Any
+
+
+def _object(raw: Raw, scope: Namespace) -> Any:
+    """Return the text, or the value of the expression that stands alone."""
+    if raw.expression is None:
+        return raw.text
+    if raw.text:
+        raise ValueError(raw.text)
+    return scope.evaluate(raw.expression)
+
+
+def _text(raw: Raw, scope: Namespace) -> str:
+    value = _object(raw, scope)
+    if isinstance(value, bool) or not isinstance(value, str | int | Path) or value == "":
+        raise ValueError(value)
+    return str(value)
+
+
+def _non_negative(raw: Raw, scope: Namespace) -> int:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = int(value) if isinstance(value, str) else value
+    if int(number) != number or number < 0:
+        raise ValueError(value)
+    return int(number)
+
+
+def _integer(raw: Raw, scope: Namespace) -> int:
+    number = _non_negative(raw, scope)
+    if number < 1:
+        raise ValueError(number)
+    return number
+
+
+def _similarity(raw: Raw, scope: Namespace) -> float:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = float(value)
+    if not -1 <= number <= 1:
+        raise ValueError(value)
+    return number
+
+
+def _positive(raw: Raw, scope: Namespace) -> float:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        raise ValueError(value)
+    number = float(value)
+    if not 0 < number < float("inf"):
+        raise ValueError(value)
+    return number
+
+
+def _since(raw: Raw, scope: Namespace) -> str | datetime | timedelta:
+    value = _object(raw, scope)
+    return value if isinstance(value, datetime | timedelta) else _text(raw, scope)
+
+
+def _path(raw: Raw, scope: Namespace) -> Path:
+    return Path(_text(raw, scope)).expanduser()
+
+
+def _variable(raw: Raw, scope: Namespace) -> Any:
+    if raw.expression is not None:
+        return _object(raw, scope)
+    if not raw.text.isidentifier():
+        raise InputError(
+            f"`{raw.text}` is no variable's name.", f"Braces take an expression: {{{raw.text}}}."
+        )
+    return scope.variable(raw.text)
+
+
+def _new_variable(raw: Raw, scope: Namespace) -> str:
+    return check_name(_text(raw, scope))
+
+
+def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
+    """Read words with commas between them, or an expression that gives a list of them."""
+    value = _object(raw, scope)
+    if isinstance(value, str):
+        value = [word.strip() for word in value.split(",")]
+    elif isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise ValueError(value)
+    words = list(value)
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise ValueError(value)
+    return words
+
+
+def _boolean(raw: Raw, scope: Namespace) -> bool:
+    value = _object(raw, scope)
+    if isinstance(value, bool):
+        return value
+    if value not in ("yes", "no"):
+        raise ValueError(value)
+    return bool(value == "yes")
+
+
+def _settings(raw: Raw, scope: Namespace) -> dict[str, Any]:
+    """Read `name=text`, `name={expression}` or `{a whole dict}`."""
+    if not raw.text and raw.expression is not None:
+        value = scope.evaluate(raw.expression)
+        if not isinstance(value, Mapping):
+            raise ValueError(value)
+        return {str(name): setting for name, setting in value.items()}
+    name, equals, text = raw.text.partition("=")
+    if not name or not equals or (text and raw.expression is not None):
+        raise ValueError(raw.text)
+    if raw.expression is not None:
+        return {name: scope.evaluate(raw.expression)}
+    return {name: BareText(text, text)}
+
+
+def _columns(raw: Raw, scope: Namespace) -> dict[str, str]:
+    """Read `setting=column`, or `{a whole dict}`."""
+    pairs = _settings(raw, scope)
+    columns = {k: v.text if isinstance(v, BareText) else v for k, v in pairs.items()}
+    if not all(columns.values()):
+        raise ValueError(raw.text)
+    return columns
+
+
+def _inputs(raw: Raw, scope: Namespace) -> list[Any]:
+    """Read one text, or an expression that gives one text or a list of what JSON has a form for."""
+    value = _object(raw, scope)
+    if isinstance(value, str):
+        if not value:
+            raise ValueError(value)
+        return [value]
+    from labext.jobs.pipelines import parse_inputs
+
+    return parse_inputs(value)
+
+
+def text_type(metavar: str = "TEXT", live: str = "") -> ValueType:
+    """Return the kind of a text; a number or a path out of an expression will do as well."""
+    return ValueType(metavar, "a text", _text, live)
+
+
+def comma_separated(metavar: str, live: str = "") -> ValueType:
+    """Return the kind of a list of words."""
+    return ValueType(metavar, "words with commas between them, or {a list}", _comma_separated, live)
+
+
+def order_by(*columns: str) -> ValueType:
+    """Return the kind of a column to order by; `:asc` or `:desc` behind it says which way."""
+    ways = choice(*(f"{column}{way}" for column in columns for way in ("", ":asc", ":desc")))
+    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, and :asc or :desc behind it"
+    return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
+
+
+def suggestions(metavar: str, expects: str, *words: str) -> ValueType:
+    """Return the kind of a text for which completion offers some words; others will do as well."""
+    return ValueType(metavar, expects, _text, choices=words)
+
+
+def choice(*words: str) -> ValueType:
+    """Return the kind of one of a few words."""
+
+    def read(raw: Raw, scope: Namespace) -> str:
+        word = _text(raw, scope)
+        if word not in words:
+            raise ValueError(word)
+        return word
+
+    return ValueType("|".join(words), " or ".join(words), read, choices=words)
+
+
+JOB = text_type("NAME", "jobs")
+BATCH = text_type("NAME", "batches")
+PIPELINE = text_type("PIPELINE", "pipelines")
+UNFINISHED = text_type("NAME", "unfinished")
+NEW_NAME = text_type("NAME")
+TOOL = text_type("TOOL", "tools")
+JOB_STATE = suggestions(
+    "STATE",
+    "a state",
+    *("Complete", "Running", "in-queue", "Stopped", "failed", "Aggregating", "AggregationFailed"),
+)
+SINCE = ValueType(
+    "TIME",
+    "a date, a time or a duration",
+    _since,
+    choices=("today", "yesterday", "1h", "1d", "7d"),
+)
+UPLOADED = text_type("FILE", "files")
+RESULT_FILE = text_type("FILE", "result_files")
+FOLDER = text_type("FOLDER", "folders")
+LAB_FOLDER = text_type("FOLDER", "lab_folders")
+PROFILE = text_type("URL|PROFILE", "profiles")
+COLUMN = text_type("COLUMN", "columns")
+PATH = ValueType("PATH", "a path", _path, "paths")
+PATHS_OR_URLS = text_type("PATH|URL", "paths")
+SEQUENCE = text_type("NAME", "sequences")
+FIELDS = comma_separated("A,B,…", "fields")
+NOTEBOOK = text_type("NOTEBOOK", "notebooks")
+SOURCE = text_type("SOURCE", "sources")
+NOTE = text_type("NOTE", "notes")
+CHAT = text_type("SESSION", "sessions")
+MODEL = text_type("MODEL", "models")
+MODEL_TYPE = choice("llm", "embedding", "stt", "tts")
+SLOT = text_type("SLOT", "slots")
+TRANSFORMATION = text_type("TRANSFORMATION", "transformations")
+CREDENTIAL = text_type("CREDENTIAL", "credentials")
+PROVIDER = text_type("PROVIDER", "providers")
+EPISODE = text_type("EPISODE", "episodes")
+EPISODE_PROFILE = text_type("PROFILE", "episode_profiles")
+SPEAKERS = comma_separated("A,B,…", "speakers")
+PODCAST_PROFILE = text_type("PROFILE", "podcast_profiles")
+YES_NO = ValueType("yes|no", "yes or no", _boolean, choices=("yes", "no"))
+INTEGER = ValueType("N", "a whole number from 1", _integer)
+NON_NEGATIVE = ValueType("N", "a whole number from 0", _non_negative)
+SIMILARITY = ValueType("NUMBER", "a number from -1 to 1", _similarity)
+POSITIVE = ValueType("NUMBER", "a number above 0", _positive)
+VARIABLE = ValueType(
+    "VARIABLE", "the name of a variable, or {an expression}", _variable, "variables"
+)
+NEW_VARIABLE = ValueType("VARIABLE", "the name of a variable", _new_variable)
+INPUTS = ValueType("{LIST}", "{a list}, or one text", _inputs)
+SETTING = ValueType("SETTING=VALUE", "SETTING=VALUE, or {a dict}", _settings, "settings")
+SLOT_MODEL = ValueType("SLOT=MODEL", "SLOT=MODEL", _columns, "assignments")
+NAME_TYPE = ValueType("NAME=TYPE", "NAME=TYPE", _columns, "registrations")
+MAPPING = ValueType("SETTING=COLUMN", "SETTING=COLUMN, or {a dict}", _columns, "mapping")

@@ -1,0 +1,217 @@
+"""Parse the bodies of `%%jobs submit`, `%%jobs batch` and `%%jobs pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from labext import messages
+from labext.errors import InputError
+from labext_magics.core import cell_body
+from labext_magics.core.value_types import BareText
+
+_JOB = {"type": "tool", "name": "name", "jobName": "name", "projectTag": "project"}
+_BATCH = {
+    "type": "tool",
+    "tool": "tool",
+    "name": "name",
+    "batchName": "name",
+    "maxRuntimeSeconds": "max_runtime",
+    "weightedHoursBudget": "budget",
+}
+
+_PIPELINE = {"name": "name", "jobName": "name", "projectTag": "project"}
+_INPUTS = ("initialInputs", "inputs")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job to submit; what neither the line nor the body says is None."""
+
+    tool: str | None
+    name: str | None
+    settings: dict[str, Any]
+    project: str | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch to submit; its jobs are a frame, or settings by name."""
+
+    name: str | None
+    tool: str | None
+    jobs: Any = None
+    max_runtime: int | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline to submit; the bare words in its stages' settings are still to be cast."""
+
+    name: str | None
+    project: str | None
+    inputs: Any = None
+    stages: Any = None
+
+
+def parse_job(text: str, line: Job) -> Job:
+    """Return the job of a line and its body: settings alone, or the whole with `settings`."""
+    read = cell_body.parse_body(text)
+    if not isinstance(read, Mapping):
+        raise InputError(
+            "The cell's body is no mapping of settings.", "Write `setting: value` on each line."
+        )
+    whole = isinstance(read.get("settings"), Mapping)
+    found = line
+    if whole:
+        found = _merge_with_line(
+            line, {k: v for k, v in read.items() if k != "settings"}, _JOB, "submit"
+        )
+    settings = read["settings"] if whole else read
+    both = [name for name in settings if name in line.settings]
+    if both:
+        raise InputError(f"`{both[0]}` is set on the line and in the body.", "Keep one of the two.")
+    return replace(found, settings={**settings, **line.settings})
+
+
+def parse_batch(text: str, line: Batch) -> Batch:
+    """Return the batch of a line and its body.
+
+    The body is a list of `name` and `settings`, a mapping of names to settings, or one of the two
+    forms of the service's own (job service contract, `/submit-batch`).
+    """
+    read = cell_body.parse_body(text)
+    found = line
+    if isinstance(read, Mapping) and isinstance(read.get("jobNames"), list):
+        rest = {k: v for k, v in read.items() if k not in ("jobNames", "settings")}
+        found, read = _merge_with_line(line, rest, _BATCH, "batch"), _settings_by_name(read)
+    elif isinstance(read, Mapping) and isinstance(read.get("jobs"), list):
+        rest = {k: v for k, v in read.items() if k != "jobs"}
+        found, read = _merge_with_line(line, rest, _BATCH, "batch"), read["jobs"]
+    return replace(found, jobs=_named_settings(read))
+
+
+def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
+    """Return the pipeline of a line and its body: `initialInputs` (or `inputs`) and `stages`.
+
+    An input that is a bare word is the text that was typed: it is a sequence or a name.
+    """
+    read = cell_body.parse_body(text)
+    if not isinstance(read, Mapping):
+        raise InputError(
+            "The cell's body is no mapping.", "Write `initialInputs: […]` and `stages:` below it."
+        )
+    given = [name for name in _INPUTS if name in read]
+    if given and line.inputs is not None:
+        raise InputError(
+            f"The line has `--inputs`, and the body has `{given[0]}`.", "Keep one of the two."
+        )
+    if len(given) > 1:
+        raise InputError(
+            f"The body has {' and '.join(given)}, which are the same.", "Keep one of the two."
+        )
+    missing = ["`initialInputs`"] * (not given and line.inputs is None)
+    missing += ["`stages`"] * ("stages" not in read)
+    rest = {name: value for name, value in read.items() if name not in (*_INPUTS, "stages")}
+    found: Pipeline = _merge_with_line(line, rest, _PIPELINE, "pipeline")
+    if missing:
+        raise InputError(
+            f"The cell's body has no {' and no '.join(missing)}.",
+            "`%jobs pipeline --help` shows an example.",
+        )
+    inputs = _texts(read[given[0]]) if given else line.inputs
+    if isinstance(inputs, Mapping):
+        raise InputError(
+            f"The body's `{given[0]}` is a mapping, and no list.",
+            "Write `[…]`; a variable goes on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
+        )
+    return replace(found, inputs=inputs, stages=read["stages"])
+
+
+def _texts(inputs: Any) -> Any:
+    if not isinstance(inputs, list):
+        return cell_body.as_text(inputs)
+    return [
+        cell_body.as_text(each) if isinstance(each, BareText) else cell_body.untyped(each)
+        for each in inputs
+    ]
+
+
+def _merge_with_line(
+    line: Any, given: Mapping[str, Any], fields: Mapping[str, str], command: str
+) -> Any:
+    """Return what the line says, completed by the body; InputError where they differ."""
+    changes: dict[str, Any] = {}
+    for name, value in given.items():
+        field = fields.get(name)
+        if field is None:
+            raise _unknown_field(name, fields, command)
+        value = (
+            cell_body.as_text(value)
+            if field in ("tool", "name", "project")
+            else cell_body.untyped(value)
+        )
+        on_line = getattr(line, field)
+        if on_line is not None and on_line != value:
+            raise InputError(
+                f"The line says {on_line}, and the body's `{name}` says {value}.",
+                "Keep one of the two.",
+            )
+        changes[field] = value
+    return replace(line, **changes)
+
+
+def _unknown_field(name: str, fields: Mapping[str, str], command: str) -> InputError:
+    if name == "gpuType":
+        return InputError("`gpuType` is never sent: no service is sure to take it.", "Take it out.")
+    near = messages.closest_match(name, fields)
+    return InputError(
+        f"The body has `{name}`, which `%%jobs {command}` doesn't know.",
+        f"Did you mean `{near}`?" if near else f"`%jobs {command} --help` shows what it takes.",
+    )
+
+
+def _settings_by_name(read: Mapping[str, Any]) -> list[dict[str, Any]]:
+    names, settings = read["jobNames"], read.get("settings")
+    if not isinstance(settings, list) or len(settings) != len(names):
+        number = len(settings) if isinstance(settings, list) else 0
+        raise InputError(
+            f"The body has {len(names):,} jobNames and {number:,} settings.",
+            "Give one mapping of settings for each name, in the same order.",
+        )
+    return [{"name": n, "settings": s} for n, s in zip(names, settings, strict=True)]
+
+
+def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
+    """Return settings by job name, of a mapping or of a list of records."""
+    pairs = list(read.items()) if isinstance(read, Mapping) else []
+    if isinstance(read, list):
+        pairs = [_record_settings(record, place) for place, record in enumerate(read, start=1)]
+    if not pairs:
+        raise InputError(
+            "The body has no jobs.", "Write a list of `- {name: …, settings: {…}}`, one a job."
+        )
+    found: dict[str, dict[str, Any]] = {}
+    for name, settings in pairs:
+        if name in found:
+            raise InputError(f"The job name {name} is there twice.", "Names are unique in a batch.")
+        if not isinstance(settings, Mapping):
+            raise InputError(
+                f"The settings of {name} are no mapping.", "Write `setting: value` pairs."
+            )
+        found[name] = dict(settings)
+    return found
+
+
+def _record_settings(record: Any, place: int) -> tuple[str, Any]:
+    """Return the name and the settings of one record in a list."""
+    names = [k for k in ("name", "jobName") if isinstance(record, Mapping) and k in record]
+    if len(names) != 1 or set(record) - {names[0], "settings"}:
+        raise InputError(
+            f"Job {place} of the body is not a `name` and its `settings`.",
+            "Write `- {name: …, settings: {…}}`.",
+        )
+    name = record[names[0]]
+    return name.text if isinstance(name, BareText) else str(name), record.get("settings", {})

@@ -1,0 +1,70 @@
+"""`%jobs connect`, `login` and `status`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.config import Connection
+from labext_magics.core.dispatch import Call
+from labext_magics.core.sign_in import SignIn, SignInMethod
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COUNTED = 1000
+
+
+def connect(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    where: str,
+    save: str | None,
+    keep: bool,
+    ca_bundle: Path | None,
+) -> None:
+    """Use a service for this session, once it has accepted the key."""
+    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle)
+
+
+def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
+    """Check the key of the service in use; ask for another one if it isn't accepted."""
+    SIGN_IN.login(keep=keep)
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return where the service is, and what it has: never a secret."""
+    import pandas as pd
+
+    from labext.frames.views import facts_frame
+
+    found, jobs = call.session.connected("jobs")
+    tools = sum(1 for _ in jobs.iter_tools())
+    listed = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
+    states = Counter(
+        str(job if pd.isna(batch) else batch)
+        for job, batch in zip(listed["JobStatus"], listed["batchStatus"], strict=True)
+    )
+    counted = len(listed)
+    rows = {
+        "profile": found.profile or "none (environment, or connected by address)",
+        "address": found.base_url,
+        "answers": "yes, and accepts the key",
+        "tools": f"{tools:,}",
+        "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
+        **{f"  {state}": f"{number:,}" for state, number in states.most_common()},
+    }
+    return facts_frame(rows, "jobs")
+
+
+def _check_key(target: Connection) -> str:
+    """Return how many tools the service has for this key."""
+    from labext.jobs import JobsClient
+
+    with JobsClient.reached(target) as client:
+        return messages.pluralize(sum(1 for _ in client.iter_tools()), "tool")
+
+
+SIGN_IN = SignIn("jobs", (SignInMethod("jobs", "key", "key", {"api_key": "key"}),), _check_key)

@@ -1,0 +1,116 @@
+"""`%jobs results`, `upload` and `files`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError
+from labext_magics.core import output
+from labext_magics.core.dispatch import Call
+from labext_magics.core.line import quote
+from labext_magics.core.namespace import frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.jobs.uploads import Upload
+
+
+def results(
+    call: Call,
+    *,
+    name: str,
+    to: Path | None,
+    file: str | None,
+    pdbs_only: bool,
+    email: str | None,
+    frame: bool = False,
+    from_: Any = None,
+    name_column: str | None = None,
+) -> pd.DataFrame:
+    """Fetch results into a folder, say where they are, and return a row for each file.
+
+    With `frame` it is a row for each job, its metrics beside the rows that it was made of.
+    """
+    import labext_widgets
+
+    if not frame and (from_ is not None or name_column is not None):
+        raise InputError("The rows are for the frame of the results.", "Add `--frame`.")
+    rows = None if from_ is None else frame_of(from_)
+    target = to or Path(name)
+    options = {"--to": target, "--file": file, "--email": email}
+    words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
+    again = f"%jobs results {quote(name)}{''.join(words)}{' --pdbs-only' if pdbs_only else ''}"
+    with labext_widgets.Transfer(name, "results", again) as transfer:
+        fetched = call.jobs.download(
+            name,
+            target,
+            file=file,
+            pdbs_only=pdbs_only,
+            email=email,
+            on_bytes=transfer.bytes,
+            on_phase=transfer.phase,
+        )
+        transfer.end(fetched.message)
+    return fetched.frame(rows, name_column) if frame else fetched.files
+
+
+def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool) -> pd.DataFrame:
+    """Upload files, all of which must be there, and return a row for each with its status."""
+    import pandas as pd
+
+    folders = [p for p in path if p.is_dir()]
+    if folders:
+        raise InputError(
+            f"{messages.join_words(str(p) for p in folders)} is a folder.",
+            "Name the files in it; `--folder` names the folder on the service.",
+        )
+    missing = [p for p in path if not p.is_file()]
+    if missing:
+        raise InputError(
+            f"There is no file {messages.join_words(str(p) for p in missing)}.",
+            "Check the path: it counts from the notebook's folder.",
+        )
+    done = [call.jobs.upload(each, folder, presigned=presigned) for each in path]
+    _report_uploads(done)
+    return pd.DataFrame(
+        [
+            {
+                "file": each.name,
+                "folder": each.folder,
+                "bytes": each.size,
+                "status": _upload_status(each),
+            }
+            for each in done
+        ]
+    )
+
+
+def _report_uploads(done: list[Upload]) -> None:
+    """Say what was uploaded, how settings refer to it, and what it replaced."""
+    new = [each for each in done if _upload_status(each) == "new"]
+    if new:
+        refer = f"a setting refers to {'it' if len(new) == 1 else 'each'} by that name"
+        if new[0].folder:
+            refer += f", or as {new[0].path} where that name is in several folders"
+        output.print_message(f"{messages.join_words(each.path for each in new)} uploaded; {refer}.")
+    for each in done:
+        if _upload_status(each) != "new":
+            output.print_message(each.message)
+
+
+def _upload_status(done: Upload) -> str:
+    """Return what the upload did: new, replaced or unchanged."""
+    if not done.sent:
+        return "unchanged"
+    return "replaced" if done.replaced else "new"
+
+
+def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
+    """Return a row for each uploaded file."""
+    from labext.frames.conversion import Column, records_to_frame
+
+    found = call.jobs.files(folder, include_folders=folders)
+    return records_to_frame([{"file": name} for name in found], [Column("file", "text")])

@@ -1,0 +1,148 @@
+"""`%jobs tools`, `tool`, `list`, `show`, `watch` and `usage`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import JobFailedError
+from labext.progress import Outcome, Progress
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.namespace import frame_of
+from labext_magics.core.options import OUT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def tools(call: Call, *, word: str | None) -> pd.DataFrame:
+    """Return the tools; with a word, those that have it in name, title or description."""
+    found = call.jobs.tools()
+    if word is None:
+        return found
+    texts = found[["name", "displayName", "description"]].fillna("").astype(str)
+    has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
+    matching: pd.DataFrame = found.loc[has_it.any(axis=1)]
+    return matching.reset_index(drop=True)
+
+
+def tool(call: Call, *, tool: str) -> pd.DataFrame:
+    """Return a row for each parameter of a tool, and say what the tool does."""
+    found = call.jobs.tool(tool)
+    if description := found.attrs.get("description"):
+        output.print_message(f"{tool}: {description}")
+    named = [("Paper", found.attrs.get("paper")), ("source", found.attrs.get("github"))]
+    if told := "; ".join(f"{what}: {address}" for what, address in named if address):
+        output.print_message(messages.capitalize_first(told))
+    return found
+
+
+def list_(
+    call: Call,
+    *,
+    batch: str | None,
+    limit: int | None,
+    start_key: str | None,
+    organization: bool,
+    subjobs: bool,
+    email: str | None,
+    state: str | None,
+    tool: str | None,
+    since: str | datetime | timedelta | None,
+    scores: bool,
+    from_: Any,
+    name_column: str | None,
+) -> pd.DataFrame:
+    """Return job rows; those of a batch in their order, joined to the rows they were made of."""
+    found = call.jobs.jobs(
+        batch=batch,
+        limit=limit,
+        start_key=start_key,
+        organization=organization,
+        subjobs=subjobs,
+        email=email,
+        state=state,
+        tool=tool,
+        since=since,
+        scores=scores,
+        rows=None if from_ is None else frame_of(from_),
+        name_column=name_column,
+    )
+    if key := found.attrs.get("start_key"):
+        output.print_message(f"There are more: `--start-key {key}` goes on from here.")
+    return found
+
+
+def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
+    """Return the row of one job, batch or pipeline."""
+    return call.jobs.show(name, email=email)
+
+
+def watch(call: Call, *, name: str, background: bool, email: str | None) -> pd.DataFrame | None:
+    """Watch until it ends, and return its row; in the background return nothing."""
+    ended = follow(call, name, background=background, email=email)
+    return call.jobs.show(name, email=email) if ended else None
+
+
+def follow(call: Call, name: str, *, background: bool, email: str | None = None) -> bool:
+    """Draw a job, a batch or a pipeline until it ends; say whether it has.
+
+    Raises JobFailedError if it did not end as complete.
+    """
+    import labext_widgets
+
+    jobs = call.jobs
+
+    def stop() -> None:
+        jobs.stop(name)
+
+    last = labext_widgets.watch(
+        jobs.watch(name, email=email),
+        again=f"%jobs watch {name}" + (f" --email {email}" if email else ""),
+        background=background,
+        stop=None if email else stop,  # the service stops one's own jobs alone
+    )
+    if last is None or last.outcome is None:
+        return False
+    if last.outcome is not Outcome.COMPLETE:
+        raise _failed(last)
+    return True
+
+
+def _failed(last: Progress) -> JobFailedError:
+    reason = f": {last.reason.rstrip('.')}" if last.reason else ""
+    step = f"`%jobs show {last.subject}` shows its settings."
+    if last.kind in ("batch", "pipeline"):
+        step = f"`%jobs list --batch {last.subject}` shows its jobs."
+        if last.states.get("Complete"):
+            step += f" `%jobs results {last.subject}` fetches what completed."
+    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)
+
+
+STATISTICS = ("weighted_hours", "jobs")
+SCOPES = ("user", "organization")
+
+
+def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFrame:
+    """Return what was used: a row for the total, for each tool and for each user."""
+    return call.jobs.usage(statistic or STATISTICS[0], scope or SCOPES[0])
+
+
+USAGE = Command(
+    "usage",
+    "Show what was used: in all, by tool and by user.",
+    usage,
+    options=[
+        Parameter(
+            "statistic", value_types.choice(*STATISTICS), "what is counted; else weighted hours"
+        ),
+        Parameter(
+            "scope", value_types.choice(*SCOPES), "whose, where you may see it; else your own"
+        ),
+        OUT,
+    ],
+    examples=["hours = %jobs usage --statistic weighted_hours --scope user"],
+)

@@ -1,0 +1,180 @@
+"""`%jobs pipeline` and `run-pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError
+from labext_magics.core import output, value_types
+from labext_magics.core.cell_body import cast_settings, untyped
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.value_types import BareText
+from labext_magics.jobs import cell_body, submit
+from labext_magics.jobs.options import AFTERWARDS, PROJECT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.jobs import Submission, Tool
+
+
+def pipeline(
+    call: Call,
+    *,
+    name: str | None,
+    inputs: list[list[Any]] | None,
+    project: str | None,
+    wait: bool,
+    to: Path | None,
+    background: bool,
+) -> pd.DataFrame:
+    """Submit the pipeline of a cell's body, or find the same one there; return its row."""
+    submit.check_follow_options(wait=wait, to=to, background=background)
+    if call.body is None:
+        raise InputError(
+            "The inputs and the stages of a pipeline stand in a cell's body.",
+            "Begin the cell with `%%jobs pipeline NAME`; `%jobs pipeline --help` has an example.",
+        )
+    together = [each for some in inputs for each in some] if inputs else None
+    asked = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, together))
+    stages = _cast_stages(call, asked.stages)
+    done = call.jobs.submit_pipeline(asked.name, stages, asked.inputs, asked.project)
+    _warn_about_stages(stages)
+    return _follow_pipeline(call, done, wait=wait, to=to, background=background)
+
+
+def run_pipeline(
+    call: Call,
+    *,
+    pipeline: str,
+    name: str | None,
+    inputs: list[list[Any]],
+    project: str | None,
+    wait: bool,
+    to: Path | None,
+    background: bool,
+) -> pd.DataFrame:
+    """Run a saved pipeline, or find the same run there; return its row."""
+    submit.check_follow_options(wait=wait, to=to, background=background)
+    together = [each for some in inputs for each in some]
+    done = call.jobs.run_pipeline(name, pipeline, together, project)
+    return _follow_pipeline(call, done, wait=wait, to=to, background=background)
+
+
+def _follow_pipeline(
+    call: Call, done: Submission, *, wait: bool, to: Path | None, background: bool
+) -> pd.DataFrame:
+    output.print_message(done.message)
+    submit.watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
+    return submit.submitted_row(call, done.name)
+
+
+def _warn_about_stages(stages: Any) -> None:
+    """Say of each stage, as it was accepted, that takes nothing: `Pipe` can be a peptide."""
+    from labext.jobs.pipelines import PIPE, stages_without_input
+
+    for number in stages_without_input(stages):
+        before = "the inputs" if number == 1 else f"what stage {number - 1} makes"
+        output.print_message(
+            f"No setting of stage {number} is `{PIPE}`: it takes nothing of {before}."
+        )
+
+
+def _cast_stages(call: Call, stages: Any) -> Any:
+    """Return stages with each bare word cast by its tool's schema.
+
+    What has not the shape of stages is handed on as it is: the client names all that is wrong.
+    """
+    from labext.jobs import Tool
+
+    if not isinstance(stages, list):
+        return untyped(stages)
+    tools = {str(record.get("name")): Tool(record) for record in call.jobs.iter_tools()}
+    return [_cast_stage(tools, stage) for stage in stages]
+
+
+def _cast_stage(tools: Mapping[str, Tool], stage: Any) -> Any:
+    asked = stage.get("toolSettings") if isinstance(stage, Mapping) else None
+    if not isinstance(asked, Mapping):
+        return untyped(stage)
+    rest = {key: _word(value) for key, value in stage.items() if key != "toolSettings"}
+    return {
+        **rest,
+        "toolSettings": {name: _cast(tools.get(name), own) for name, own in asked.items()},
+    }
+
+
+def _cast(tool: Tool | None, settings: Any) -> Any:
+    """Return a tool's settings cast; `pipe` is the same word for every parameter."""
+    from labext.jobs.pipelines import PIPE
+
+    if tool is None or not isinstance(settings, Mapping):
+        return untyped(settings)
+    words = {name: PIPE if _word(value) == PIPE else value for name, value in settings.items()}
+    return cast_settings(tool, words)
+
+
+def _word(value: Any) -> Any:
+    return value.text if isinstance(value, BareText) else untyped(value)
+
+
+PIPELINE = Command(
+    "pipeline",
+    "Submit several tools that run one after the other.",
+    pipeline,
+    [Parameter("NAME", value_types.NEW_NAME, "the pipeline's name; without one it is made up")],
+    [
+        Parameter(
+            "inputs",
+            value_types.INPUTS,
+            "the inputs, where the body has none: {a list} or a column of a frame, or one text",
+            many=True,
+        ),
+        PROJECT,
+        *AFTERWARDS,
+    ],
+    body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a `task`, its name "
+    "in words, and `toolSettings`: one tool or more, each with its settings.",
+    details="Each input goes through on its own. The tools of a stage run side by side, once for "
+    "each output of the stage before. The value `pipe` in a setting takes that output, in the "
+    "first stage the input.\n\n"
+    "The same name, inputs and stages again are the same pipeline: it is taken as it is. "
+    "`%jobs list --batch NAME` lists its jobs.",
+    examples=[
+        "%%jobs pipeline p1 --wait",
+        "initialInputs: [ACDEFGHIKLMNPQRSTVWY]",
+        "stages:",
+        "  - {task: Structure, toolSettings: {peptide_build: {sequence: pipe}}}",
+        "  - {task: Motion, toolSettings: {normal_modes: {pdbFile: pipe}}}",
+        "",
+        '%%jobs pipeline p2 --inputs {["MKTAYIAKQRQ", "ACDEFGHIKLM"]}',
+        "stages: [{task: Structure, toolSettings: {peptide_build: {sequence: pipe}}}]",
+    ],
+)
+
+RUN_PIPELINE = Command(
+    "run-pipeline",
+    "Run a pipeline that is saved on the service.",
+    run_pipeline,
+    [Parameter("PIPELINE", value_types.PIPELINE, "the saved pipeline's name", required=True)],
+    [
+        Parameter("name", value_types.NEW_NAME, "this run's name; without one it is made up"),
+        Parameter(
+            "inputs",
+            value_types.INPUTS,
+            "the inputs: {a list} or a column of a frame, or one text",
+            required=True,
+            many=True,
+        ),
+        PROJECT,
+        *AFTERWARDS,
+    ],
+    details="The same name, pipeline and inputs again are the same run: it is taken as it is.",
+    examples=[
+        '%jobs run-pipeline helix-to-modes --name modes --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}',
+        "%jobs run-pipeline helix-to-modes --inputs ACDEFGHIKLMNPQRSTVWY --wait --to out/modes",
+    ],
+)

@@ -1,0 +1,249 @@
+"""`%jobs submit`, `batch` and `resume`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError, SubmissionInterrupted
+from labext_magics.core import output, value_types
+from labext_magics.core.cell_body import cast_settings, merge_pairs
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.namespace import rows_of
+from labext_magics.jobs import cell_body, files, listing
+from labext_magics.jobs.options import AFTERWARDS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.jobs import JobsClient
+
+
+def check_follow_options(
+    *, wait: bool, to: Path | None, background: bool, only_check: bool = False
+) -> None:
+    """Raise InputError for options about what comes afterwards that don't go together."""
+    faults = {
+        "`--to` fetches the results when there are some": to is not None and not wait,
+        "`--background` doesn't wait, and `--wait` does": background and wait,
+        "`--check` submits nothing, so there is nothing to wait for": only_check
+        and (wait or background),
+    }
+    for what, is_wrong in faults.items():
+        if is_wrong:
+            step = "Add `--wait`." if to is not None and not only_check else "Keep one of the two."
+            raise InputError(f"{what}.", step)
+
+
+def submitted_row(call: Call, name: str) -> pd.DataFrame:
+    """Return the row of what was submitted, which is shown in one line."""
+    from labext.jobs.views import SUBMITTED
+
+    return SUBMITTED.show(call.jobs.show(name))
+
+
+def watch_and_fetch(
+    call: Call, name: str, *, wait: bool, to: Path | None, background: bool
+) -> bool:
+    """Watch what was submitted and fetch its results, if asked to; say whether it has ended."""
+    if not wait and not background:
+        return False
+    ended = listing.follow(call, name, background=background)
+    if ended and to is not None:
+        files.results(call, name=name, to=to, file=None, pdbs_only=False, email=None)
+    return ended
+
+
+def resume(
+    call: Call, *, name: str | None, wait: bool, to: Path | None, background: bool
+) -> pd.DataFrame:
+    """Finish a batch and return a row for each job; without a name, list what is unfinished."""
+    check_follow_options(wait=wait, to=to, background=background)
+    jobs = call.jobs
+    if name is None:
+        if wait or background:
+            raise InputError(
+                "`%jobs resume` needs a NAME to wait for.",
+                "Without one it lists the batches that are unfinished.",
+            )
+        return _unfinished(jobs)
+    with interruptible(jobs, name):
+        done = jobs.resume(name)
+    output.print_message(done.message)
+    if len(done.gone) == len(done.parts):
+        return done.frame
+    ended = watch_and_fetch(call, name, wait=wait, to=to, background=background)
+    return jobs.jobs(batch=name, scores=True) if ended else done.frame
+
+
+@contextmanager
+def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
+    """Let an interrupt while a batch is sent say how far it has come, and how to finish it.
+
+    Raises:
+        SubmissionInterrupted: the kernel was interrupted after the sending had begun.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if name not in jobs.unfinished_names():
+            raise  # nothing was sent, or all of it
+        raise SubmissionInterrupted(
+            f"The sending of {name} was interrupted; what has arrived stays.",
+            f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` removes it all.",
+        ) from None
+
+
+def _unfinished(jobs: JobsClient) -> pd.DataFrame:
+    found = jobs.unfinished()
+    if not found.empty:  # an empty one says so itself
+        output.print_message("`%jobs resume NAME` sends what is missing of one.")
+    return found
+
+
+RESUME = Command(
+    "resume",
+    "Finish a batch that broke off while it was sent; without NAME, list those that did.",
+    resume,
+    [Parameter("NAME", value_types.UNFINISHED, "a batch that was sent from this machine")],
+    [*AFTERWARDS],
+    details="Every batch is written to this machine's disk before it is sent, so that neither the "
+    "notebook that sent it nor its data is needed. What is on the service is not sent again, nor "
+    "is what was deleted there since.",
+    examples=["%jobs resume folds --wait"],
+)
+
+
+_NOT_SENT = "nothing was submitted"
+
+
+def submit(
+    call: Call,
+    *,
+    tool: str | None,
+    name: str | None,
+    settings: list[dict[str, Any]],
+    project: str | None,
+    check: bool,
+    wait: bool,
+    to: Path | None,
+    background: bool,
+) -> pd.DataFrame:
+    """Submit one job, or find the same one there; return its row."""
+    check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    line = cell_body.Job(tool, name, merge_pairs(settings), project)
+    job = line if call.body is None else cell_body.parse_job(call.body, line)
+    if job.tool is None:
+        raise InputError(
+            "`%%jobs submit` needs a tool.", "Name it behind `submit`, or as `type:` in the body."
+        )
+    jobs = call.jobs
+    typed = cast_settings(jobs.describe(job.tool), job.settings)
+    if check:
+        return _report_valid(job.tool, jobs.validate(job.tool, typed, job.name))
+    done = jobs.submit(job.name, job.tool, typed, job.project)
+    output.print_message(done.message)
+    watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
+    return submitted_row(call, done.name)
+
+
+def batch(
+    call: Call,
+    *,
+    name: str | None,
+    tool: str | None,
+    from_: Any,
+    name_column: str | None,
+    mapping: list[dict[str, str]],
+    settings: list[dict[str, Any]],
+    max_runtime: int | None,
+    budget: float | None,
+    skip_invalid: bool,
+    check: bool,
+    wait: bool,
+    to: Path | None,
+    background: bool,
+) -> pd.DataFrame:
+    """Submit a batch, or find the same one there; return a row for each job.
+
+    With `skip_invalid` the jobs that are not valid are left out, and their rows returned.
+    """
+    check_follow_options(only_check=check, wait=wait, to=to, background=background)
+    asked = cell_body.Batch(name, tool, None, max_runtime, budget)
+    if call.body is not None:
+        _check_batch_sources(from_, name_column, mapping)
+        asked = cell_body.parse_batch(call.body, asked)
+    elif from_ is not None:
+        asked = replace(asked, jobs=rows_of(from_))
+    if asked.name is None or asked.tool is None or asked.jobs is None:
+        raise _missing_parts(asked)
+    jobs = call.jobs
+    schema = jobs.describe(asked.tool)
+    rows = asked.jobs
+    if isinstance(rows, Mapping):
+        rows = {each: cast_settings(schema, own) for each, own in rows.items()}
+    arguments: dict[str, Any] = {
+        "settings": cast_settings(schema, merge_pairs(settings)),
+        "name_column": name_column,
+        "mapping": merge_pairs(mapping) or None,
+        "max_runtime_seconds": asked.max_runtime,
+        "weighted_hours_budget": asked.budget,
+        "skip_invalid": skip_invalid,
+    }
+    if check:
+        checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
+        if skip_invalid and len(checked):
+            output.print_message(
+                f"{messages.pluralize(len(checked), 'row')} would be left out; {_NOT_SENT}."
+            )
+            return checked
+        jobs_word = "every job" if skip_invalid else messages.pluralize(len(checked), "job")
+        output.print_message(f"{asked.name} is valid with {jobs_word}; {_NOT_SENT}.")
+        if adapted := checked.attrs.get("adapted"):
+            output.print_message(adapted)
+        return checked
+    with interruptible(jobs, asked.name):
+        done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
+    output.print_message(done.message)
+    ended = watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
+    if skip_invalid and done.refused is not None:
+        return done.refused
+    return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
+
+
+def _report_valid(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
+    """Say that settings are valid, and return them as they would be sent."""
+    import pandas as pd
+
+    output.print_message(f"These settings of {tool} are valid; {_NOT_SENT}.")
+    return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
+
+
+def _check_batch_sources(
+    from_: Any, name_column: str | None, mapping: list[dict[str, str]]
+) -> None:
+    given = {"--from": from_ is not None, "--name-column": name_column is not None}
+    for option, there in {**given, "--map": bool(mapping)}.items():
+        if there:
+            raise InputError(
+                f"The jobs are in the cell's body, so `{option}` has no place on its line.",
+                "Use `%jobs batch` with `--from`, or the body.",
+            )
+
+
+def _missing_parts(asked: cell_body.Batch) -> InputError:
+    missing = {
+        "a NAME": asked.name is None,
+        "`--type`": asked.tool is None,
+        "`--from`": asked.jobs is None,
+    }
+    return InputError(
+        f"`%jobs batch` needs {' and '.join(what for what, absent in missing.items() if absent)}.",
+        "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
+        "--map sequence=bases`.",
+    )

@@ -1,0 +1,208 @@
+"""`%lab connect`, `login`, `logout`, `whoami` and `status`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.config import Connection
+from labext.errors import AccessError, InputError, SignInError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, SAVE, WHERE, YES_KEYRING
+from labext_magics.core.sign_in import SignIn, SignInMethod
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.lab import LabClient
+    from labext.lab.account import Identity
+
+_BY = {"key": "API key", "oidc": "ID token"}
+"""An app says itself how it signed in."""
+
+
+def describe_user(who: Identity) -> str:
+    """Return who somebody is to the platform, and how they signed in."""
+    way = _BY.get(who.method or "")
+    return f"{who}, by {way}" if way else str(who)
+
+
+def whoami(call: Call) -> pd.DataFrame:
+    """Say who the tenant takes the caller for, and return it as a row."""
+    from labext.frames.conversion import Column, records_to_frame
+
+    found, lab = call.session.connected("lab")
+    who = lab.whoami()
+    said = describe_user(who)
+    output.print_message(
+        f"{said if who.known else messages.capitalize_first(said)}, at {found.base_url}"
+    )
+    row = {
+        "name": who.name,
+        "email": who.email,
+        "method": who.method,
+        "address": found.base_url,
+        "app": who.client_id,
+    }
+    return records_to_frame([row], [Column(name, "text") for name in row])
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return which tenant is in use, as whom, and what is left of the limit: never a secret.
+
+    A tenant that refuses the caller still answers; one that doesn't is an error.
+    """
+    from labext.config import connection
+    from labext.frames.views import facts_frame
+
+    found = connection("lab")
+    rows = {
+        "profile": found.profile or "none (environment, or connected by address)",
+        "address": found.base_url,
+    }
+    try:
+        lab = call.lab
+        rows |= {
+            "answers": "yes, and accepts the caller",
+            "signed in as": describe_user(lab.whoami()),
+        }
+        rows |= _access_and_limit(lab)
+    except SignInError as error:
+        rows["signed in as"] = "nobody"
+        output.print_message(f"{error.what} {error.next_step}")
+    except AccessError as error:  # it may know who asks all the same, as an app without a grant
+        rows["answers"] = "yes, and refuses the caller"
+        output.print_message(f"{error.what} {error.next_step}")
+    return facts_frame(rows, "lab")
+
+
+def _access_and_limit(lab: LabClient) -> dict[str, str]:
+    """Return what the tenant lets the caller see, and how much more it may ask."""
+    standing, rows = lab.standing(), {}
+    if (seconds := lab.token_expires_in) is not None:
+        rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    if (rate := standing.rate) is not None:
+        of = "" if rate.limit is None else f" of {rate.limit:,}"
+        rows["requests left"] = f"{rate.remaining:,}{of}, more in {rate.resets:.0f} s"
+    if standing.sequences is not None:
+        rows["sequences"] = f"{standing.sequences:,}"
+    return rows
+
+
+STATUS_COMMANDS = (
+    Command("whoami", "Say who you are to the platform.", whoami, options=[OUT]),
+    Command("status", "Show which tenant is in use, and as whom.", status, options=[OUT]),
+)
+
+
+def _gets_id_tokens(target: Connection) -> bool:
+    from labext.lab.auth import can_fetch_id_tokens
+
+    return can_fetch_id_tokens(target)
+
+
+METHODS = (
+    SignInMethod("lab", "key", "key", {"api_key": "API key"}, option="--method key"),
+    SignInMethod(
+        "lab",
+        "oauth",
+        "client secret",
+        {"client_id": "client ID", "client_secret": "client secret"},
+        option="--method oauth",
+    ),
+    SignInMethod(
+        "lab",
+        "oidc",
+        "ID token",
+        {"id_token": "ID token"},
+        lasting=False,
+        option="--method oidc",
+        source="The sandbox's are made by `labext sandbox lab id-token EMAIL`.",
+        obtained=_gets_id_tokens,
+    ),
+)
+
+
+def connect(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    where: str,
+    save: str | None,
+    keep: bool,
+    ca_bundle: Path | None,
+    method: str | None,
+) -> None:
+    """Use a tenant for this session, once it has accepted what signs in."""
+    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, method=method)
+
+
+def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> None:  # noqa: ARG001
+    """Sign in to the tenant in use by what is known; ask for it where it isn't accepted."""
+    if user is not None and method != "oauth":
+        raise InputError(
+            "`--user` names the person for whom an app acts, and no app was asked for.",
+            f"Write `%lab login --method oauth --user {user}`.",
+        )
+    SIGN_IN.login(keep=keep, method=method, user=user)
+
+
+def logout(call: Call, *, yes: bool) -> None:
+    """Forget what signs in, and the tokens that were got with it."""
+    call.session.forget("lab")
+    SIGN_IN.logout(kept=yes)
+
+
+def _current_user(target: Connection) -> str:
+    """Return who the tenant takes the caller for; a 404 is one it gives no name to."""
+    from labext.lab import LabClient
+
+    if target.secrets:
+        with LabClient.reached(target) as client:
+            return describe_user(client.whoami())
+    with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
+        client.whoami()  # says that nobody is there, or asks who it is
+    raise SignInError(f"The platform at {target.base_url} has to know who asks.", "Sign in.")
+
+
+SIGN_IN = SignIn("lab", METHODS, _current_user)
+
+_METHOD = Parameter(
+    "method", value_types.choice(*(m.name for m in METHODS)), "API key, an app's, or an ID token"
+)
+
+COMMANDS = (
+    Command(
+        "connect",
+        "Use a tenant of the platform: by its address, a profile's name, or the sandbox.",
+        connect,
+        [WHERE],
+        [SAVE, KEEP, CA_BUNDLE, _METHOD],
+        guarded=True,
+        details="What signs in is taken from the environment (LABEXT_LAB_API_KEY, "
+        "LABEXT_LAB_CLIENT_ID and LABEXT_LAB_CLIENT_SECRET, LABEXT_LAB_ID_TOKEN) or the keyring, "
+        "or asked for: on a line it has no place.",
+        examples=["%lab connect https://lab.example.org --save work --keep"],
+    ),
+    Command(
+        "login",
+        "Sign in to the tenant in use, by an API key, as an app, or with an ID token.",
+        login,
+        options=[
+            _METHOD,
+            KEEP,
+            Parameter("user", value_types.text_type("EMAIL"), "the person for whom the app acts"),
+        ],
+        guarded=True,
+        details="What is known and accepted is taken as it is; else it is asked for.",
+        examples=["%lab login --method oauth"],
+    ),
+    Command(
+        "logout",
+        "Forget what signs in, for this session.",
+        logout,
+        options=[YES_KEYRING],
+    ),
+)

@@ -1,0 +1,118 @@
+"""`%lab sandbox`: start, stop and reset the local services."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT, PREVIEW, YES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.sandbox import Sandbox, SandboxStatus
+
+_DATA_DIR = Parameter("data-dir", value_types.PATH, "where the sandbox keeps its data")
+
+
+def start(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    data_dir: Path | None,
+    rate: str | None,
+    workers: int | None,
+    sequences: int | None,
+) -> None:
+    """Start the sandbox, or find it running, and choose it for this session."""
+    from labext.config import SANDBOX, choose_profile, choose_sandbox
+
+    sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
+    ran = sandbox.status().running
+    status = sandbox.start()
+    if data_dir is not None:
+        choose_sandbox(data_dir)
+    choose_profile(None, SANDBOX)
+    was = "was running already" if ran else "is running"
+    output.print_message(f"The sandbox {was}, and this session uses it.")
+    for notice in status.notices:
+        output.print_message(notice)
+
+
+def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
+    """Stop the sandbox; its data stay."""
+    sandbox = _sandbox(data_dir)
+    output.print_message(
+        "The sandbox is stopped; its data are kept."
+        if sandbox.stop()
+        else "No sandbox was running."
+    )
+
+
+def status(call: Call, *, data_dir: Path | None) -> pd.DataFrame:  # noqa: ARG001
+    """Return whether it runs, where it is and where its data are: never a secret."""
+    return _frame(_sandbox(data_dir).status())
+
+
+def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.DataFrame | None:  # noqa: ARG001
+    """Stop the sandbox and delete all that it keeps; a preview returns what would go."""
+    sandbox = _sandbox(data_dir)
+    found = sandbox.status()
+    would_go = [f"every job, file, sequence, notebook and key of the sandbox in {found.data_dir}"]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return _frame(found)
+    output.print_message(
+        "The sandbox is stopped and its data are deleted; `%lab sandbox start` makes a new one."
+        if sandbox.reset()
+        else "There was no sandbox."
+    )
+    return None
+
+
+def _sandbox(data_dir: Path | None, **options: Any) -> Sandbox:
+    from labext.sandbox import Sandbox
+
+    return Sandbox(data_dir, **options)
+
+
+def _frame(found: SandboxStatus) -> pd.DataFrame:
+    from labext.frames.views import facts_frame
+
+    rows = {"state": found.state, **found.addresses, "data": str(found.data_dir)}
+    if found.running:
+        rows["limits"] = str(found.rate)
+        rows["jobs at once"] = str(found.workers or "one a core")
+    return facts_frame(rows, "sandbox")
+
+
+COMMANDS = (
+    Command(
+        "sandbox start",
+        "Start the local services and use them in this session.",
+        start,
+        options=[
+            _DATA_DIR,
+            Parameter(
+                "rate", value_types.choice("named", "off"), "request limits, as named or none"
+            ),
+            Parameter("workers", value_types.INTEGER, "how many jobs run at once"),
+            Parameter(
+                "sequences",
+                value_types.INTEGER,
+                "fill the platform up to so many sequences, for size",
+            ),
+        ],
+    ),
+    Command("sandbox stop", "Stop the local services; data stay.", stop, options=[_DATA_DIR]),
+    Command(
+        "sandbox status", "Show whether they run, and where.", status, options=[_DATA_DIR, OUT]
+    ),
+    Command(
+        "sandbox reset",
+        "Stop the local services and delete their data.",
+        reset,
+        options=[_DATA_DIR, YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,403 @@
+"""`%nb add` and `%%nb source`: add files, pages and texts as sources, once each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from labext import messages
+from labext.errors import ConflictError, InputError, LabextError, WatchInterrupted
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT
+from labext_magics.core.session import NotebookInUse
+from labext_magics.nb import options, processing, scope, setup_hints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def add_text(
+    call: Call, into: NotebookInUse, content: str, title: str | None, given: dict[str, Any]
+) -> Record:
+    """Add a text, unless the notebook has it already under this title."""
+    there = [
+        each for each in call.nb.sources.iter(into.id) if _may_match_text(each, content, title)
+    ]
+    for each in there:
+        record = call.nb.sources.get(each["id"])
+        if (record["full_text"] or "").strip() == content:
+            output.print_message(
+                f"{_title(record)} is in {into.name} already, with this text: it was kept."
+            )
+            return record
+    if title is not None and there:
+        raise ConflictError(
+            f"There is a source {title} in {into.name} already, with another text.",
+            f"Take another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
+        )
+    record = call.nb.sources.add_text(content, into.id, title, **given)
+    output.print_message(f"{_title(record)} is added to {into.name}.")
+    return record
+
+
+def _may_match_text(there: Record, content: str, title: str | None) -> bool:
+    """Say whether a source may be a text's: by its title, or by one that was made of the text."""
+    if title is not None:
+        return bool(there["title"] == title)
+    begins = str(there["title"] or "").rstrip("… .")
+    return there["kind"] == "text" and content.startswith(begins)
+
+
+def add_files(
+    call: Call,
+    into: NotebookInUse,
+    items: Sequence[Path | str],
+    title: str | None,
+    given: dict[str, Any],
+) -> tuple[list[Record], InputError | None]:
+    """Add what the notebook doesn't have yet; retry what has failed there.
+
+    A file is known by its name and content, an address by itself. Return the records, and the
+    error that names what the service has refused, if anything.
+    """
+    from labext.nb.uploads import rejection_error
+
+    there = list(call.nb.sources.iter(into.id))
+    found: dict[Path | str, Record] = {}
+    for item in items:
+        record = _find_source(call, there, item, into)
+        if record is not None:
+            found[item] = record
+    failed = {item: each for item, each in found.items() if each["status"] == "failed"}
+    kept = {item: each for item, each in found.items() if item not in failed}
+    again = {item: call.nb.sources.retry(each["id"]) for item, each in failed.items()}
+    new = [item for item in items if item not in found]
+    refused: dict[Path | str, InputError] = {}
+    added = _send_items(call, into, new, title, given, refused) if new else {}
+    told = {
+        f"in {into.name} already, and processed again": again,
+        f"in {into.name} already, and kept": kept,
+    }
+    for what, records in told.items():
+        if records:
+            names = (item.name if isinstance(item, Path) else item for item in records)
+            output.print_message(f"{messages.join_subject(names)} {what}.")
+    records = {**kept, **again, **added}
+    there_now = [records[item] for item in items if item in records]
+    return there_now, rejection_error(refused, len(there_now)) if refused else None
+
+
+def _find_source(
+    call: Call, records: Sequence[Record], item: Path | str, into: NotebookInUse
+) -> Record | None:
+    """Return the source of a notebook that was made from an address or a file.
+
+    A file counts as the same if it has the name and the content. If the service has no original to
+    compare with, the name decides, and a message says so.
+    """
+    from labext.nb.uploads import has_number_suffix
+
+    if isinstance(item, str):
+        return next((each for each in records if each["url"] == item), None)
+    named = [each for each in records if each["file_name"] == item.name]
+    numbered = [each for each in records if has_number_suffix(each["file_name"] or "", item.name)]
+    unknown = None
+    for record in (*named, *numbered):
+        same = _has_content(call, record, item)
+        if same:
+            return record
+        if same is None and record in named:
+            unknown = record
+    if unknown is not None:
+        output.print_message(
+            f"The service has no original of {item.name} to compare with, so it is known by its "
+            "name alone: one that has changed is added after `%nb sources delete`, or under "
+            "another name."
+        )
+    elif named:
+        output.print_message(
+            f"{into.name} has another {item.name} ({named[0]['id']}), whose content differs: both "
+            f"are kept. `%nb sources delete {named[0]['id']} --yes` deletes that one."
+        )
+    return unknown
+
+
+def _has_content(call: Call, record: Record, file: Path) -> bool | None:
+    """Tell whether a source has the content of a file; the service's size may decide already."""
+    size = record.get("size")
+    if size is not None and size != file.stat().st_size:
+        return False
+    return call.nb.sources.has_content(record["id"], file)
+
+
+def _send_items(
+    call: Call,
+    into: NotebookInUse,
+    new: Sequence[Path | str],
+    title: str | None,
+    given: dict[str, Any],
+    refused: dict[Path | str, InputError],
+) -> dict[Path | str, Record]:
+    """Send files and addresses one after the other, with a progress bar.
+
+    What the service refuses is put into `refused`, with the reason.
+    """
+    import labext_widgets
+
+    added: list[Record] = []
+    again = "%nb add " + " ".join(quote(str(each)) for each in new)
+    name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
+    with labext_widgets.Transfer(name, "source", again) as transfer:
+        if title is None:
+            call.nb.sources.add(
+                new,
+                into.id,
+                on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
+                on_added=added.append,
+                on_refused=refused.__setitem__,
+                **given,
+            )
+        elif isinstance(new[0], Path):
+            options = {**given, "on_bytes": transfer.bytes}
+            added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
+        else:
+            added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
+        if added:
+            transfer.end(f"{messages.join_subject(map(_title, added))} added to {into.name}.")
+    return dict(zip((item for item in new if item not in refused), added, strict=True))
+
+
+def _title(record: Record) -> str:
+    """Return what the user knows a source by: a file or an address as it was typed."""
+    return str(record["file_name"] or record["url"] or record["title"] or record["id"])
+
+
+_MAX_NAMED = 3
+"""Sources that a hint names; for more it names a line for all."""
+
+
+def add(
+    call: Call,
+    *,
+    what: list[str],
+    url: list[str],
+    title: str | None,
+    topic: str | None,
+    notebook: str | None,
+    sync: bool,
+    async_: bool,
+    wait: bool,
+) -> pd.DataFrame:
+    """Add files and pages, or the text of the cell's body, to a notebook; return a row for each.
+
+    What is in the notebook already, and the same, is kept. A text is waited for, unless `async_`
+    is there; files and pages with `wait` or `sync`.
+
+    Raises:
+        InputError: a file is missing, empty or unreadable: then nothing is sent. Or the service
+            refused some; the others were added.
+        JobFailedError: a source that was waited for has failed.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    if sync and async_:
+        raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
+    text = (call.body or "").strip()
+    items = _resolve_items(what, url)
+    _check_arguments(text, items, title)
+    into = scope.notebook_of(call, notebook)
+    given = {"topic": topic, "process_async": bool(text) or not sync}
+    refusal: InputError | None = None
+    with _interruptible(into.name):
+        if text:
+            records = [add_text(call, into, text, title, given)]
+        else:
+            records, refusal = add_files(call, into, items, title, given)
+    if refusal is not None and not records:
+        raise refusal
+    _report_missing_model(call, records)
+    waits = wait or sync or (bool(text) and not async_)
+    try:
+        found = _source_rows(call, records, wait=waits)
+    except LabextError:
+        if refusal is not None:
+            output.print_message(str(refusal))
+        raise
+    if refusal is not None:
+        raise refusal
+    return found
+
+
+def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
+    """Say that sources get no vectors, where no embedding model is set, and how they get them."""
+    added = [record for record in records if record["status"] != "failed"]
+    if not added or call.nb.models.defaults().get("embedding") is not None:
+        return
+    names = (quote(str(record["title"] or record["id"])) for record in added[:_MAX_NAMED])
+    embed = "sources embed " + " ".join(names)
+    if len(added) > _MAX_NAMED:
+        embed = "embeddings rebuild --mode all"
+    output.print_message(
+        "No embedding model is set, so a search by meaning does not find what is added now. "
+        f"{setup_hints.next_step(call, ['embedding'])} Then run `%nb {embed}`."
+    )
+
+
+@contextmanager
+def _interruptible(notebook: str) -> Iterator[None]:
+    """Raise an interrupt while sources are sent as one line that says what may go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise WatchInterrupted(
+            f"Adding to {notebook} was interrupted: what was sent may still be processed.",
+            "`%nb sources` shows what is there; run the line again for the rest.",
+        ) from None
+
+
+def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.DataFrame:
+    """Return a row for each source; with `wait` once all have been processed."""
+    from labext.nb.views import source_frame
+
+    if not wait:
+        return source_frame(records)
+    names = [str(record["id"]) for record in records]
+    if all(record["status"] == "completed" for record in records):
+        return call.nb.sources.wait(names)
+    return processing.watch_sources(call, names)
+
+
+def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
+    """Return the files and addresses that are meant, each once, all of them looked at."""
+    from labext.nb import uploads
+
+    found: list[Path | str] = []
+    for each in what:
+        if "://" in each:
+            found.append(_url(each))
+        else:
+            found += [uploads.validate_file(path) for path in _expand_path(each)]
+    return list(dict.fromkeys([*found, *map(_url, urls)]))
+
+
+def _url(typed: str) -> str:
+    from labext.nb import uploads
+
+    address = uploads.validate_url(typed)
+    parts = urlsplit(address)
+    if parts.username or parts.password:
+        raise InputError(
+            "This line has an address with a user or a password, and a line is kept in the "
+            "notebook: it was not used.",
+            "Download the page yourself, and add the file.",
+        )
+    return address
+
+
+def _expand_path(typed: str) -> list[Path]:
+    """Return the files that a path or a pattern names."""
+    import glob
+
+    if _is_prose(typed):
+        raise InputError(
+            "What the line names is a text, and no file.",
+            "Write it below the line, in a cell that begins with `%%nb source --title TITLE`.",
+        )
+    path = Path(typed).expanduser()
+    if path.exists() or not glob.has_magic(typed):
+        return [path]
+    fitting = sorted(glob.glob(str(path), recursive=True))
+    files = [Path(each) for each in fitting if Path(each).is_file()]
+    if not files:
+        raise InputError(
+            f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."
+        )
+    return files
+
+
+def _is_prose(typed: str) -> bool:
+    """Whether it is a sentence that somebody wrote where a path belongs."""
+    several = len(typed.split()) > 3
+    return several and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
+
+
+def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) -> None:
+    """Raise InputError unless there is one text, or files and pages."""
+    if text and items:
+        raise InputError(
+            "The line names files or pages, and there is a text below it.",
+            "Add the text in a cell of its own: `%%nb source --title …`.",
+        )
+    if not text and not items:
+        raise InputError(
+            "There is nothing to add.",
+            "Name files or addresses: `%nb add paper.pdf`; or write a text below `%%nb source "
+            "--title …`.",
+        )
+    if title is not None and len(items) > 1:
+        raise InputError(
+            f"`--title` is one title, and these are {len(items)} sources.",
+            "Add them without it; `%nb sources edit SOURCE --title …` changes one.",
+        )
+
+
+_WHAT = Parameter(
+    "PATH|URL", value_types.PATHS_OR_URLS, "a file, a pattern or an address", many=True, dest="what"
+)
+_OPTIONS = [
+    options.TITLE,
+    options.TOPIC,
+    options.INTO_NOTEBOOK,
+    Parameter("url", value_types.text_type("URL"), "a page of the web", many=True),
+    processing.WAIT,
+    Parameter("sync", None, "have each processed before the next is sent"),
+    Parameter("async", None, "don't wait until a text is processed"),
+    OUT,
+]
+_BODY = "the source's text."
+_DETAILS = (
+    "PDF, DOCX, HTML, Markdown, plain text, sound and video. All files are looked at before the "
+    "first is sent. What is in the notebook already, with the same name and content, the same "
+    "address or the same title and text, is kept; if it has failed, it is processed again."
+)
+
+SHORTCUTS = (
+    Command(
+        "add",
+        "Add files and pages to the notebook in use.",
+        add,
+        [_WHAT],
+        _OPTIONS,
+        details=_DETAILS,
+        examples=["%nb add data/paper.pdf data/*.docx https://example.org/page --wait"],
+    ),
+    Command(
+        "source",
+        "Add a text, or a page, to the notebook in use.",
+        add,
+        [_WHAT],
+        _OPTIONS,
+        body=_BODY,
+        examples=[
+            '%%nb source --title "Bench notes"',
+            "The strain is DH10B. Glucose represses the arabinose promoter.",
+        ],
+    ),
+)
+
+NEW = Command(
+    "sources new",
+    "Add files, pages or a text to the notebook in use.",
+    add,
+    [_WHAT],
+    _OPTIONS,
+    body=_BODY,
+    details=_DETAILS,
+)

@@ -1,0 +1,438 @@
+"""`%%nb chat`, `%nb sessions`, `%%nb sources chat` and `%nb source-chats`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import InputError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.session import NotebookInUse
+from labext_magics.nb import options, processing, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+_TITLE = 60
+"""The most characters of a message that a chat is called by."""
+
+
+def chat(
+    call: Call,
+    *,
+    message: str | None,
+    session: str | None,
+    new: bool,
+    title: str | None,
+    notebook: str | None,
+    sources: list[str],
+    notes: list[str],
+    no_sources: bool,
+    no_notes: bool,
+    model_override: str | None,
+    no_wait: bool,
+) -> Any:
+    """Send a message, draw the reply and return it.
+
+    The chat of a notebook goes on from line to line; the first line of a kernel begins one. Sources
+    that are still being processed are waited for first, unless `no_wait`.
+    """
+    import labext_widgets
+
+    text = scope.text_of(call, message, "message", "%nb chat")
+    about = scope.notebook_of(call, notebook)
+    by = scope.resolve_model(call, model_override)
+    named = [call.nb.sources.find(each, about.id) for each in sources]
+    given = scope.search_scope(
+        named,
+        [call.nb.notes.find(each, about.id) for each in notes],
+        no_sources,
+        no_notes,
+    )
+    if named or not (notes or no_sources):
+        processing.wait_for_text(call, about, named or None, wait=not no_wait)
+    chosen = _chat_session(call, about, text, session=session, new=new, title=title)
+    with scope.interrupted_as_error(
+        f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
+    ):
+        reply = call.nb.chat.execute(
+            chosen, text, model_override=by, on_context=_report_context_size, **given
+        )
+    return labext_widgets.answer_view(reply)
+
+
+def _report_context_size(tokens: int) -> None:
+    output.print_message(
+        f"About {messages.pluralize(tokens, 'token')} of sources and notes go with the message."
+    )
+
+
+def _chat_session(
+    call: Call,
+    about: NotebookInUse,
+    message: str,
+    *,
+    session: str | None,
+    new: bool,
+    title: str | None,
+) -> str:
+    """Return the identifier of the chat that goes on; it is the notebook's from now on."""
+    if session is not None and (new or title is not None):
+        raise InputError(
+            "`--session` goes on with a chat, and `--new` or `--title` begins one.",
+            "Keep one of the two.",
+        )
+    chats = call.session.chats
+    if session is not None:
+        chats[about.id] = call.nb.chat.find(session, about.id)
+    elif new or title is not None or about.id not in chats:
+        begun = title or unique_title(message, call.nb.chat.names(about.id))
+        record = call.nb.chat.create(about.id, begun)
+        chats[about.id] = str(record["id"])
+        output.print_message(f"{session_label(record)} begins.")
+    return chats[about.id]
+
+
+def unique_title(message: str, taken: Sequence[str]) -> str:
+    """Return a title made of a message that no chat has yet."""
+    first = " ".join(message.split())
+    begun = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
+    titles = (begun if n == 1 else f"{begun} ({n})" for n in range(1, len(taken) + 2))
+    return next(title for title in titles if title not in taken)
+
+
+def session_label(record: Record) -> str:
+    """Return what a chat is called, in a sentence's beginning."""
+    return f"The chat {messages.quote_value(str(record['title'] or record['id']))}"
+
+
+SHORTCUTS = (
+    Command(
+        "chat",
+        "Talk about the notebook in use; what was said before is known.",
+        chat,
+        [
+            Parameter(
+                "MESSAGE",
+                value_types.text_type("MESSAGE"),
+                "the message, if it isn't below the line",
+            )
+        ],
+        [
+            Parameter("session", value_types.CHAT, "go on with this chat"),
+            Parameter("new", None, "begin another chat"),
+            Parameter("title", value_types.text_type("TITLE"), "begin a chat of this title"),
+            options.INTO_NOTEBOOK,
+            options.SOURCES,
+            options.NOTES,
+            options.NO_SOURCES,
+            options.NO_NOTES,
+            options.MODEL,
+            processing.NO_WAIT,
+            OUT,
+        ],
+        body="the message.",
+        details="Sources that are still being processed are waited for first.",
+        examples=["%%nb chat", "What should I vary first?"],
+    ),
+)
+
+
+def list_sessions(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
+    """Return a row for each chat about the notebook in use, another or all."""
+    within = scope.notebook_or_all(call, notebook, every)
+    return call.nb.chat.sessions(None if within is None else within.id)
+
+
+def show_session(call: Call, *, session: str) -> pd.DataFrame:
+    """Return a row for each message of a chat."""
+    from labext_widgets.answers.documents import MESSAGES
+
+    return MESSAGES.show(call.nb.chat.messages(scope.resolve_id(call, "session", session)))
+
+
+def new_session(
+    call: Call, *, title: str | None, notebook: str | None, model_override: str | None
+) -> pd.DataFrame:
+    """Begin a chat, which `%%nb chat` goes on with."""
+    about = scope.notebook_of(call, notebook)
+    by = scope.resolve_model(call, model_override)
+    record = call.nb.chat.create(about.id, title, by)
+    call.session.chats[about.id] = str(record["id"])
+    output.print_message(f"{session_label(record)} is new; `%%nb chat` goes on with it.")
+    return _session_row(record)
+
+
+def edit_session(
+    call: Call, *, session: str, title: str | None, model_override: str | None
+) -> pd.DataFrame:
+    """Change a chat's title, or the model that replies in it."""
+    scope.require_changes({"title": title, "model": model_override}, "%nb sessions edit")
+    found = scope.resolve_id(call, "session", session)
+    record = call.nb.chat.update(found, title, scope.resolve_model(call, model_override))
+    output.print_message(f"{session_label(record)} is changed.")
+    return _session_row(record)
+
+
+def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
+    """Delete chats with their messages, once all of them are known to be there."""
+    named = (scope.resolve_id(call, "session", each, to_delete=True) for each in sessions)
+    records = [call.nb.chat.get(each) for each in dict.fromkeys(named)]
+    called = {
+        each["id"]: session_label(each) + scope.notebook_names_suffix(call, [each["notebook_id"]])
+        for each in records
+    }
+    if not output.confirm_destruction("delete", list(called.values()), yes=yes, preview=preview):
+        return
+    chats = call.session.chats
+    for identifier, chat in called.items():
+        call.nb.chat.delete(identifier)
+        for about in [about for about, held in chats.items() if held == identifier]:
+            del chats[about]
+        output.print_message(f"{chat} is deleted.")
+
+
+def session_context(
+    call: Call,
+    *,
+    session: str | None,
+    notebook: str | None,
+    no_sources: bool,
+    no_notes: bool,
+) -> pd.DataFrame:
+    """Return how much a model would be given with a message, and what of."""
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.views import ROWS
+
+    if session is not None and notebook is not None:
+        raise InputError("A chat is about one notebook already.", "Leave `--notebook` out.")
+    built = call.nb.chat.context(
+        None if session is None else scope.resolve_id(call, "session", session),
+        scope.notebook_of(call, notebook).id if session is None else None,
+        not no_sources,
+        not no_notes,
+    )
+    tokens, characters = built["token_count"] or 0, built["char_count"] or 0
+    output.print_message(
+        f"The model would be given about {messages.pluralize(tokens, 'token')}, "
+        f"{messages.pluralize(characters, 'character')}, of these sources and notes."
+    )
+    rows = [
+        {"kind": kind.removesuffix("s"), "title": each.get("title"), "id": each.get("id")}
+        for kind in ("sources", "notes")
+        for each in built[kind] or ()
+    ]
+    return ROWS.show(
+        records_to_frame(rows, [Column(name, "text") for name in ("kind", "title", "id")])
+    )
+
+
+def _session_row(record: Record) -> pd.DataFrame:
+    from labext.nb.views import session_frame
+
+    return session_frame([record])
+
+
+SESSION_COMMANDS = (
+    Command(
+        "sessions",
+        "List the chats about the notebook in use.",
+        list_sessions,
+        options=[options.IN_NOTEBOOK, options.ALL, OUT],
+    ),
+    Command(
+        "sessions show", "Show what was said in a chat.", show_session, [options.ONE_CHAT], [OUT]
+    ),
+    Command(
+        "sessions new",
+        "Begin a chat, which `%%nb chat` then goes on with.",
+        new_session,
+        options=[options.TITLE, options.INTO_NOTEBOOK, options.MODEL, OUT],
+    ),
+    Command(
+        "sessions edit",
+        "Change a chat's title, or the model that replies in it.",
+        edit_session,
+        [options.ONE_CHAT],
+        [options.TITLE, options.MODEL, OUT],
+    ),
+    Command(
+        "sessions delete",
+        "Delete chats with their messages.",
+        delete_sessions,
+        [options.SOME_CHATS],
+        [YES, PREVIEW],
+    ),
+    Command(
+        "sessions context",
+        "Show how much the model would be given with a message.",
+        session_context,
+        [
+            Parameter(
+                "SESSION", value_types.CHAT, "a chat; else a new one about the notebook in use"
+            )
+        ],
+        [options.IN_NOTEBOOK, options.NO_SOURCES, options.NO_NOTES, OUT],
+    ),
+)
+
+
+def chat_about_source(
+    call: Call,
+    *,
+    source: str,
+    message: str | None,
+    session: str | None,
+    new: bool,
+    title: str | None,
+    model_override: str | None,
+    no_wait: bool,
+) -> Any:
+    """Send a message about one source, draw the reply and return it.
+
+    The chat of a source goes on from line to line; the first line of a kernel begins one.
+    """
+    import labext_widgets
+
+    text = scope.text_of(call, message, "message", "%nb sources chat SOURCE")
+    about = scope.resolve_id(call, "source", source)
+    by = scope.resolve_model(call, model_override)
+    processing.wait_for_text(call, None, [about], wait=not no_wait)
+    chosen = _source_chat_session(call, about, text, session=session, new=new, title=title)
+    shown = f"`%nb source-chats show {chosen} --source {quote(source)}`"
+    with scope.interrupted_as_error(f"{shown} shows whether it was kept; if not, run this again."):
+        reply = call.nb.source_chats.send(about, chosen, text, by)
+    return labext_widgets.answer_view(reply)
+
+
+def _source_chat_session(
+    call: Call, about: str, message: str, *, session: str | None, new: bool, title: str | None
+) -> str:
+    """Return the identifier of the chat that goes on; it is the source's from now on."""
+    if session is not None and (new or title is not None):
+        raise InputError(
+            "`--session` goes on with a chat, and `--new` or `--title` begins one.",
+            "Keep one of the two.",
+        )
+    chats, of = call.session.chats, call.nb.source_chats
+    if session is not None:
+        chats[about] = of.find(about, session)
+    elif new or title is not None or about not in chats:
+        record = of.create(about, title or unique_title(message, of.names(about)))
+        chats[about] = str(record["id"])
+        output.print_message(f"{session_label(record)} begins.")
+    return chats[about]
+
+
+def list_source_chats(call: Call, *, source: str) -> pd.DataFrame:
+    """Return a row for each chat about a source."""
+    return call.nb.source_chats.list(scope.resolve_id(call, "source", source))
+
+
+def show_source_chat(call: Call, *, session: str, source: str) -> pd.DataFrame:
+    """Return a row for each message of a chat about a source."""
+    from labext_widgets.answers.documents import MESSAGES
+
+    messages = call.nb.source_chats.messages(scope.resolve_id(call, "source", source), session)
+    return MESSAGES.show(messages)
+
+
+def edit_source_chat(
+    call: Call, *, session: str, source: str, title: str | None, model_override: str | None
+) -> pd.DataFrame:
+    """Change the title of a chat about a source, or the model that replies in it."""
+    scope.require_changes({"title": title, "model": model_override}, "%nb source-chats edit")
+    about = scope.resolve_id(call, "source", source)
+    by = scope.resolve_model(call, model_override)
+    record = call.nb.source_chats.update(about, session, title, by)
+    output.print_message(f"{session_label(record)} is changed.")
+    return _source_chat_row(record)
+
+
+def delete_source_chats(
+    call: Call, *, sessions: list[str], source: str, yes: bool, preview: bool
+) -> None:
+    """Delete chats about a source with their messages, once all are known to be there."""
+    about = scope.resolve_id(call, "source", source, to_delete=True)
+    records = [call.nb.source_chats.get(about, each) for each in dict.fromkeys(sessions)]
+    would_go = [session_label(record) for record in records]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        call.nb.source_chats.delete(about, record["id"])
+        if call.session.chats.get(about) == record["id"]:
+            del call.session.chats[about]
+        output.print_message(f"{session_label(record)} is deleted.")
+
+
+def _source_chat_row(record: Record) -> pd.DataFrame:
+    from labext.nb.views import source_chat_frame
+
+    return source_chat_frame([record])
+
+
+_CHAT = value_types.text_type("SESSION", "source_chats")
+_ABOUT = Parameter("source", value_types.SOURCE, "the source that it is about", required=True)
+_ONE = replace(options.ONE_CHAT, kind=_CHAT)
+_SOME = replace(options.SOME_CHATS, kind=_CHAT)
+
+SOURCE_CHAT_COMMANDS = (
+    Command(
+        "sources chat",
+        "Talk about one source; what was said before is known.",
+        chat_about_source,
+        [
+            options.ONE_SOURCE,
+            Parameter(
+                "MESSAGE",
+                value_types.text_type("MESSAGE"),
+                "the message, if it isn't below the line",
+            ),
+        ],
+        [
+            Parameter("session", _CHAT, "go on with this chat"),
+            Parameter("new", None, "begin another chat"),
+            Parameter("title", value_types.text_type("TITLE"), "begin a chat of this title"),
+            options.MODEL,
+            processing.NO_WAIT,
+            OUT,
+        ],
+        body="the message.",
+        details="`%nb source-chats` lists the chats about a source.",
+        examples=['%nb sources chat "Bench notes" "Which strain?"'],
+    ),
+)
+SOURCE_CHATS_COMMANDS = (
+    Command(
+        "source-chats", "List the chats about one source.", list_source_chats, options=[_ABOUT, OUT]
+    ),
+    Command(
+        "source-chats show",
+        "Show what was said in a chat about a source.",
+        show_source_chat,
+        [_ONE],
+        [_ABOUT, OUT],
+    ),
+    Command(
+        "source-chats edit",
+        "Change the title of a chat about a source, or the model that replies in it.",
+        edit_source_chat,
+        [_ONE],
+        [_ABOUT, options.TITLE, options.MODEL, OUT],
+    ),
+    Command(
+        "source-chats delete",
+        "Delete chats about a source with their messages.",
+        delete_source_chats,
+        [_SOME],
+        [_ABOUT, YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,163 @@
+"""`%nb commands`: background commands of the service."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError
+from labext.progress import Outcome, Progress
+from labext_magics.core import output, value_types
+from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.value_types import BareText
+from labext_magics.nb import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def list_(
+    call: Call, *, command: str | None, status: str | None, limit: int | None
+) -> pd.DataFrame:
+    """Return a row for each command that the service tells of."""
+    return call.nb.commands.list(command, status, limit)
+
+
+def show(call: Call, *, job: str) -> pd.DataFrame:
+    """Return how far a command is."""
+    return _row(call.nb.commands.get(job))
+
+
+def wait(call: Call, *, job: str) -> pd.DataFrame:
+    """Draw a command until it is over, and return its row.
+
+    Raises:
+        JobFailedError: it has failed, or was canceled.
+        WatchInterrupted: the kernel was interrupted; it goes on.
+    """
+    watch_snapshots(call.nb.commands.watch(job), f"%nb commands wait {job}")
+    return _row(call.nb.commands.get(job))
+
+
+def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | None:
+    """Ask for a command to be canceled, and say what has become of it."""
+    now = call.nb.commands.get(job)
+    if not output.confirm_destruction(
+        "cancel", [f"the command {now['job_id']}"], yes=yes, preview=preview
+    ):
+        return None
+    after = call.nb.commands.cancel(job)
+    if after["status"] in ("canceled", "cancelled"):
+        output.print_message(f"The command {job} is canceled.")
+    else:
+        output.print_message(
+            f"The service takes the wish, and the command {job} is {after['status']} still; "
+            f"`%nb commands wait {job}` looks what becomes of it."
+        )
+    return _row(after)
+
+
+def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
+    """Begin a command, and return its row."""
+    given = {
+        name: value.meaning if isinstance(value, BareText) else value
+        for name, value in merge_pairs(set).items()
+    }
+    if not given:
+        raise InputError(
+            f"The command {command} is given nothing to work with.",
+            f"Name it: `%nb commands run {command} --set NAME=VALUE`.",
+        )
+    begun = call.nb.commands.run(command, given, app)
+    job = begun["job_id"]
+    output.print_message(f"The command {command} begins; `%nb commands wait {job}` looks at it.")
+    return _row(begun)
+
+
+def list_available(call: Call) -> pd.DataFrame:
+    """Return the commands that the service knows."""
+    return call.nb.commands.kinds()
+
+
+def watch_snapshots(snapshots: Iterator[Progress], again: str) -> None:
+    """Draw something until it is over.
+
+    Raises:
+        JobFailedError: it has failed, or was canceled.
+        WatchInterrupted: the kernel was interrupted; it goes on.
+    """
+    import labext_widgets
+    from labext.nb.commands import command_error
+
+    last = labext_widgets.watch(snapshots, again=again)
+    if last is not None and last.outcome not in (None, Outcome.COMPLETE):
+        raise command_error(last)
+
+
+def _row(record: Record) -> pd.DataFrame:
+    from labext.nb.views import command_frame
+
+    return command_frame([record])
+
+
+_ONE = Parameter("JOB", value_types.text_type("JOB", "commands"), "a command's id", required=True)
+_KIND = value_types.text_type("COMMAND", "command_kinds")
+_STATUS = value_types.text_type("STATUS", "command_states")
+
+COMMANDS = (
+    Command(
+        "commands",
+        "List what the service does in the background, as far as it tells.",
+        list_,
+        options=[
+            Parameter("command", _KIND, "only of this kind"),
+            Parameter("status", _STATUS, "only in this state"),
+            options.LIMIT,
+            OUT,
+        ],
+        details="Open Notebook tells only of those that process sources; any other is known by "
+        "the id that the line told which began it.",
+    ),
+    Command("commands show", "Show how far a command is.", show, [_ONE], [OUT]),
+    Command(
+        "commands wait",
+        "Watch a command until it is over; interrupting ends the watching only.",
+        wait,
+        [_ONE],
+        [OUT],
+    ),
+    Command(
+        "commands cancel",
+        "Ask for a command to be canceled.",
+        cancel,
+        [_ONE],
+        [YES, PREVIEW, OUT],
+    ),
+    Command(
+        "commands run",
+        "Begin a command; `%nb commands kinds` lists those there are.",
+        run,
+        [Parameter("COMMAND", _KIND, "which one", required=True)],
+        [
+            Parameter(
+                "set",
+                replace(value_types.SETTING, metavar="NAME=VALUE", live=""),
+                "what it works with, as the service wants it",
+                many=True,
+            ),
+            Parameter(
+                "app", value_types.text_type("APP"), "whose it is, if the service doesn't say"
+            ),
+            OUT,
+        ],
+        examples=["%nb commands run embed_note --set note_id=note:abc123"],
+    ),
+    Command("commands kinds", "List the commands there are.", list_available, options=[OUT]),
+)

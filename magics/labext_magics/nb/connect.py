@@ -1,0 +1,186 @@
+"""`%nb connect`, `login`, `logout`, `status` and `settings`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.config import Connection
+from labext.errors import NotFoundError, SetupError
+from labext.messages import join_words
+from labext_magics.core import output, value_types
+from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, SAVE, WHERE, YES_KEYRING
+from labext_magics.core.sign_in import SignIn, SignInMethod
+from labext_magics.core.value_types import BareText
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def connect(
+    call: Call,  # noqa: ARG001 - every command gets a call
+    *,
+    where: str,
+    save: str | None,
+    keep: bool,
+    ca_bundle: Path | None,
+    dialect: str | None,
+) -> None:
+    """Use a service for this session, once it has accepted the password, or asks for none."""
+    options = {} if dialect is None else {"dialect": dialect}
+    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
+
+
+def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
+    """Check the password of the service in use; ask for another one if it isn't accepted."""
+    SIGN_IN.login(keep=keep)
+
+
+def logout(call: Call, *, yes: bool) -> None:
+    """Forget the password, and which notebook is in use."""
+    call.session.forget("nb")
+    SIGN_IN.logout(kept=yes)
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return which service it is, what it has and which notebook is in use: never a secret."""
+    from labext.frames.views import facts_frame
+
+    found, nb = call.session.connected("nb")
+    chosen = call.session.notebook
+    said = nb.status()
+    rows = {
+        "profile": found.profile or "none (environment, or connected by address)",
+        "address": found.base_url,
+        "kind of server": said["dialect"],
+        "version": said["version"] or "unknown",
+        "database": _database_state(said),
+        "password needed": _password_state(said),
+        "notebooks": "unknown" if said["notebooks"] is None else f"{said['notebooks']:,}",
+        "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
+    }
+    return facts_frame(rows, "nb")
+
+
+def _database_state(said: Record) -> str:
+    """Return the database's state, and what it means where it isn't the good one."""
+    if said["database"] in (None, "online"):
+        return said["database"] or "unknown"
+    return f"{said['database']}: nothing can be read now; ask whoever runs the service"
+
+
+def _password_state(said: Record) -> str:
+    if not said["password_needed"]:
+        return "no"
+    told = {True: ", and it is accepted", False: ": `%nb login`", None: ""}
+    return f"yes{told[said['signed_in']]}"
+
+
+def _check_password(target: Connection) -> str:
+    """Return how many notebooks the service has for whoever knows the password."""
+    from labext.nb import NotebookClient
+
+    with NotebookClient.reached(target) as client:
+        try:
+            return messages.pluralize(len(client.notebooks.list()), "notebook")
+        except NotFoundError as error:
+            raise SetupError(
+                f"What answers at {target.base_url} is no notebook service: {error.what}",
+                "Check the host and the port: the API of Open Notebook is usually on 5055, its "
+                "web page on 8502.",
+            ) from None
+
+
+def _find_api(url: str, verify: bool | str) -> str:
+    from labext.nb.backends.detect import find_api
+
+    return find_api(url, verify)
+
+
+_METHODS = (SignInMethod("nb", "password", "password", {"password": "password"}),)
+SIGN_IN = SignIn("nb", _METHODS, _check_password, _find_api)
+
+COMMANDS = (
+    Command(
+        "connect",
+        "Use a notebook service: by its address, a profile's name, or the sandbox.",
+        connect,
+        [WHERE],
+        [
+            SAVE,
+            KEEP,
+            CA_BUNDLE,
+            Parameter(
+                "dialect",
+                value_types.choice("contract", "open-notebook"),
+                "what kind of server it is; without it, it is found out",
+            ),
+        ],
+        guarded=True,
+        details="The password is taken from LABEXT_NB_PASSWORD or the keyring, or asked for if "
+        "the service wants one: on a line it has no place. The address may be that of the server "
+        "or of its web page (`http://localhost:8502`): the API below it is found. Open Notebook "
+        "is recognised; `--dialect` names the kind of server where a proxy hides it, and `--save` "
+        "keeps that.",
+        examples=["%nb connect http://localhost:5055/api --save work --keep"],
+    ),
+    Command(
+        "login",
+        "Check the password of the service in use, and ask for another one if it isn't accepted.",
+        login,
+        options=[KEEP],
+        guarded=True,
+    ),
+    Command("logout", "Forget the password, for this session.", logout, options=[YES_KEYRING]),
+    Command(
+        "status",
+        "Show which service and which notebook are in use, and what kind of server it is.",
+        status,
+        options=[OUT],
+    ),
+)
+
+
+def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a row for each setting; with `set` after they are changed."""
+    from labext.nb.views import format_setting, settings_frame
+
+    wanted = {
+        name: value.text if isinstance(value, BareText) else value
+        for name, value in merge_pairs(set).items()
+    }
+    before = call.nb.settings.get()
+    if not wanted:
+        return settings_frame(before)
+    now = call.nb.settings.update(wanted)
+    changed = [name for name in now if now[name] != before.get(name)]
+    told = join_words([f"{name} is {format_setting(now[name])}" for name in changed], 7)
+    output.print_message(f"{told} now." if changed else "All of it is set so already.")
+    return settings_frame(now)
+
+
+SETTINGS_COMMANDS = (
+    Command(
+        "settings",
+        "Show or change how the service reads what is added to it.",
+        settings,
+        options=[
+            Parameter(
+                "set",
+                replace(value_types.SETTING, metavar="NAME=VALUE", live="service_settings"),
+                "change a setting",
+                many=True,
+            ),
+            OUT,
+        ],
+        details="A list is written with commas: `youtube_preferred_languages=en,de`.",
+        examples=["%nb settings --set docling_ocr=no"],
+    ),
+)

@@ -1,0 +1,492 @@
+"""`%nb credentials`: provider addresses, keys and their models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.config.secret_store import environment_variable, from_environment
+from labext.errors import ConflictError, InputError, SetupError
+from labext.redaction import register_secret
+from labext_magics.core import output, secrets, sign_in, value_types
+from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import models, scope
+from labext_magics.nb.models import check_not_in_slot, models_frame, slots_by_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+_OWN = frozenset({"ollama"})
+"""Providers that one runs oneself, and that take no key."""
+
+_OPEN = frozenset({"openai_compatible"})
+"""Providers that are a server of an address of its own; some take no key, so none may be typed."""
+
+
+def check_address(provider: str, base_url: str | None) -> None:
+    """Raise InputError for a provider that is reached by an address alone, without one."""
+    if base_url is None and provider.casefold().replace("-", "_") in _OPEN:
+        raise InputError(
+            f"A credential of {provider} needs the server's address.",
+            "Add it: `--base-url http://localhost:8000/v1`.",
+        )
+
+
+@dataclass(frozen=True)
+class Key:
+    """A provider's key, and where it is from.
+
+    Attributes:
+        value: the key; None where the provider is to be asked without one.
+        source: the variable of the environment that has it; empty where it was typed.
+    """
+
+    value: str | None
+    source: str = ""
+
+    @property
+    def told(self) -> str:
+        """Where it is from, at the end of a sentence."""
+        return f", with the key of {self.source}" if self.source else ""
+
+    def __repr__(self) -> str:
+        return f"Key(source={self.source!r})"
+
+
+def key_for(provider: str, *, must: bool = False) -> Key:
+    """Return the key of a provider: of the environment, else as the user types it.
+
+    Args:
+        provider: as the service calls it.
+        must: also of a provider that takes none from most.
+
+    Raises:
+        SetupError: there is nobody to ask, or nothing was typed.
+    """
+    folded = provider.casefold().replace("-", "_")
+    name = f"{folded}_key"
+    if found := from_environment("nb", name):
+        register_secret(found)
+        return Key(found, environment_variable("nb", name))
+    if folded in _OWN and not must:
+        return Key(None)
+    without = folded in _OPEN and not must
+    hint = " (empty if it takes none)" if without else ""
+    try:
+        typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
+    except sign_in.NonInteractiveError as nobody:
+        also = ", or add `--no-key` for a server that takes none" if without else ""
+        raise SetupError(
+            f"A credential of {provider} needs a key, and there is nobody here to ask for it.",
+            f"Set {environment_variable('nb', name)}, or run this line once where you can type{also}.",
+        ) from nobody
+    if not typed and not without:
+        raise SetupError("No key was given.", "Run the line again and type it.")
+    register_secret(typed or None)
+    return Key(typed or None)
+
+
+ONE_CREDENTIAL = Parameter(
+    "CREDENTIAL", value_types.CREDENTIAL, "a credential, by its name or its id", required=True
+)
+
+
+def credential_label(record: Record) -> str:
+    """Return what a sentence about it begins with."""
+    return f"The credential {record['name']} of {record['provider']}"
+
+
+def credential_row(record: Record) -> pd.DataFrame:
+    """Return what is known of it, which is not its key."""
+    from labext.nb.views import credential_frame
+
+    return credential_frame([record])
+
+
+MAX_TESTED = 30
+"""Models of unknown type that one line tests; each test asks the provider up to four times."""
+
+_AS = {"llm": "a language model", "embedding": "an embedding model", "stt": "stt", "tts": "tts"}
+"""By type, what a model works as."""
+
+
+def discover_models(call: Call, *, credential: str) -> pd.DataFrame:
+    """Return a row for each model that a credential opens."""
+    with scope.interrupted_as_error("Run this line again."):
+        return call.nb.credentials.discover(credential)
+
+
+def register_models(
+    call: Call, *, credential: str, models: list[dict[str, str]], every: bool
+) -> pd.DataFrame:
+    """Add models that a credential opens; return those there are.
+
+    With `every`, models whose type neither the provider nor the line tells are added as the type
+    as which they pass the service's test.
+    """
+    if not every and not models:
+        raise InputError(
+            "No model is named.", "Name them, `--model NAME=TYPE`, or take all with `--all`."
+        )
+    record = call.nb.credentials.get(credential)
+    wanted = dict(_model_names(models))
+    unknown: list[str] = []
+    if every:
+        offered = discover_models(call, credential=record["id"])
+        for name, kind in offered[["name", "model_type"]].itertuples(index=False):
+            if name not in wanted and isinstance(kind, str):
+                wanted[name] = kind
+        unknown = [str(name) for name in offered["name"] if name not in wanted]
+    if wanted:
+        told = call.nb.credentials.register_models(record["id"], list(wanted.items()))
+        output.print_message(_report_registered(told["created"] or 0, told["existing"] or 0))
+    untyped = _test_types(call, record, unknown)
+    there = call.nb.models.list()
+    own = there[there["credential"] == record["id"]]
+    if untyped:
+        output.print_message(untyped)
+    if own.empty:
+        raise InputError(
+            f"The credential {record['name']} opens no model that could be added.",
+            f"Name one with its type: `%nb credentials register {quote(str(record['name']))} "
+            "--model NAME=TYPE`.",
+        )
+    if every and not call.nb.models.defaults().get("chat"):
+        output.print_message("`%nb models auto-assign` chooses default models.")
+    return models_frame(call, type(there)(own))
+
+
+def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
+    """Add models of unknown type as what they pass a test as; return what to say of the others."""
+    from labext.nb.models import probe_type
+
+    known = {each["name"] for each in call.nb.models.iter() if _offers(credential, each)}
+    untried = [name for name in names if name not in known]
+    tried, left = untried[:MAX_TESTED], untried[MAX_TESTED:]
+    if tried:
+        output.print_message(
+            f"{credential['provider']} does not tell the type of "
+            f"{messages.pluralize(len(tried), 'model')}: each is tested."
+        )
+    failed: dict[str, str] = {}
+    with scope.interrupted_as_error("Run the line again: what is added stays.", "Testing models"):
+        for name in tried:
+            trial = probe_type(call.nb.models, name, credential["provider"], credential["id"])
+            if trial.type is None:
+                failed[name] = trial.reason
+            else:
+                output.print_message(f"{name} is added: it works as {_AS[trial.type]}.")
+    line = f"`%nb credentials register {quote(str(credential['name']))} --model"
+    parts = []
+    if failed:
+        reasons = (
+            f"{name} ({why.rstrip('.') or 'no reason told'})" for name, why in failed.items()
+        )
+        parts.append(
+            f"Not added, because no test succeeded: {', '.join(reasons)}. "
+            f"{line} {quote(next(iter(failed)) + '=llm')}` adds one untested."
+        )
+    if left:
+        parts.append(
+            f"Not tested, because there are so many: {', '.join(left)}. "
+            f"{line} {quote(left[0] + '=llm')}` adds one."
+        )
+    return " ".join(parts)
+
+
+def _offers(credential: Record, model: Record) -> bool:
+    return bool(model["credential"] == credential["id"])
+
+
+def _model_names(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
+    pairs = merge_pairs(models)
+    types = value_types.MODEL_TYPE.choices
+    for name, of in pairs.items():
+        if of not in types:
+            near = messages.did_you_mean(of, types)
+            raise InputError(
+                f"`{name}={of}` names no type of models{near}.",
+                f"The types are {', '.join(types[:-1])} and {types[-1]}.",
+            )
+    return list(pairs.items())
+
+
+def _report_registered(created: int, existing: int) -> str:
+    are = "is" if created == 1 else "are"
+    new = f"{messages.pluralize(created, 'model')} {are} new" if created else "No model is new"
+    if not existing:
+        return f"{new}."
+    return f"{new}; {existing:,} {'was' if existing == 1 else 'were'} there already, and kept."
+
+
+MODEL_COMMANDS = (
+    Command(
+        "credentials discover",
+        "Show the models that a credential opens.",
+        discover_models,
+        [ONE_CREDENTIAL],
+        [OUT],
+    ),
+    Command(
+        "credentials register",
+        "Add models that a credential opens.",
+        register_models,
+        [ONE_CREDENTIAL],
+        [
+            Parameter("model", value_types.NAME_TYPE, "one of them", many=True, dest="models"),
+            Parameter("all", None, "all; those of unknown type are tested", dest="every"),
+            OUT,
+        ],
+        details="What is there already stays as it is. The types are llm, embedding, stt and tts.",
+        examples=["%nb credentials register lab --model gpt-4o-mini=llm --model whisper-1=stt"],
+    ),
+)
+
+
+def new_credential(
+    call: Call, *, provider: str, name: str, base_url: str | None, no_key: bool
+) -> pd.DataFrame:
+    """Store a credential; one of the same provider and name is kept, and no key is asked for.
+
+    Raises:
+        ConflictError: there is one with another address.
+        SetupError: there is no key, and nobody to ask for it.
+    """
+    for text in (provider, name):
+        secrets.refuse_name(text, "nb", "credentials")
+    if base_url is not None:
+        secrets.refuse_value(base_url, "nb", "credentials")
+    provider = models.find_provider(call, provider)
+    for record in call.nb.credentials.iter(provider):
+        if record["name"] == name:
+            return _report_kept(record, base_url)
+    check_address(provider, base_url)
+    key = Key(None) if no_key else key_for(provider)
+    record = call.nb.credentials.create(provider, name, key.value, base_url)
+    output.print_message(
+        f"{credential_label(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it, "
+        f"`%nb credentials register {quote(name)} --all` adds its models."
+    )
+    return credential_row(record)
+
+
+def edit_credential(
+    call: Call,
+    *,
+    credential: str,
+    name: str | None,
+    base_url: str | None,
+    no_base_url: bool,
+    new_key: bool,
+    no_key: bool,
+) -> pd.DataFrame:
+    """Change a credential's name or address, or give it another key or none.
+
+    Raises:
+        InputError: nothing is to be changed, or its key would go to another server.
+    """
+    for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
+        if both:
+            raise InputError(
+                f"The line gives another {what} and takes it away.", "Keep one of the two."
+            )
+    given = {
+        "name": name,
+        "base_url": "" if no_base_url else base_url,
+        "new_key": new_key or None,
+        "no_key": no_key or None,
+    }
+    changes: dict[str, Any] = scope.require_changes(given, "%nb credentials edit")
+    if name is not None:
+        secrets.refuse_name(name, "nb", "credentials")
+    if base_url is not None:
+        secrets.refuse_value(base_url, "nb", "credentials")
+    told = ""
+    if changes.pop("no_key", False):
+        changes["api_key"] = ""
+    if changes.pop("new_key", False):
+        key = key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
+        changes["api_key"], told = key.value, key.told
+    record = call.nb.credentials.update(credential, **changes)
+    output.print_message(f"{credential_label(record)} is changed{told}.")
+    return credential_row(record)
+
+
+def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
+    name, there = quote(str(record["name"])), record["base_url"]
+    if base_url is not None and base_url.rstrip("/") != (there or "").rstrip("/"):
+        raise ConflictError(
+            f"{credential_label(record)} is there already, with another address.",
+            f"`%nb credentials edit {name} --base-url …` changes it; another name keeps both.",
+        )
+    output.print_message(
+        f"{credential_label(record)} is there already, and was kept; `%nb credentials edit {name} "
+        "--new-key` gives it another key."
+    )
+    return credential_row(record)
+
+
+_BASE_URL = Parameter(
+    "base-url", value_types.text_type("URL"), "the server's address, not the provider's own"
+)
+_NO_KEY = Parameter("no-key", None, "without a key")
+_DETAILS = (
+    "The key is taken from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for: on a "
+    "line it has no place."
+)
+
+EDIT_COMMANDS = (
+    Command(
+        "credentials new",
+        "Store the key of a provider, or the address of a server.",
+        new_credential,
+        [models.ONE_PROVIDER],
+        [
+            Parameter("name", value_types.text_type("NAME"), "what it is called", required=True),
+            _BASE_URL,
+            _NO_KEY,
+            OUT,
+        ],
+        guarded=True,
+        details=f"{_DETAILS} A credential of the same provider and name is kept.",
+        examples=[
+            "%nb credentials new openai --name lab",
+            "%nb credentials new ollama --name bench --base-url http://localhost:11434/v1",
+        ],
+    ),
+    Command(
+        "credentials edit",
+        "Change a credential's name, address or key.",
+        edit_credential,
+        [ONE_CREDENTIAL],
+        [
+            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            _BASE_URL,
+            Parameter("no-base-url", None, "the provider's own address again"),
+            Parameter("new-key", None, "give it another key"),
+            replace(_NO_KEY, help="take its key away"),
+            OUT,
+        ],
+        guarded=True,
+        details=f"{_DETAILS} Another server's address takes `--new-key` or `--no-key` with it: a "
+        "stored key goes to no server but the one that it was given for.",
+        examples=["%nb credentials edit lab --base-url https://proxy.example/v1 --new-key"],
+    ),
+)
+
+
+def list_(call: Call, *, provider: str | None) -> pd.DataFrame:
+    """Return a row for each credential; what their keys are is nowhere to be read."""
+    return call.nb.credentials.list(provider and models.find_provider(call, provider))
+
+
+def show(call: Call, *, credential: str) -> pd.DataFrame:
+    """Return what is known of one credential."""
+    return credential_row(call.nb.credentials.get(credential))
+
+
+def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
+    """Return a row for each credential of a provider."""
+    return call.nb.credentials.by_provider(models.find_provider(call, provider))
+
+
+def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
+    """Delete credentials with the models that they open, none of which is in a default slot."""
+    nb = call.nb
+    records = [nb.credentials.get(each) for each in dict.fromkeys(credentials)]
+    slots = slots_by_model(call)
+    models = list(nb.models.iter())
+    for record in records:
+        own = [each for each in models if each["credential"] == record["id"]]
+        check_not_in_slot(own, slots)
+    would_go = [_describe_credential(record) for record in records]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        gone = nb.credentials.delete(record["id"])
+        number = gone["deleted_models"]
+        also = f", with {messages.pluralize(int(number), 'model')}" if number else ""
+        output.print_message(f"{credential_label(record)} is deleted{also}.")
+
+
+def test(call: Call, *, credential: str) -> None:
+    """Have the service ask the provider by a credential, and say how long it took.
+
+    Raises:
+        ServiceError: the provider is not reached, or does not accept the key.
+    """
+    record = call.nb.credentials.get(credential)
+    name = quote(str(record["name"]))
+    models.run_test(
+        credential_label(record),
+        lambda: call.nb.credentials.test(record["id"]),
+        lambda: (
+            f"`%nb credentials edit {name}` changes its address (`--base-url URL`) and its key "
+            "(`--new-key`)."
+        ),
+    )
+
+
+def status(call: Call) -> pd.DataFrame:
+    """Return for each provider whether it can be used, and where its key is from."""
+    found = call.nb.credentials.status()
+    own = call.nb.credentials.env_status()
+    in_environment = [bool(own.get(str(each))) for each in found["provider"]]
+    found.insert(len(found.columns), "in_environment", in_environment)
+    if found.attrs.get("encryption_configured") is False:
+        output.print_message("The service has nothing to encrypt keys with, and takes none.")
+    return found
+
+
+def _describe_credential(record: Record) -> str:
+    number = record["model_count"]
+    also = f" with {messages.pluralize(int(number), 'model')}" if number else ""
+    return f"the credential {record['name']} of {record['provider']}{also}"
+
+
+COMMANDS = (
+    Command(
+        "credentials",
+        "List the credentials; their keys are never shown.",
+        list_,
+        options=[Parameter("provider", value_types.PROVIDER, "only those of this provider"), OUT],
+    ),
+    Command(
+        "credentials show",
+        "Show a credential, without its key.",
+        show,
+        [ONE_CREDENTIAL],
+        [OUT],
+    ),
+    *EDIT_COMMANDS,
+    Command(
+        "credentials delete",
+        "Delete credentials, with the models that they open.",
+        delete,
+        [replace(ONE_CREDENTIAL, many=True, dest="credentials")],
+        [YES, PREVIEW],
+    ),
+    Command("credentials test", "Try a credential's server and key.", test, [ONE_CREDENTIAL]),
+    *MODEL_COMMANDS,
+    Command(
+        "credentials status",
+        "Show which providers can be used, and where their keys are from.",
+        status,
+        options=[OUT],
+    ),
+    Command(
+        "credentials by-provider",
+        "List the credentials of a provider.",
+        by_provider,
+        [models.ONE_PROVIDER],
+        [OUT],
+    ),
+)

@@ -1,0 +1,131 @@
+"""`%nb sources embed`, `%nb notes embed` and `%nb embeddings`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from labext import messages
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT
+from labext_magics.nb import commands, options, scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
+    """Have vectors of sources computed, wait for them, and return the sources' rows."""
+    from labext.nb.views import source_frame as shown
+
+    found = scope.find_sources(call, sources)
+    _wait(
+        call, [(scope.source_title(each), call.nb.embeddings.source(each["id"])) for each in found]
+    )
+    return shown([call.nb.sources.get(each["id"]) for each in found])
+
+
+def embed_notes(call: Call, *, notes: list[str]) -> None:
+    """Have vectors of notes computed, and wait for them."""
+    found = [scope.resolve_id(call, "note", each) for each in dict.fromkeys(notes)]
+    titles = dict(zip(found, notes, strict=False))
+    _wait(call, [(name, call.nb.embeddings.note(each)) for each, name in titles.items()])
+
+
+def rebuild(
+    call: Call,
+    *,
+    mode: Literal["existing", "all"] | None,
+    no_sources: bool,
+    no_notes: bool,
+    no_insights: bool,
+    background: bool,
+) -> pd.DataFrame:
+    """Have vectors computed again, draw how far that is, and return its row."""
+    begun = call.nb.embeddings.rebuild(
+        mode or "existing", sources=not no_sources, notes=not no_notes, insights=not no_insights
+    )
+    job, total = begun["job_id"], begun["total_items"]
+    about = "" if total is None else f" of about {messages.pluralize(total, 'thing')}"
+    again = f"%nb embeddings status {job}"
+    output.print_message(f"Vectors{about} are computed again; `{again}` shows how far that is.")
+    if not background:
+        commands.watch_snapshots(call.nb.embeddings.watch(job), again)
+    return status(call, job=job)
+
+
+def status(call: Call, *, job: str) -> pd.DataFrame:
+    """Return how far vectors are computed again."""
+    from labext.nb.views import rebuild_frame as shown
+
+    return shown(call.nb.embeddings.status(job))
+
+
+def _wait(call: Call, begun: Sequence[tuple[str, Record]]) -> None:
+    """Draw each until its vectors are computed."""
+    for name, record in begun:
+        job = record["job_id"]
+        if job is None:  # it was done at once
+            continue
+        watched = call.nb.commands.watch(job, f"Vectors of {name}")
+        commands.watch_snapshots(watched, f"%nb commands wait {job}")
+    output.print_message(
+        f"Vectors of {messages.join_words([name for name, _ in begun])} are computed."
+    )
+
+
+SOURCE_COMMANDS = (
+    Command(
+        "sources embed",
+        "Have vectors of sources computed, so that a search by meaning finds them.",
+        embed_sources,
+        [options.SOME_SOURCES],
+        [OUT],
+    ),
+)
+NOTE_COMMANDS = (
+    Command(
+        "notes embed",
+        "Have vectors of notes computed, so that a search by meaning finds them.",
+        embed_notes,
+        [options.SOME_NOTES],
+    ),
+)
+COMMANDS = (
+    Command(
+        "embeddings rebuild",
+        "Have vectors computed again, as after another embedding model is set.",
+        rebuild,
+        options=[
+            Parameter(
+                "mode",
+                value_types.choice("existing", "all"),
+                "of what has some (so without it), or all",
+            ),
+            options.NO_SOURCES,
+            options.NO_NOTES,
+            Parameter("no-insights", None, "leave the insights out"),
+            Parameter("background", None, "don't wait for it"),
+            OUT,
+        ],
+        details="It goes through everything of the service, not only the notebook in use. Once it "
+        "is completed, all of it is queued; the last vectors come a little later.",
+        examples=["%nb embeddings rebuild --mode all --no-insights"],
+    ),
+    Command(
+        "embeddings status",
+        "Show how far vectors are computed again.",
+        status,
+        [
+            Parameter(
+                "JOB", value_types.text_type("JOB"), "the job that `rebuild` told", required=True
+            )
+        ],
+        [OUT],
+    ),
+)

@@ -1,0 +1,168 @@
+"""`%nb insights`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import commands, options, processing, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+    from labext_widgets.answers import GeneratedText
+
+
+def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) -> pd.DataFrame:
+    """Return a row for each insight of the notebook in use, another, all, or of some sources."""
+    from labext_widgets.answers.documents import INSIGHTS
+
+    if sources:
+        near = None if notebook is None else scope.find_notebook(call, notebook).id
+        named = [
+            scope.resolve_id(call, "source", each)
+            if near is None
+            else call.nb.sources.find(each, near)
+            for each in sources
+        ]
+        return INSIGHTS.show(call.nb.insights.list(sources=named))
+    within = scope.notebook_or_all(call, notebook, every)
+    return INSIGHTS.show(call.nb.insights.list(None if within is None else within.id))
+
+
+def show(call: Call, *, insight: str, source: str | None) -> GeneratedText:
+    """Return one insight, its text drawn."""
+    from labext_widgets.answers import GeneratedText
+
+    record = _record(call, insight, source)
+    return GeneratedText(str(record["content"] or ""), _insight_label(call, record))
+
+
+def new(call: Call, *, transformation: str, sources: list[str], model: str | None) -> pd.DataFrame:
+    """Have insights made of sources, draw how far they are, and return their rows."""
+    from labext.nb.views import insight_frame
+    from labext_widgets.answers.documents import INSIGHTS
+
+    found = [scope.resolve_id(call, "source", each) for each in dict.fromkeys(sources)]
+    by = scope.resolve_model(call, model)
+    processing.wait_for_text(call, None, found, option=None)
+    chosen = call.nb.transformations.find(transformation)
+    made = []
+    for each in dict.fromkeys(found):
+        begun = call.nb.insights.start(each, chosen, by)
+        again = f"%nb commands wait {begun.job}"
+        commands.watch_snapshots(call.nb.insights.watch(begun), again)
+        made.append(call.nb.insights.made(begun))
+    return INSIGHTS.show(insight_frame(made))
+
+
+def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:
+    """Copy an insight into a notebook as a note; the same again is kept."""
+    from labext.nb.views import note_frame
+
+    into = scope.notebook_of(call, notebook)
+    record = _record(call, insight, source)
+    for note in call.nb.notes.iter(into.id):
+        if (note["content"] or "").strip() == (record["content"] or "").strip():
+            output.print_message(
+                f"{messages.quote_value(_title(note))} of {into.name} says that already."
+            )
+            return note_frame([note])
+    note = call.nb.insights.save(record["id"], into.id)
+    output.print_message(
+        f"The note {messages.quote_value(_title(note))} is written into {into.name}."
+    )
+    return note_frame([note])
+
+
+def delete(
+    call: Call, *, insights: list[str], source: str | None, yes: bool, preview: bool
+) -> None:
+    """Delete insights, once all of them are known to be there."""
+    records = [_record(call, each, source, to_delete=True) for each in dict.fromkeys(insights)]
+    called = {each["id"]: _insight_label(call, each, place=True) for each in records}
+    would_go = [f"the insight {each}" for each in called.values()]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for identifier, name in called.items():
+        call.nb.insights.delete(identifier)
+        output.print_message(f"The insight {name} is deleted.")
+
+
+def _record(call: Call, named: str, source: str | None, *, to_delete: bool = False) -> Record:
+    """Return an insight of a source, else of the notebook in use, by its type or its id."""
+    of = None if source is None else scope.resolve_id(call, "source", source, to_delete=to_delete)
+    within = call.session.notebook
+    if to_delete and of is None and within is None:
+        scope.check_identifier("insight", named)
+    found = call.nb.insights.find(named, of, None if within is None else within.id)
+    return call.nb.insights.get(found)
+
+
+def _insight_label(call: Call, record: Record, *, place: bool = False) -> str:
+    """Return an insight's type and its source's title, and with `place` the source's notebooks."""
+    source = call.nb.sources.get(record["source_id"])
+    where = scope.notebook_names_suffix(call, source["notebooks"] or ()) if place else ""
+    return f"{record['insight_type']} of {scope.source_title(source)}{where}"
+
+
+def _title(note: Record) -> str:
+    return str(note["title"] or note["id"])
+
+
+_INSIGHT = value_types.text_type("INSIGHT", "insights")
+_HELP = "an insight, by its type or its id"
+_ONE = Parameter("INSIGHT", _INSIGHT, _HELP, required=True)
+_SOME = Parameter("INSIGHT", _INSIGHT, _HELP, required=True, many=True, dest="insights")
+_OF_SOURCES = Parameter("source", value_types.SOURCE, "of this source")
+
+COMMANDS = (
+    Command(
+        "insights",
+        "List what models have made of sources.",
+        list_,
+        options=[options.SOURCES, options.IN_NOTEBOOK, options.ALL, OUT],
+    ),
+    Command("insights show", "Show one insight.", show, [_ONE], [_OF_SOURCES, OUT]),
+    Command(
+        "insights new",
+        "Have a transformation make an insight of sources.",
+        new,
+        [
+            Parameter(
+                "NAME",
+                value_types.TRANSFORMATION,
+                "a transformation, by its name or its id",
+                required=True,
+                dest="transformation",
+            )
+        ],
+        [
+            Parameter(
+                "source",
+                value_types.SOURCE,
+                "of this source",
+                required=True,
+                many=True,
+                dest="sources",
+            ),
+            Parameter("model", value_types.MODEL, "the model that makes it"),
+            OUT,
+        ],
+        details="It is waited for. `%nb transform` makes the same text and keeps no insight.",
+        examples=['%nb insights new "Key findings" --source "Bench notes"'],
+    ),
+    Command(
+        "insights save",
+        "Copy an insight into a notebook, as a note.",
+        save,
+        [_ONE],
+        [_OF_SOURCES, options.INTO_NOTEBOOK, OUT],
+    ),
+    Command("insights delete", "Delete insights.", delete, [_SOME], [_OF_SOURCES, YES, PREVIEW]),
+)

@@ -1,0 +1,440 @@
+"""`%nb models`: models, default slots and providers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.errors import ConflictError, InputError, ServiceError
+from labext_magics.core import output, value_types
+from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import scope, setup_hints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -> None:
+    """Try something, and say how long it took.
+
+    Args:
+        called: what is tried: `the model gpt-4o of openai`.
+        test: has the service try it.
+        step: gives a line to go on with, where the service tells none.
+
+    Raises:
+        ServiceError: it does not work.
+    """
+    from labext.nb.error_messages import split_message
+
+    begun = time.monotonic()
+    with scope.interrupted_as_error("Run this line again."):
+        told = test()
+    took = time.monotonic() - begun
+    called, said = messages.capitalize_first(called), str(told["message"] or "")
+    if told["success"]:
+        output.print_message(f"{called} works ({took:.2f} s). {said}".rstrip())
+        return
+    why, own = split_message(said or "the service does not say why", "")
+    next_step = own if "`%nb " in own else f"{own} {step()}"
+    raise ServiceError(f"{called} does not work: {why.rstrip('.')}.", next_step)
+
+
+def slots_by_model(call: Call) -> dict[str, list[str]]:
+    """Return the default slots that a model has, by its identifier."""
+    found: dict[str, list[str]] = {}
+    for slot, model in call.nb.models.defaults().items():
+        if model is not None:
+            found.setdefault(str(model["id"]), []).append(slot)
+    return found
+
+
+def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of models with the slots that have them, and their credentials' names."""
+    slots = slots_by_model(call)
+    told = [", ".join(slots.get(each, [])) for each in models["id"]]
+    models.insert(len(models.columns), "slots", told)
+    if models["credential"].notna().any():
+        names = {each["id"]: each["name"] for each in call.nb.credentials.iter()}
+        models["credential"] = [names.get(each, each) for each in models["credential"]]
+    return models
+
+
+def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
+    """Raise ConflictError, which tells what to do, where a model that is to go has a slot."""
+    taken = {str(each["name"]): own for each in models if (own := slots.get(str(each["id"]), []))}
+    if taken:
+        told = messages.join_words(
+            f"{name} is in the default {_slot_list(own)}" for name, own in taken.items()
+        )
+        every = [slot for own in taken.values() for slot in own]
+        raise ConflictError(
+            f"{told}.",
+            f"Put another one there first, `%nb models defaults --set {every[0]}=MODEL`, or "
+            f"none: `%nb models defaults {' '.join(f'--clear {each}' for each in every)}`.",
+        )
+
+
+def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.DataFrame:
+    """Return a row for each default slot; with `set` and `clear` after they are changed."""
+    from labext.nb.models import validate_slot
+
+    named = merge_pairs(
+        [{validate_slot(slot): model for slot, model in each.items()} for each in set]
+    )
+    wanted: dict[str, str | None] = {**named}
+    for each in map(validate_slot, clear):
+        if wanted.get(each) is not None:
+            raise InputError(f"`{each}` is set and cleared at once.", "Keep one of the two.")
+        wanted[each] = None
+    before = call.nb.models.defaults()
+    if wanted:
+        call.nb.models.set_defaults(_resolve_models(call, wanted))
+        return _report_changes(before, call.nb.models.defaults())
+    return _slots_frame(before)
+
+
+def _resolve_models(call: Call, wanted: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the identifiers of the models that go into slots.
+
+    Raises InputError for a model of another type than its slot takes.
+    """
+    from labext.nb.records import SLOTS
+
+    types = {each["id"]: each["type"] for each in call.nb.models.iter()}
+    found: dict[str, str | None] = {}
+    for slot, named in wanted.items():
+        takes = SLOTS[slot]
+        model = found[slot] = None if named is None else call.nb.models.find(named, takes)
+        if model is not None and types.get(model, takes) != takes:
+            raise InputError(
+                f"{named} is of type {types[model]}, and the slot {slot} takes {takes}.",
+                f"`%nb models --type {takes}` lists those that go there.",
+            )
+    return found
+
+
+def auto_assign(call: Call) -> pd.DataFrame:
+    """Fill the empty slots by the service's ranking of providers; return a row for each slot.
+
+    Slots that stay empty are named with the reason.
+    """
+    before = call.nb.models.defaults()
+    call.nb.models.auto_assign()
+    now = call.nb.models.defaults()
+    frame = _report_changes(before, now)
+    empty = [slot for slot, model in now.items() if model is None]
+    if not empty:
+        if now == before:
+            output.print_message("Every slot has a model already.")
+        return frame
+    fitting = setup_hints.candidates(call, empty)
+    if fitting:
+        output.print_message(
+            f"The service does not fill the {_slot_list(list(fitting))} by itself: "
+            f"{setup_hints.set_line(call, fitting)} does."
+        )
+    if without := [slot for slot in empty if slot not in fitting]:
+        output.print_message(
+            f"The {_slot_list(without)} {'stays' if len(without) == 1 else 'stay'} empty. "
+            f"{setup_hints.next_step(call, without)}"
+        )
+    return frame
+
+
+def _report_changes(
+    before: Mapping[str, Record | None], now: Mapping[str, Record | None]
+) -> pd.DataFrame:
+    """Say what is another than before, and return what is there now."""
+    changed = [slot for slot in now if _model_id(now[slot]) != _model_id(before.get(slot))]
+    given: dict[str, list[str]] = {}
+    for slot in changed:
+        model = now[slot]
+        given.setdefault(_model_name(model) or "", []).append(slot)
+    for name, slots in given.items():
+        of = f"the {_slot_list(slots)}"
+        output.print_message(f"{name} is in {of} now." if name else f"Nothing is in {of} now.")
+    return _slots_frame(now)
+
+
+def _slot_list(names: Sequence[str]) -> str:
+    return f"{'slot' if len(names) == 1 else 'slots'} {messages.join_words(names, 7)}"
+
+
+def _model_name(model: Record | None) -> str | None:
+    return None if model is None else str(model["name"] or model["id"])
+
+
+def _model_id(model: Record | None) -> str | None:
+    return None if model is None else str(model["id"])
+
+
+def _slots_frame(slots: Mapping[str, Record | None]) -> pd.DataFrame:
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.views import ROWS
+    from labext.nb.records import SLOTS
+
+    rows = [
+        {
+            "slot": slot,
+            "model": _model_name(model),
+            "type": SLOTS[slot],
+            "provider": None if model is None else model["provider"],
+        }
+        for slot, model in slots.items()
+    ]
+    texts = [Column(name, "text") for name in ("slot", "model")]
+    words = [Column(name, "category") for name in ("type", "provider")]
+    return ROWS.show(records_to_frame(rows, [*texts, *words]))
+
+
+SLOT_COMMANDS = (
+    Command(
+        "models defaults",
+        "Show or set which model is used for what.",
+        defaults,
+        options=[
+            Parameter("set", value_types.SLOT_MODEL, "put a model into a slot", many=True),
+            Parameter("clear", value_types.SLOT, "empty a slot", many=True),
+            OUT,
+        ],
+        details="The slots are chat, transformation, podcast and summary, which take a model of "
+        "type llm; and embedding, speech-to-text and text-to-speech.",
+        examples=["%nb models defaults --set chat=extractive"],
+    ),
+    Command(
+        "models auto-assign",
+        "Fill the default slots that are empty, by the service's ranking of providers.",
+        auto_assign,
+        options=[OUT],
+    ),
+)
+
+
+def find_provider(call: Call, typed: str) -> str:
+    """Return a provider as the service calls it.
+
+    Raises InputError, with the nearest one, where the service has no such provider.
+    """
+    names = [str(each) for each in call.nb.models.providers()["provider"]]
+    found = next((each for each in names if _folded(each) == _folded(typed)), None)
+    if found is not None:
+        return found
+    raise InputError(
+        f"There is no provider {messages.quote_value(typed)}{messages.did_you_mean(typed, names)}.",
+        "`%nb models providers` lists them.",
+    )
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold().replace("-", "_")
+
+
+def providers(call: Call) -> pd.DataFrame:
+    """Return a row for each provider: whether it can be used, and for which types of models."""
+    return call.nb.models.providers()
+
+
+def discover(call: Call, *, provider: str) -> pd.DataFrame:
+    """Return a row for each model that a provider offers."""
+    with scope.interrupted_as_error("Run this line again."):
+        return call.nb.models.discover(find_provider(call, provider))
+
+
+def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
+    """Add what a provider, or every one, offers; return a row for each provider."""
+    asked = None if provider is None else find_provider(call, provider)
+    with scope.interrupted_as_error("Run this line again: what is there already stays as it is."):
+        found = call.nb.models.sync(asked)
+    failed = found[found["error"].notna()]
+    for name, reason in failed[["provider", "error"]].to_numpy():
+        output.print_message(f"{name} could not be asked: {reason}")
+    added = int(found["new"].fillna(0).sum())
+    output.print_message(
+        f"{messages.pluralize(added, 'model')} {'is' if added == 1 else 'are'} new."
+    )
+    return found
+
+
+def count(call: Call, *, provider: str) -> pd.DataFrame:
+    """Return how many models of each type there are of a provider."""
+    from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.views import ROWS
+
+    told = call.nb.models.count(find_provider(call, provider))
+    rows = [{"type": kind, "models": number} for kind, number in (told["counts"] or {}).items()]
+    return ROWS.show(
+        records_to_frame(
+            [*rows, {"type": "all", "models": told["total"]}],
+            [Column("type", "text"), Column("models", "integer")],
+        )
+    )
+
+
+def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
+    """Return a row for each model that there is of a provider."""
+    return models_frame(call, call.nb.models.by_provider(find_provider(call, provider)))
+
+
+ONE_PROVIDER = Parameter(
+    "PROVIDER",
+    value_types.PROVIDER,
+    "a provider of models; `%nb models providers` lists them",
+    required=True,
+)
+
+PROVIDER_COMMANDS = (
+    Command("models providers", "List the providers of models.", providers, options=[OUT]),
+    Command("models discover", "Show what a provider offers.", discover, [ONE_PROVIDER], [OUT]),
+    Command(
+        "models sync",
+        "Add the models that a provider offers, or that every one does.",
+        sync,
+        [Parameter("PROVIDER", value_types.PROVIDER, "only this one")],
+        [OUT],
+    ),
+    Command(
+        "models count", "Count a provider's models by their types.", count, [ONE_PROVIDER], [OUT]
+    ),
+    Command(
+        "models by-provider", "List the models of a provider.", by_provider, [ONE_PROVIDER], [OUT]
+    ),
+)
+
+
+def list_(call: Call, *, type: str | None) -> pd.DataFrame:
+    """Return a row for each model, with the default slots that have it."""
+    return models_frame(call, call.nb.models.list(type))
+
+
+def new(call: Call, *, name: str, type: str, provider: str, credential: str | None) -> pd.DataFrame:
+    """Add a model of a provider; the same again is kept."""
+    provider = find_provider(call, provider)
+    by = None if credential is None else call.nb.credentials.find(credential)
+    wanted = {"name": name, "type": type, "provider": provider}
+    if by is not None:
+        wanted["credential"] = by
+    for record in call.nb.models.iter(type):
+        if all(record[key] == value for key, value in wanted.items()):
+            output.print_message(f"The model {name} of {provider} is there already, and was kept.")
+            return _row(call, record)
+    record = call.nb.models.create(name, type, provider, by)
+    output.print_message(
+        f"The model {record['name']} of {record['provider']} is new; `%nb models test "
+        f"{quote(str(record['name']))}` tries it."
+    )
+    return _row(call, record)
+
+
+def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
+    """Delete models, once all of them are known to be there and in no default slot.
+
+    Raises:
+        ConflictError: one is in a default slot.
+    """
+    records = [_record(call, each) for each in dict.fromkeys(models)]
+    taken = slots_by_model(call)
+    would_go = [_model_label(record) for record in records]
+    check_not_in_slot(records, taken)
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        call.nb.models.delete(record["id"])
+        output.print_message(f"{messages.capitalize_first(_model_label(record))} is deleted.")
+
+
+def test(call: Call, *, model: str) -> None:
+    """Have a model do a little of what it is for, and say how long it took.
+
+    Raises:
+        ServiceError: it can't.
+    """
+    record = _record(call, model)
+    run_test(
+        _model_label(record),
+        lambda: call.nb.models.test(record["id"]),
+        lambda: _test_hint(call, record),
+    )
+
+
+def _row(call: Call, record: Record) -> pd.DataFrame:
+    from labext.nb.views import model_frame
+
+    return models_frame(call, model_frame([record]))
+
+
+def _record(call: Call, named: str) -> Record:
+    found = call.nb.models.find(named)
+    return next(
+        (each for each in call.nb.models.iter() if each["id"] == found), _missing_model(found)
+    )
+
+
+def _missing_model(identifier: str) -> Record:
+    """Return what is known of a model that no list has: the service's own error will say so."""
+    return {"id": identifier, "name": identifier, "provider": None, "credential": None}
+
+
+def _model_label(record: Record) -> str:
+    name, provider = record["name"], record["provider"]
+    if provider == "built-in":
+        return f"the built-in model {name}"
+    return f"the model {name} of {provider}" if provider else f"the model {name}"
+
+
+def _test_hint(call: Call, record: Record) -> str:
+    """Return what to do about a model that does not work."""
+    if record["credential"] is None:
+        return "`%nb credentials status` shows which providers have a key."
+    name = str(call.nb.credentials.get(record["credential"])["name"])
+    return f"`%nb credentials test {quote(name)}` tries its server and its key."
+
+
+_ONE = Parameter("MODEL", value_types.MODEL, "a model, by its name or its id", required=True)
+_TYPE = Parameter("type", value_types.MODEL_TYPE, "what it does")
+
+COMMANDS = (
+    Command(
+        "models",
+        "List the models, and the default slots that have them.",
+        list_,
+        options=[replace(_TYPE, help="only those of this type"), OUT],
+    ),
+    Command(
+        "models new",
+        "Add a model of a provider.",
+        new,
+        [
+            Parameter(
+                "NAME", value_types.text_type("NAME"), "as the provider calls it", required=True
+            )
+        ],
+        [
+            replace(_TYPE, required=True),
+            Parameter("provider", value_types.PROVIDER, "whose it is", required=True),
+            Parameter("credential", value_types.CREDENTIAL, "by which the provider is asked"),
+            OUT,
+        ],
+        details="The same model again is kept. `%nb credentials register` adds several at once.",
+        examples=["%nb models new gpt-4o-mini --type llm --provider openai --credential lab"],
+    ),
+    Command(
+        "models delete",
+        "Delete models that are in no default slot.",
+        delete,
+        [replace(_ONE, many=True, dest="models")],
+        [YES, PREVIEW],
+    ),
+    Command("models test", "Try a model, and see how long it takes.", test, [_ONE]),
+    *SLOT_COMMANDS,
+    *PROVIDER_COMMANDS,
+)

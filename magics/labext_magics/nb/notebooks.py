@@ -1,0 +1,342 @@
+"""`%nb notebooks`, `use`, `new`, `delete`, `link` and `unlink`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import ConflictError, InputError, NotFoundError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.session import NotebookInUse
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def delete_notebook(
+    call: Call, *, notebook: str, delete_sources: bool, yes: bool, preview: bool
+) -> pd.DataFrame | None:
+    """Delete a notebook with its notes and chats; a preview returns what would go."""
+    record = call.nb.notebooks.get(notebook)
+    counted = call.nb.notebooks.preview(record["id"])
+    would_go = _describe_deletion(str(record["name"]), counted, delete_sources)
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return _count_contents(counted)
+    gone = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
+    if call.session.notebook is not None and call.session.notebook.id == record["id"]:
+        call.session.notebook = None
+    call.session.chats.pop(str(record["id"]), None)
+    output.print_message(f"{record['name']} is deleted{_describe_deleted(gone)}.")
+    return None
+
+
+def _count_contents(counted: Record) -> pd.DataFrame:
+    from labext.nb.records import PREVIEW as COUNTS
+    from labext.nb.records import to_frame
+    from labext.nb.views import NOTEBOOKS_VIEW
+
+    return NOTEBOOKS_VIEW.show(to_frame(COUNTS, [counted]))
+
+
+def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list[str]:
+    """Return what a deletion takes with it, in words, and what it spares."""
+    own, shared = counted["exclusive_source_count"], counted["shared_source_count"]
+    parts = [
+        f"the notebook {name}",
+        *_quantity(counted["note_count"], "note"),
+        *_quantity(counted.get("session_count"), "chat"),
+    ]
+    if delete_sources:
+        parts += [f"{each} of its own" for each in _quantity(own, "source")]
+        parts += [f"but not {each} of other notebooks" for each in _quantity(shared, "source")]
+    else:
+        every = _quantity((own or 0) + (shared or 0), "source")
+        parts += [f"but not {each}, which --delete-sources is for" for each in every]
+    return parts
+
+
+def _describe_deleted(gone: Record) -> str:
+    counted = [
+        *_quantity(gone.get("deleted_notes"), "note"),
+        *_quantity(gone.get("deleted_chat_sessions"), "chat"),
+        *_quantity(gone.get("deleted_sources"), "source"),
+    ]
+    kept = [f"; {each} stay" for each in _quantity(gone.get("unlinked_sources"), "source")]
+    return (f", with {' and '.join(counted)}" if counted else "") + "".join(kept)
+
+
+def _quantity(number: Any, noun: str) -> list[str]:
+    return [messages.pluralize(int(number), noun)] if number else []
+
+
+_DELETE_SOURCES = Parameter("delete-sources", None, "also the sources that no other notebook has")
+
+DELETE_SHORTCUTS = (
+    Command(
+        "delete",
+        "Delete a notebook with its notes and chats.",
+        delete_notebook,
+        [options.ONE_NOTEBOOK],
+        [_DELETE_SOURCES, YES, PREVIEW, OUT],
+        examples=['%nb delete "Arabinose induction" --preview'],
+    ),
+)
+
+DELETE_COMMANDS = (
+    Command(
+        "notebooks delete",
+        "Delete a notebook with its notes and chats.",
+        delete_notebook,
+        [options.ONE_NOTEBOOK],
+        [_DELETE_SOURCES, YES, PREVIEW, OUT],
+    ),
+)
+
+
+def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
+    """Put sources of any notebook into one; what is in it already stays."""
+    into = scope.notebook_of(call, notebook)
+    found = dict.fromkeys(_find_source_to_link(call, each, into) for each in sources)
+    records = [call.nb.sources.get(each) for each in found]
+    for record in records:
+        call.nb.notebooks.link(into.id, record["id"])
+    output.print_message(
+        f"{messages.join_subject(map(scope.source_title, records))} in {into.name}."
+    )
+
+
+def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
+    """Take sources out of a notebook; they are not deleted."""
+    out_of = scope.notebook_of(call, notebook)
+    named = (call.nb.sources.find(each, out_of.id) for each in sources)
+    records = [call.nb.sources.get(each) for each in dict.fromkeys(named)]
+    for record in records:
+        call.nb.notebooks.unlink(out_of.id, record["id"])
+    output.print_message(
+        f"{messages.join_subject(map(scope.source_title, records))} no longer in {out_of.name}, and not deleted."
+    )
+
+
+def _find_source_to_link(call: Call, named: str, into: NotebookInUse) -> str:
+    """Return the identifier of a source to link: of the notebook in use, else of any notebook."""
+    within = call.session.notebook
+    if within is not None and within != into:
+        try:
+            return call.nb.sources.find(named, within.id)
+        except NotFoundError:
+            pass  # look in all notebooks
+    return call.nb.sources.find(named)
+
+
+def link_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
+    """As `link`, the notebook named first."""
+    link(call, sources=sources, notebook=notebook)
+
+
+def unlink_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
+    """As `unlink`, the notebook named first."""
+    unlink(call, sources=sources, notebook=notebook)
+
+
+SOURCE_LINK_COMMANDS = (
+    Command(
+        "sources link",
+        "Put sources into the notebook in use as well.",
+        link,
+        [options.SOME_SOURCES],
+        [options.INTO_NOTEBOOK],
+    ),
+    Command(
+        "sources unlink",
+        "Take sources out of the notebook in use, without deleting them.",
+        unlink,
+        [options.SOME_SOURCES],
+        [options.IN_NOTEBOOK],
+    ),
+)
+
+NOTEBOOK_LINK_COMMANDS = (
+    Command(
+        "notebooks link",
+        "Put sources into a notebook as well.",
+        link_notebook,
+        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
+    ),
+    Command(
+        "notebooks unlink",
+        "Take sources out of a notebook, without deleting them.",
+        unlink_notebook,
+        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
+    ),
+)
+
+
+def list_(call: Call, *, archived: bool | None, order_by: str | None) -> pd.DataFrame:
+    """Return a row for each notebook, those first that were changed last."""
+    return call.nb.notebooks.list(archived=archived, order_by=scope.order_parameter(order_by))
+
+
+def show(call: Call, *, notebook: str) -> pd.DataFrame:
+    """Return what is known of one notebook, a value a row."""
+    return _row(call.nb.notebooks.get(notebook))
+
+
+def use(call: Call, *, name: str | None, create: bool, description: str | None) -> None:
+    """Choose the notebook that later lines are about; with `create` make it if it isn't there."""
+    from labext.nb.resource import parse_identifier
+
+    if name is None:
+        output.print_message(f"{scope.current_notebook(call).name} is in use.")
+        return
+    if description is not None and not create:
+        raise InputError(
+            "`--description` is for a notebook that is made.",
+            f"Add `--create`, or write `%nb notebooks edit {quote(name)} --description …`.",
+        )
+    try:
+        record = call.nb.notebooks.get(name)
+    except NotFoundError as missing:
+        if parse_identifier("notebook", name) is not None:
+            raise
+        if not create:
+            raise _not_found_with_hint(missing, name) from None
+        record = call.nb.notebooks.create(name, description)
+        output.print_message(f"{record['name']} is new, and this session uses it.")
+    else:
+        parts = _parts(record)
+        output.print_message(
+            f"This session uses {record['name']}" + (f", with {parts}." if parts else ".")
+        )
+    call.session.notebook = scope.notebook_from_record(record)
+
+
+def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
+    """Make a notebook and use it; the same again is kept."""
+    if name in call.nb.notebooks.names():
+        record = call.nb.notebooks.get(name)
+        if description is not None and (record["description"] or "") != description:
+            raise ConflictError(
+                f"There is a notebook {name} already, with another description.",
+                f"`%nb notebooks edit {quote(name)} --description …` changes it; or take another "
+                "name.",
+            )
+        output.print_message(f"{name} is there already and was kept; this session uses it.")
+    else:
+        record = call.nb.notebooks.create(name, description)
+        output.print_message(f"{record['name']} is new, and this session uses it.")
+    call.session.notebook = scope.notebook_from_record(record)
+    return _row(record)
+
+
+def edit(
+    call: Call,
+    *,
+    notebook: str,
+    name: str | None,
+    description: str | None,
+    archived: bool | None,
+) -> pd.DataFrame:
+    """Change a notebook's name, its description or whether it is archived."""
+    given = {"name": name, "description": description, "archived": archived}
+    changes = scope.require_changes(given, "%nb notebooks edit")
+    record = call.nb.notebooks.update(notebook, **changes)
+    if call.session.notebook is not None and call.session.notebook.id == record["id"]:
+        call.session.notebook = scope.notebook_from_record(record)
+    output.print_message(f"{record['name']} is changed.")
+    return _row(record)
+
+
+def archive(call: Call, *, notebook: str) -> None:
+    """Mark a notebook as archived."""
+    record = call.nb.notebooks.update(notebook, archived=True)
+    output.print_message(f"{record['name']} is archived.")
+
+
+def unarchive(call: Call, *, notebook: str) -> None:
+    """Take the archive's mark from a notebook."""
+    record = call.nb.notebooks.update(notebook, archived=False)
+    output.print_message(f"{record['name']} is no longer archived.")
+
+
+def _row(record: Record) -> pd.DataFrame:
+    from labext.nb.views import notebook_frame
+
+    return notebook_frame([record])
+
+
+def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
+    """Return the error of a notebook that isn't there, with how it is made."""
+    step = f"{missing.next_step} `%nb use {quote(name)} --create` makes it."
+    return NotFoundError(missing.what, step, status=missing.status)
+
+
+def _parts(record: Record) -> str:
+    counted = [
+        messages.pluralize(int(record[f"{noun}_count"]), noun)
+        for noun in ("source", "note")
+        if record.get(f"{noun}_count")
+    ]
+    return " and ".join(counted)
+
+
+_NAME = Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)
+_NEW_OPTIONS = [options.DESCRIPTION, OUT]
+
+SHORTCUTS = (
+    Command(
+        "use",
+        "Choose the notebook that the lines below are about.",
+        use,
+        [Parameter("NAME", value_types.NOTEBOOK, "a notebook, by its name or its id")],
+        [Parameter("create", None, "make it if it isn't there"), options.DESCRIPTION],
+        details="Without a name it says which notebook is in use.",
+        examples=['%nb use "Arabinose induction" --create --description "pBAD30 notes"'],
+    ),
+    Command("new", "Make a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
+    *DELETE_SHORTCUTS,
+)
+
+COMMANDS = (
+    Command(
+        "notebooks",
+        "List the notebooks, those first that were changed last.",
+        list_,
+        options=[
+            Parameter("archived", value_types.YES_NO, "only the archived ones, or only the others"),
+            Parameter(
+                "order-by", value_types.order_by("updated_at", "created_at", "name"), "the order"
+            ),
+            OUT,
+        ],
+    ),
+    Command("notebooks show", "Show one notebook.", show, [options.ONE_NOTEBOOK], [OUT]),
+    Command("notebooks new", "Make a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
+    Command(
+        "notebooks edit",
+        "Change a notebook's name or description.",
+        edit,
+        [options.ONE_NOTEBOOK],
+        [
+            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            options.DESCRIPTION,
+            Parameter("archived", value_types.YES_NO, "whether it is archived"),
+            OUT,
+        ],
+    ),
+    Command("notebooks archive", "Archive a notebook.", archive, [options.ONE_NOTEBOOK]),
+    Command(
+        "notebooks unarchive",
+        "Take a notebook out of the archive.",
+        unarchive,
+        [options.ONE_NOTEBOOK],
+    ),
+    *NOTEBOOK_LINK_COMMANDS,
+    *DELETE_COMMANDS,
+)

@@ -1,0 +1,164 @@
+"""`%nb notes` and `%%nb note`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext.errors import ConflictError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
+    """Return a row for each note of the notebook in use, of another or of all."""
+    within = scope.notebook_or_all(call, notebook, every)
+    return call.nb.notes.list(None if within is None else within.id)
+
+
+def show(call: Call, *, note: str) -> pd.DataFrame:
+    """Return one note with its whole text."""
+    from labext_widgets.answers.documents import NOTES
+
+    return NOTES.show(_row(_note(call, note)))
+
+
+def new(
+    call: Call,
+    *,
+    text: str | None,
+    title: str | None,
+    note_type: Literal["human", "ai"] | None,
+    notebook: str | None,
+) -> None:
+    """Write a note into a notebook; the same again is kept, and says so."""
+    content = scope.text_of(call, text, "note", "%nb note --title …")
+    into = scope.notebook_of(call, notebook)
+    kind: Literal["human", "ai"] = note_type or "human"
+    if (kept := _find_identical(call, into.id, title, content, kind)) is not None:
+        output.print_message(f"{_note_label(kept)} is in {into.name} already, and was kept.")
+        return
+    record = call.nb.notes.create(content, title=title, note_type=kind, notebook=into.id)
+    output.print_message(f"{_note_label(record)} is written into {into.name}.")
+
+
+def edit(
+    call: Call, *, note: str, title: str | None, note_type: Literal["human", "ai"] | None
+) -> pd.DataFrame:
+    """Change a note's title, type, or its text, which is the cell's body."""
+    content = (call.body or "").strip() or None
+    record = _note(call, note, to_delete=content is not None)
+    given = {"title": title, "type": note_type}
+    if content is None:
+        scope.require_changes(given, "%nb notes edit")
+    changed = call.nb.notes.update(record["id"], title=title, content=content, note_type=note_type)
+    output.print_message(f"{_note_label(changed)} is changed.")
+    return _row(changed)
+
+
+def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
+    """Delete notes, once all of them are known to be there."""
+    records = {each: _note(call, each, to_delete=True) for each in dict.fromkeys(notes)}
+    called = {
+        record["id"]: f"{_note_label(record)}{_place(call, named, record)}"
+        for named, record in records.items()
+    }
+    if not output.confirm_destruction("delete", list(called.values()), yes=yes, preview=preview):
+        return
+    for identifier, note in called.items():
+        call.nb.notes.delete(identifier)
+        output.print_message(f"{note} is deleted.")
+
+
+def _row(record: Record) -> pd.DataFrame:
+    from labext.nb.views import note_frame
+
+    return note_frame([record])
+
+
+def _note(call: Call, named: str, *, to_delete: bool = False) -> Record:
+    return call.nb.notes.get(scope.resolve_id(call, "note", named, to_delete=to_delete))
+
+
+def _place(call: Call, named: str, record: Record) -> str:
+    """Return ` of A` for a note of the notebook A, as far as that is known.
+
+    Open Notebook does not tell it, but a title is always one of the notebook in use.
+    """
+    within, notebook = call.session.notebook, record["notebook_id"]
+    if notebook is None and within is not None and named != record["id"]:
+        return f" of {within.name}"
+    return scope.notebook_names_suffix(call, [notebook] if notebook else ())
+
+
+def _find_identical(
+    call: Call, notebook: str, title: str | None, content: str, kind: str
+) -> Record | None:
+    """Return the note of a notebook that is the same already.
+
+    Raises ConflictError for another one of the same title: by it neither could be named.
+    """
+    there = list(call.nb.notes.iter(notebook))
+    for record in there:
+        same = (record["content"] or "").strip() == content and record["note_type"] == kind
+        if same and title in (None, record["title"]):
+            return record
+    if title is not None and any(record["title"] == title for record in there):
+        raise ConflictError(
+            f"There is a note {title} in this notebook already, with another text.",
+            f"`%%nb notes edit {quote(title)}` with this text changes it; another title keeps "
+            "both.",
+        )
+    return None
+
+
+def _note_label(record: Record) -> str:
+    return f"The note {record['title'] or record['id']}"
+
+
+_TYPE = Parameter("type", value_types.choice("human", "ai"), "who wrote it", dest="note_type")
+_NEW: dict[str, Any] = {
+    "arguments": [
+        Parameter("TEXT", value_types.text_type(), "the note, if no text stands below the line")
+    ],
+    "options": [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
+    "body": "the note.",
+    "details": "The same note again is kept. A note of a model (--type ai) without a title gets "
+    "one.",
+}
+
+SHORTCUTS = (Command("note", "Write a note into the notebook in use.", new, **_NEW),)
+
+COMMANDS = (
+    Command(
+        "notes",
+        "List the notes of the notebook in use.",
+        list_,
+        options=[options.IN_NOTEBOOK, options.ALL, OUT],
+    ),
+    Command("notes show", "Show a note with its whole text.", show, [options.ONE_NOTE], [OUT]),
+    Command("notes new", "Write a note into the notebook in use.", new, **_NEW),
+    Command(
+        "notes edit",
+        "Change a note's title or type, or its text.",
+        edit,
+        [options.ONE_NOTE],
+        [options.TITLE, _TYPE, OUT],
+        body="its new text.",
+    ),
+    Command(
+        "notes delete",
+        "Delete notes.",
+        delete,
+        [options.SOME_NOTES],
+        [YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,458 @@
+"""`%nb podcast`, `%nb episodes` and `%nb play`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.errors import ConflictError, InputError, JobFailedError, LabextError, NotReadyError
+from labext.progress import Outcome, Progress
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.core.session import NotebookInUse
+from labext_magics.nb import options, processing, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+
+def watch_episode(
+    call: Call, what: str, name: str, *, background: bool = False
+) -> pd.DataFrame | None:
+    """Draw an episode until it ends, and return its row; in the background return nothing.
+
+    Args:
+        call: what the line has to work with.
+        what: its identifier, since two may have one name; or its job's, where that is all that is
+            known of it.
+        name: what the user calls it.
+        background: return at once, and keep the bar moving.
+
+    Raises:
+        JobFailedError: it failed.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    import labext_widgets
+    from labext.nb.episode_generation import parse_command_id
+
+    podcasts = call.nb.podcasts
+
+    def watched() -> Iterator[Progress]:
+        for seen in podcasts.watch(what):  # a job knows no name
+            yield replace(seen, subject=name)
+
+    def retry() -> Iterator[Progress]:
+        nonlocal what
+        # Of a job that failed the service may tell no episode; there is one by its name.
+        what = snapshots_of(podcasts.retry(name if parse_command_id(what) else what))
+        return watched()
+
+    last = labext_widgets.follow_podcast(
+        watched(),
+        again=f"%nb episodes wait {quote(name)}",
+        retry=retry,
+        made=lambda: (podcasts.episode(what), lambda: podcasts.sound(what)),
+        background=background,
+    )
+    if last is None or last.outcome is None:
+        return None
+    if last.outcome is Outcome.COMPLETE:
+        return episode_row(podcasts.episode(what))
+    if name in podcasts.names():
+        raise episode_failed(name, last.reason)
+    raise _episode_lost(name, last.reason)
+
+
+def show_player_again(call: Call, record: Record) -> None:
+    """Show the player of an episode that is there, where it was shown when the episode was made."""
+    import labext_widgets
+    from labext_widgets.core.front_end import FrontEnd, front_end
+
+    if front_end() is FrontEnd.INTERACTIVE:
+        podcasts, what = call.nb.podcasts, str(record["id"])
+        labext_widgets.show_player(podcasts.episode(what), lambda: podcasts.sound(what))
+
+
+def snapshots_of(sent: Record) -> str:
+    """Return what is watched of an episode that was asked for: itself, else its job."""
+    return str(sent["episode_id"] or sent["job_id"])
+
+
+def episode_failed(name: str, reason: str | None) -> JobFailedError:
+    """Return the error of an episode that failed, with its reason and how it is tried again."""
+    return JobFailedError(
+        _reason_text(name, reason),
+        f"Mend the cause, then `%nb episodes retry {quote(name)}` makes it again.",
+    )
+
+
+def _episode_lost(name: str, reason: str | None) -> JobFailedError:
+    """Return the error of an episode that failed, or was deleted, and can't be tried again."""
+    return JobFailedError(
+        _reason_text(name, reason),
+        "No episode is there to try again: mend the cause, then run `%nb podcast` again.",
+    )
+
+
+def _reason_text(name: str, reason: str | None) -> str:
+    because = f": {reason.rstrip('.')}" if reason else ""
+    return f"The episode {name} has failed{because}."
+
+
+def episode_row(record: Record) -> pd.DataFrame:
+    """Return one episode as a frame, without what is said in it."""
+    from labext.nb.views import episode_frame
+
+    short = {key: value for key, value in record.items() if key not in ("outline", "transcript")}
+    return episode_frame([short])
+
+
+BACKGROUND = Parameter("background", None, "give the prompt back, and keep the bar moving")
+WAIT = Parameter("wait", None, "watch until it is made; this is so without it too")
+
+
+def podcast(
+    call: Call,
+    *,
+    name: str,
+    profile: str,
+    speakers: list[str] | None,
+    notebook: str | None,
+    briefing: str | None,
+    wait: bool,
+    background: bool,
+) -> pd.DataFrame | None:
+    """Have an episode made, watch that, and return the episode's row.
+
+    An episode of this name that is made alike is kept, and watched while it is being made.
+
+    Raises:
+        ConflictError: there is another episode of this name.
+        JobFailedError: it has failed, now or before.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    if wait and background:
+        raise InputError("`--background` doesn't wait, and `--wait` does.", "Keep one of the two.")
+    about = scope.notebook_of(call, notebook)
+    made_by = call.nb.episode_profiles.find(profile)
+    spoken_by = _speakers(call, made_by, speakers)
+    there = _existing_episode(call, name, about, made_by, spoken_by, briefing)
+    if there is not None:
+        return _reuse_episode(call, there, background=background)
+    processing.wait_for_text(call, about, wait=not background, option="--background")
+    sent = call.nb.podcasts.generate(
+        about.id, made_by, spoken_by if speakers else None, name, briefing
+    )
+    return watch_episode(call, snapshots_of(sent), name, background=background)
+
+
+def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
+    """Return the identifiers of the speaker profiles that speak."""
+    if named is not None:
+        return [call.nb.speaker_profiles.find(each) for each in named]
+    return [
+        str(each) for each in call.nb.episode_profiles.get(profile)["speaker_profile_ids"] or ()
+    ]
+
+
+def _existing_episode(
+    call: Call,
+    name: str,
+    about: NotebookInUse,
+    profile: str,
+    speakers: list[str],
+    briefing: str | None,
+) -> Record | None:
+    """Return the episode of this name that is made alike.
+
+    Raises ConflictError for another one of the name: by it neither could be named.
+    """
+    differing: list[str] = []
+    for record in [each for each in call.nb.podcasts.iter() if each["name"] == name]:
+        differs = {
+            "about another notebook": not _is_about(call, record, about),
+            "by another profile": _id(record["episode_profile"]) != profile,
+            "with other speakers": list(map(_id, record["speaker_profiles"] or ())) != speakers,
+            "with another briefing": (briefing or "").strip() not in (record["briefing"] or ""),
+        }
+        differing = [how for how, does in differs.items() if does]
+        if not differing:
+            return record
+    if differing:
+        raise ConflictError(
+            f"There is an episode {name} already, {messages.join_words(differing)}.",
+            f"Take another name, or delete it first: `%nb episodes delete {quote(name)} --yes`.",
+        )
+    return None
+
+
+def _is_about(call: Call, record: Record, about: NotebookInUse) -> bool:
+    """Say whether an episode is about a notebook.
+
+    One whose notebook is deleted, or which isn't told, may be about any that is older than it.
+    """
+    if record["notebook_id"] is not None:
+        return bool(record["notebook_id"] == about.id)
+    begun = call.nb.notebooks.get(about.id)["created_at"] or ""
+    return bool(begun <= (record["created_at"] or ""))
+
+
+def _id(profile: Record | None) -> str:
+    return str((profile or {}).get("id"))
+
+
+def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFrame | None:
+    """Return the row of an episode that is there; watch one that is being made."""
+    name = str(record["name"])
+    if record["job_status"] == "failed":
+        raise episode_failed(name, record["error_message"])
+    if record["job_status"] != "completed":
+        output.print_message(f"{name} is being made already.")
+        return watch_episode(call, str(record["id"]), name, background=background)
+    output.print_message(
+        f"{name} is there already, and was kept; after `%nb episodes delete {quote(name)} --yes` "
+        "it is made anew."
+    )
+    show_player_again(call, record)
+    return episode_row(record)
+
+
+PODCAST_SHORTCUTS = (
+    Command(
+        "podcast",
+        "Have an episode made about the notebook in use, and watch that.",
+        podcast,
+        options=[
+            Parameter(
+                "name", value_types.text_type("NAME"), "what the episode is called", required=True
+            ),
+            Parameter(
+                "profile",
+                value_types.EPISODE_PROFILE,
+                "how it is made: an episode profile",
+                required=True,
+            ),
+            options.SPEAKERS,
+            Parameter("notebook", value_types.NOTEBOOK, "about this notebook, not the one in use"),
+            Parameter(
+                "briefing",
+                value_types.text_type(),
+                "what it should mind, beside the profile's word",
+            ),
+            WAIT,
+            BACKGROUND,
+            OUT,
+        ],
+        details="The outline and the dialogue are made of the notebook's sources and notes, then "
+        "spoken and encoded. `%nb profiles` lists the profiles and speakers; without --speakers "
+        "the profile's own speak. The same again is kept. Interrupting ends the watching only.",
+        examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
+    ),
+)
+
+
+def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
+    """Return a row for each episode, about whichever notebook; or about one."""
+    if notebook is None:
+        return call.nb.podcasts.episodes()
+    from labext.nb.views import episode_frame
+
+    about = scope.find_notebook(call, notebook).id
+    every = list(call.nb.podcasts.iter())
+    if untold := sum(each["notebook_id"] is None for each in every):
+        of = messages.pluralize(untold, "episode")
+        output.print_message(
+            f"Of {of} the service does not tell the notebook: `%nb episodes` has them."
+        )
+    return episode_frame(each for each in every if each["notebook_id"] == about)
+
+
+def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
+    """Return what is known of an episode; or a row for each thing that is said in it."""
+    record = call.nb.podcasts.episode(episode)
+    return _turns(record) if transcript else episode_row(record)
+
+
+def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
+    """Watch an episode until it is made, and return its row.
+
+    Raises:
+        JobFailedError: it has failed.
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    record = call.nb.podcasts.episode(episode)
+    return watch_episode(call, record["id"], _name(record), background=background)
+
+
+def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
+    """Have a failed episode made again, watch that, and return its row.
+
+    Raises:
+        ConflictError: it has not failed.
+    """
+    before = call.nb.podcasts.episode(episode)
+    _check_failed(before)
+    sent = call.nb.podcasts.retry(before["id"])
+    return watch_episode(call, snapshots_of(sent), _name(before), background=background)
+
+
+def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:
+    """Delete episodes with their sound, once all of them are known to be there."""
+    found = (call.nb.podcasts.episode(each) for each in dict.fromkeys(episodes))
+    records = {record["id"]: record for record in found}
+    would_go = [_describe_episode(record) for record in records.values()]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for identifier, record in records.items():
+        call.nb.podcasts.delete(identifier)
+        output.print_message(f"The episode {_name(record)} is deleted.")
+
+
+def download(call: Call, *, episode: str, to: Path | None) -> None:
+    """Fetch an episode's sound, an MP3; without `to` it is put beside the notebook.
+
+    A file appears under its name only when it is whole.
+    """
+    import labext_widgets
+
+    record = call.nb.podcasts.episode(episode)
+    name = _name(record)
+    where = "" if to is None else f" --to {quote(str(to))}"
+    again = f"%nb episodes download {quote(name)}{where}"
+    with labext_widgets.Transfer(name, "episode", again) as transfer:
+        written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
+        transfer.end(f"{name} is in {written}.")
+
+
+def play(call: Call, *, episode: str, embed: bool) -> None:
+    """Show a player with the transcript beside it; in a terminal the transcript alone."""
+    import labext_widgets
+    from labext_widgets.core.front_end import FrontEnd, front_end
+
+    podcasts = call.nb.podcasts
+    record = podcasts.episode(episode)
+    if record["job_status"] != "completed":
+        raise _no_audio_error(record)
+    labext_widgets.show_player(record, lambda: podcasts.sound(record["id"]), embed=embed)
+    if front_end() is FrontEnd.TERMINAL:
+        line = f"%nb episodes download {quote(_name(record))}"
+        output.print_message(f"To listen: `{line}` saves the sound as an MP3 file.")
+
+
+def _no_audio_error(record: Record) -> LabextError:
+    """Return the error of an episode that has no sound: not yet, or not at all."""
+    name = _name(record)
+    if record["job_status"] == "failed":
+        return episode_failed(name, record["error_message"])
+    return NotReadyError(
+        f"The episode {name} is still being made ({record['job_status']}).",
+        f"`%nb episodes wait {quote(name)}` shows how far it is.",
+    )
+
+
+def _check_failed(record: Record) -> None:
+    """Raise ConflictError, with the way out, unless an episode has failed."""
+    name, status = _name(record), record["job_status"]
+    if status in ("failed", None):  # what is not told is left to the service
+        return
+    if status == "completed":
+        raise ConflictError(
+            f"The episode {name} has not failed: it is completed.",
+            f"`%nb play {quote(name)}` plays it; to have it made anew, delete it with "
+            f"`%nb episodes delete {quote(name)} --yes` and run its `%nb podcast` line again.",
+        )
+    raise ConflictError(
+        f"The episode {name} has not failed: it is {status}.",
+        f"`%nb episodes wait {quote(name)}` watches it. If nothing changes for long, its worker "
+        f"has probably stopped: `%nb episodes delete {quote(name)} --yes`, then run its "
+        "`%nb podcast` line again.",
+    )
+
+
+def _turns(record: Record) -> pd.DataFrame:
+    from labext.frames.views import ROWS
+    from labext.nb.records import LINE, to_frame
+
+    turns = (record["transcript"] or {}).get("transcript") or ()
+    return ROWS.show(to_frame(LINE, [{name: turn.get(name) for name in LINE} for turn in turns]))
+
+
+def _name(record: Record) -> str:
+    return str(record["name"] or record["id"])
+
+
+def _describe_episode(record: Record) -> str:
+    """Return an episode in words that say how much would be lost."""
+    state, seconds = record["job_status"], record["duration"]
+    if state == "completed" and seconds:
+        return (
+            f"the episode {_name(record)}, {messages.pluralize(round(seconds), 'second')} of sound"
+        )
+    return f"the episode {_name(record)}" + ("" if state == "completed" else f" ({state})")
+
+
+SHORTCUTS = (
+    Command(
+        "play",
+        "Listen to an episode, and read along.",
+        play,
+        [options.ONE_EPISODE],
+        [Parameter("embed", None, "keep the sound in the notebook too, not the transcript alone")],
+        examples=['%nb play "Episode 1"'],
+    ),
+)
+
+COMMANDS = (
+    Command(
+        "episodes",
+        "List the episodes.",
+        list_,
+        options=[
+            Parameter("notebook", value_types.NOTEBOOK, "those about this notebook alone"),
+            OUT,
+        ],
+    ),
+    Command(
+        "episodes show",
+        "Show one episode.",
+        show,
+        [options.ONE_EPISODE],
+        [Parameter("transcript", None, "who says what, and when, a row each"), OUT],
+    ),
+    Command(
+        "episodes wait",
+        "Watch an episode until it is made; interrupting ends the watching only.",
+        wait,
+        [options.ONE_EPISODE],
+        [BACKGROUND, OUT],
+    ),
+    Command(
+        "episodes retry",
+        "Have a failed episode made again, and watch that.",
+        retry,
+        [options.ONE_EPISODE],
+        [BACKGROUND, OUT],
+    ),
+    Command(
+        "episodes download",
+        "Fetch an episode's sound.",
+        download,
+        [options.ONE_EPISODE],
+        [Parameter("to", value_types.PATH, "the file, or a folder that is there")],
+    ),
+    Command(
+        "episodes delete",
+        "Delete episodes with their sound.",
+        delete,
+        [options.SOME_EPISODES],
+        [YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,184 @@
+"""`%nb sources status`, `wait` and `retry`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from labext import messages
+from labext.errors import WatchInterrupted
+from labext.progress import Outcome
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT
+from labext_magics.core.session import NotebookInUse
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+_STALLED_AFTER = timedelta(hours=1)
+"""After this time without a change a source is no longer waited for."""
+
+
+def status(call: Call, *, source: str) -> pd.DataFrame:
+    """Return how far the processing of a source is."""
+    from labext.nb.records import STATUS, to_frame
+    from labext.nb.views import SOURCES_VIEW
+
+    found = call.nb.sources.status(scope.resolve_id(call, "source", source))
+    return SOURCES_VIEW.show(to_frame(STATUS, [found]))
+
+
+def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
+    """Watch sources until they are processed; without any, those of the notebook in use."""
+    if sources:
+        return watch_sources(call, [scope.resolve_id(call, "source", each) for each in sources])
+    within = scope.current_notebook(call)
+    unprocessed = call.nb.sources.unprocessed(within.id)
+    if not unprocessed:
+        output.print_message(f"Nothing of {within.name} is being processed.")
+        return call.nb.sources.list(within.id)
+    return watch_sources(call, [each["id"] for each in unprocessed])
+
+
+def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
+    """Have sources processed again that have failed."""
+    from labext.nb import views
+
+    records = [call.nb.sources.retry(each["id"]) for each in scope.find_sources(call, sources)]
+    output.print_message(f"{messages.pluralize(len(records), 'source')} will be processed again.")
+    if wait:
+        return watch_sources(call, [str(record["id"]) for record in records])
+    return views.source_frame(records)
+
+
+def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
+    """Draw sources until all are processed, and return a row for each.
+
+    Raises:
+        JobFailedError: one has failed.
+        WatchInterrupted: the kernel was interrupted; the processing goes on.
+    """
+    import labext_widgets
+
+    nb = call.nb
+    labext_widgets.watch_ingestion(nb.sources.watch(sources), again="%nb sources wait")
+    return nb.sources.wait(sources)
+
+
+def wait_for_text(
+    call: Call,
+    within: NotebookInUse | None,
+    sources: Sequence[str] | None = None,
+    *,
+    wait: bool = True,
+    option: str | None = "--no-wait",
+    vectors: bool = False,
+) -> None:
+    """Wait until sources have been processed, or say that they are not looked at.
+
+    A source whose record has not changed for an hour is not waited for: most likely its worker has
+    been killed.
+
+    Args:
+        call: what the line has to work with.
+        within: the notebook whose sources are needed; None for all notebooks.
+        sources: only these sources, by title or identifier.
+        wait: False to only say which are not processed.
+        option: of the line, by which it does not wait.
+        vectors: the line also needs the vectors of the sources.
+
+    Raises:
+        WatchInterrupted: the kernel was interrupted; nothing has been asked.
+    """
+    import labext_widgets
+
+    found = call.nb.sources.unprocessed(
+        None if within is None else within.id, sources, vectors=vectors
+    )
+    waiting = [each for each in found if wait and not _is_stalled(each)]
+    skipped = [each for each in found if each not in waiting]
+    of = "" if within is None else f" of {within.name}"
+    if skipped:
+        output.print_message(
+            f"{_being_processed(skipped, of)} and not looked at yet: {_names(skipped)}."
+        )
+    if not waiting:
+        return
+    skip = "" if option is None else f"; `{option}` skips this"
+    output.print_message(f"{_being_processed(waiting, of)}: {_names(waiting)}. Waiting{skip}.")
+    watched = call.nb.sources.watch([each["id"] for each in waiting])
+    try:
+        last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")
+    except WatchInterrupted:
+        raise WatchInterrupted(
+            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted: nothing was "
+            "asked.",
+            f"Run the line again{'' if option is None else f', or with `{option}`'}.",
+        ) from None
+    rows = () if last is None else last.rows
+    failed = {row.id: row.reason for row in rows if row.outcome is not Outcome.COMPLETE}
+    for source in waiting:
+        if source["id"] in failed:
+            reason = failed[source["id"]] or "no reason is told"
+            output.print_message(
+                f"{_name(source)} could not be processed, and is not looked at: {reason}"
+            )
+
+
+def _is_stalled(source: Record) -> bool:
+    """Tell whether a source has not changed for so long that it would be waited for in vain."""
+    try:
+        changed = datetime.fromisoformat(str(source["updated_at"]))
+        return datetime.now(UTC) - changed > _STALLED_AFTER
+    except (ValueError, TypeError):  # no time, or one without a time zone
+        return False
+
+
+def _being_processed(sources: Sequence[Record], of: str) -> str:
+    verb = "is" if len(sources) == 1 else "are"
+    return f"{messages.pluralize(len(sources), 'source')}{of} {verb} still being processed"
+
+
+def _names(sources: Sequence[Record]) -> str:
+    return messages.join_words(map(_name, sources))
+
+
+def _name(source: Record) -> str:
+    """Return a source's file or address as it was typed, else its title."""
+    return str(source["file_name"] or source["url"] or source["title"] or source["id"])
+
+
+WAIT = Parameter("wait", None, "watch until all are processed")
+NO_WAIT = Parameter("no-wait", None, "do without sources that are still being processed")
+
+COMMANDS = (
+    Command("sources status", "Show how far a source is.", status, [options.ONE_SOURCE], [OUT]),
+    Command(
+        "sources wait",
+        "Watch sources until they are processed; interrupting ends the watching only.",
+        wait,
+        [
+            Parameter(
+                "SOURCE",
+                value_types.SOURCE,
+                "a source; else all of the notebook in use",
+                many=True,
+                dest="sources",
+            )
+        ],
+        [OUT],
+    ),
+    Command(
+        "sources retry",
+        "Have sources processed again that have failed.",
+        retry,
+        [options.SOME_SOURCES],
+        [WAIT, OUT],
+    ),
+)

@@ -1,0 +1,108 @@
+"""Episode and speaker profiles as one DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from labext.frames.conversion import Column, records_to_frame
+from labext.frames.views import RowView
+
+if TYPE_CHECKING:
+    from labext.nb import NotebookClient
+    from labext.nb.records import Record
+
+_COLUMNS = (
+    Column("kind", "category"),
+    Column("name", "text"),
+    Column("description", "text"),
+    Column("speakers", "text"),
+    Column("segments", "integer"),
+    Column("models", "text"),
+    Column("id", "text"),
+)
+_MORE = (
+    Column("briefing", "text"),
+    Column("language", "text"),
+    Column("max_tokens", "integer"),
+    Column("backstory", "text"),
+    Column("personality", "text"),
+    Column("created_at", "time"),
+    Column("updated_at", "time"),
+)
+"""What is told of one profile besides."""
+
+
+PROFILES = RowView(
+    name="profiles",
+    empty="There are no profiles.",
+    first=("kind", "name", "speakers", "segments", "models", "description"),
+    last=("id", "created_at", "updated_at"),
+)
+
+
+def profiles_frame(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
+    """Return a row a profile; what is empty in `models` is the default slot's."""
+    speakers = list(nb.speaker_profiles.iter())
+    episodes = [] if kind == "speaker" else list(nb.episode_profiles.iter())
+    names = _names(nb, [*episodes, *speakers], speakers)
+    rows = [_row("episode", each, names) for each in episodes]
+    if kind != "episode":
+        rows += [_row("speaker", each, names) for each in speakers]
+    return PROFILES.show(records_to_frame(rows, _COLUMNS))
+
+
+def profile_frame(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
+    """Return all that is known of one profile, in a row."""
+    names = _names(nb, [record], nb.speaker_profiles.iter() if kind == "episode" else ())
+    more = {column.name: record.get(column.name) for column in _MORE}
+    more["briefing"] = record.get("default_briefing")
+    for field in ("backstory", "personality"):
+        more[field] = _per_speaker(record.get("speakers") or (), field)
+    return PROFILES.show(records_to_frame([_row(kind, record, names) | more], [*_COLUMNS, *_MORE]))
+
+
+def _names(
+    nb: NotebookClient, profiles: Iterable[Record], speakers: Iterable[Record]
+) -> dict[str, str]:
+    """Return what the models and speaker profiles that profiles name are called."""
+    models = nb.models.iter() if any(map(_models, profiles)) else ()
+    return {str(each["id"]): str(each["name"]) for each in (*speakers, *models)}
+
+
+def _per_speaker(speakers: Sequence[Record], field: str) -> str:
+    """Return what the speakers of a profile have in a field; of several with their names."""
+    said = [(each.get("name"), each[field]) for each in speakers if each.get(field)]
+    if len(speakers) == 1:
+        return "".join(text for _, text in said)
+    return "; ".join(f"{name}: {text}" for name, text in said)
+
+
+def _row(kind: str, record: Record, names: Mapping[str, str]) -> dict[str, Any]:
+    models = dict.fromkeys(names.get(each, each) for each in _models(record))
+    return {
+        "kind": kind,
+        "name": record["name"],
+        "description": record["description"],
+        "speakers": ", ".join(_speakers_of(record, names)),
+        "segments": record.get("num_segments"),
+        "models": ", ".join(models),
+        "id": record["id"],
+    }
+
+
+def _models(record: Record) -> list[str]:
+    """Return the models that a profile has chosen for itself."""
+    found = (record.get(key) for key in ("outline_llm", "transcript_llm", "voice_model"))
+    return [str(each) for each in found if each]
+
+
+def _speakers_of(record: Record, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the speaker profiles of an episode profile, or the speakers of a speaker profile."""
+    for each in record.get("speaker_profile_ids") or ():
+        yield names.get(each, each)
+    for each in record.get("speakers") or ():
+        voice = f" ({each['voice_id']})" if each.get("voice_id") else ""
+        yield f"{each.get('name')}{voice}"

@@ -1,0 +1,401 @@
+"""`%nb profiles`: episode profiles and speaker profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext import messages
+from labext.errors import ConflictError, InputError, NotFoundError
+from labext_magics.core import cell_body, output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+
+KindName = Literal["episode", "speaker"]
+PROFILE_KINDS: tuple[KindName, ...] = ("episode", "speaker")
+
+
+def profiles_client(call: Call, kind: KindName) -> Any:
+    """Return the client's methods for profiles of a kind."""
+    return call.nb.episode_profiles if kind == "episode" else call.nb.speaker_profiles
+
+
+def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindName, Record]:
+    """Return the profile that a name or an identifier means, and its kind.
+
+    Raises:
+        NotFoundError: none is called so; a near name is told.
+        ConflictError: one of each kind is, and the line doesn't say which.
+    """
+    hits: list[tuple[KindName, Record]] = []
+    for each in PROFILE_KINDS if kind is None else (kind,):
+        fits = [
+            record
+            for record in profiles_client(call, each).iter()
+            if named in _profile_label(record)
+        ]
+        hits += [(each, record) for record in fits]
+    if len(hits) > 1:
+        raise ConflictError(
+            f"There is an episode profile {named} and a speaker profile {named}.",
+            f"Add `--kind {' or `--kind '.join(f'{each}`' for each in PROFILE_KINDS)}.",
+        )
+    if not hits:
+        of = "" if kind is None else f"{kind} "
+        names = [
+            n
+            for each in ((kind,) if kind else PROFILE_KINDS)
+            for n in profiles_client(call, each).names()
+        ]
+        raise NotFoundError(
+            f"There is no {of}profile {messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
+            "`%nb profiles` lists those there are.",
+        )
+    return hits[0]
+
+
+def _profile_label(record: Record) -> tuple[str, str]:
+    return str(record["id"]), str(record["name"])
+
+
+def check_name_free(call: Call, kind: KindName, name: str) -> None:
+    """Raise ConflictError if a profile of a kind is called so already."""
+    if name in profiles_client(call, kind).names():
+        raise ConflictError(
+            f"There is {messages.with_article(kind)} profile {name} already.",
+            f"Take another name, or see it with `%nb profiles show {quote(name)}`.",
+        )
+
+
+def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
+    """Return all that is known of one profile, in a row."""
+    from labext_magics.nb import profile_frames
+
+    return profile_frames.profile_frame(call.nb, kind, record)
+
+
+KIND = Parameter("kind", value_types.choice(*PROFILE_KINDS), "only profiles of this kind")
+
+
+_OF_EPISODES = {
+    "speakers": "speaker_profile_ids",
+    "segments": "num_segments",
+    "briefing": "default_briefing",
+    "language": "language",
+    "outline_model": "outline_llm",
+    "transcript_model": "transcript_llm",
+    "max_tokens": "max_tokens",
+}
+"""By option the field of an episode profile."""
+
+_OF_SPEAKERS = {"voice_model": "voice_model"}
+_OF_ONE_SPEAKER = {
+    "speaker": "name",
+    "voice": "voice_id",
+    "backstory": "backstory",
+    "personality": "personality",
+}
+"""By option the field of a speaker profile's one speaker."""
+
+MODELS: Mapping[KindName, Mapping[str, str]] = {
+    "episode": {"outline_llm": "llm", "transcript_llm": "llm"},
+    "speaker": {"voice_model": "tts"},
+}
+"""By kind of profile the fields that name a model, and the model's type."""
+
+
+def kind_of(call: Call, kind: KindName | None, given: Mapping[str, Any]) -> KindName:
+    """Return the kind of profile that the options are for.
+
+    Raises InputError where they are for both, for the other one, or for none.
+    """
+    named = [key for key, value in given.items() if value is not None]
+    of_episodes = [key for key in named if key in _OF_EPISODES]
+    of_speakers = [key for key in named if key not in _OF_EPISODES]
+    has_body = bool(speakers_in_body(call))
+    wrong, whose = (of_episodes, "an episode") if kind == "speaker" else (of_speakers, "a speaker")
+    if wrong and (kind or of_episodes):
+        other = "a speaker" if kind == "speaker" else "an episode"
+        raise InputError(
+            f"`--{wrong[0].replace('_', '-')}` is for {whose} profile, and this is {other} "
+            "profile.",
+            "Make two profiles of it: the episode profile names its speakers by `--speakers`.",
+        )
+    if has_body and (kind == "episode" or of_episodes):
+        raise InputError(
+            "The text below the line lists speakers, and this is an episode profile.",
+            "Make the speaker profile in a cell of its own, and name it by `--speakers`.",
+        )
+    if kind is None and not named and not has_body:
+        raise InputError(
+            "Nothing says which kind of profile it is.",
+            "Add `--kind episode` or `--kind speaker`.",
+        )
+    return kind or ("episode" if of_episodes else "speaker")
+
+
+def given_fields(
+    call: Call,
+    kind: KindName,
+    description: str | None,
+    given: Mapping[str, Any],
+    record: Record | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a profile that the line and the cell's body name."""
+    told = {key: value for key, value in given.items() if value is not None}
+    table = _OF_EPISODES if kind == "episode" else _OF_SPEAKERS
+    fields = {table[key]: value for key, value in told.items() if key in table}
+    if description is not None:
+        fields["description"] = description
+    for key in fields.keys() & MODELS[kind].keys():
+        fields[key] = call.nb.models.find(fields[key], MODELS[kind][key])
+    if "speaker_profile_ids" in fields:
+        find = call.nb.speaker_profiles.find
+        fields["speaker_profile_ids"] = [find(each) for each in fields["speaker_profile_ids"]]
+    one = {_OF_ONE_SPEAKER[key]: value for key, value in told.items() if key in _OF_ONE_SPEAKER}
+    several = speakers_in_body(call)
+    if one and several:
+        raise InputError(
+            "The speakers are on the line and below it.", "Keep them in one of the two places."
+        )
+    if several:
+        fields["speakers"] = _parse_speakers(several)
+    elif one:
+        fields["speakers"] = [{**_single_speaker(record), **one}]
+    return fields
+
+
+def client_arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields by the names that the client's methods have for them."""
+    return {"speakers" if k == "speaker_profile_ids" else k: v for k, v in fields.items()}
+
+
+def _single_speaker(record: Record | None) -> Mapping[str, Any]:
+    """Return the speaker that a line changes: that of a profile with one."""
+    speakers = () if record is None else record["speakers"] or ()
+    if len(speakers) > 1:
+        raise InputError(
+            f"{record and record['name']} has {len(speakers)} speakers, and a line changes one.",
+            "List them all below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
+        )
+    return speakers[0] if speakers else {}
+
+
+def speakers_in_body(call: Call) -> str:
+    """Return the body of the cell, which lists speakers."""
+    return (call.body or "").strip()
+
+
+def _parse_speakers(text: str) -> list[dict[str, Any]]:
+    """Return the speakers that a cell's body lists."""
+    read = cell_body.parse_body(text)
+    speakers = read.get("speakers") if isinstance(read, Mapping) else read
+    if not isinstance(speakers, list) or not all(isinstance(each, Mapping) for each in speakers):
+        raise InputError(
+            "The cell's body is no list of speakers.",
+            "Write one a line: `- {name: Ada, voice_id: en-us}`.",
+        )
+    return [{key: cell_body.as_text(value) for key, value in each.items()} for each in speakers]
+
+
+def new_profile(
+    call: Call, *, name: str, kind: KindName | None, description: str | None, **given: Any
+) -> pd.DataFrame:
+    """Make a profile, of the kind that its options are for; the same again is kept.
+
+    Raises:
+        ConflictError: there is another profile of this kind and name.
+    """
+    of = kind_of(call, kind, given)
+    fields = given_fields(call, of, description, given)
+    if of == "speaker":
+        fields.setdefault("speakers", [{"name": name}])
+        fields["speakers"] = [{"name": name, **each} for each in fields["speakers"]]
+    group = profiles_client(call, of)
+    same_name = [each for each in group.iter() if each["name"] == name]
+    if same_name:
+        (record,) = same_name
+        if not all(_matches(record[field], value) for field, value in fields.items()):
+            raise ConflictError(
+                f"There is {messages.with_article(of)} profile {name} already, and it is another one.",
+                f"`%nb profiles edit {quote(name)} …` changes it; or take another name.",
+            )
+        output.print_message(f"The {of} profile {name} is there already, and was kept.")
+    else:
+        record = group.create(name, **client_arguments(fields))
+        output.print_message(f"The {of} profile {name} is new.")
+    return profile_row(call, of, record)
+
+
+def edit_profile(
+    call: Call,
+    *,
+    profile: str,
+    kind: KindName | None,
+    name: str | None,
+    description: str | None,
+    no_models: bool,
+    no_language: bool,
+    **given: Any,
+) -> pd.DataFrame:
+    """Change a profile; what isn't named stays as it is."""
+    if no_language:
+        if given["language"] is not None:
+            raise InputError("The line names a language and takes it away.", "Keep one of the two.")
+        given["language"] = ""
+    used = any(value is not None for value in given.values()) or bool(speakers_in_body(call))
+    meant = kind_of(call, kind, given) if used else kind
+    of, record = find_profile(call, profile, meant)
+    fields = given_fields(call, of, description, given, record)
+    if no_models:
+        fields = dict.fromkeys(MODELS[of], "") | fields
+    if name is not None:
+        fields["name"] = name
+    if not fields:
+        raise InputError(
+            "Nothing to change was given.", "`%nb profiles edit --help` lists what there is."
+        )
+    changed = profiles_client(call, of).update(record["id"], **client_arguments(fields))
+    output.print_message(f"The {of} profile {changed['name']} is changed.")
+    return profile_row(call, of, changed)
+
+
+def _matches(there: Any, wanted: Any) -> bool:
+    """Say whether a field has what is wanted; of a speaker what the line names of it counts."""
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        there = there or ()
+        return len(there) == len(wanted) and all(map(_matches, there, wanted))
+    if isinstance(wanted, Mapping):
+        return all(there.get(key) == value for key, value in wanted.items())
+    return bool(there == wanted)
+
+
+_FIELDS = [
+    replace(KIND, help="which kind it is, where nothing else says so"),
+    options.DESCRIPTION,
+    options.SPEAKERS,
+    Parameter("segments", value_types.INTEGER, "in how many parts an episode is"),
+    Parameter("briefing", value_types.text_type(), "what an episode should mind"),
+    Parameter("language", value_types.text_type("LANGUAGE"), "the language that is spoken"),
+    Parameter("outline-model", value_types.MODEL, "the model that writes the outline"),
+    Parameter("transcript-model", value_types.MODEL, "the model that writes the dialogue"),
+    Parameter("max-tokens", value_types.INTEGER, "how much a model may write at once"),
+    Parameter(
+        "speaker", value_types.text_type("NAME"), "what the speaker is called; else as the profile"
+    ),
+    Parameter("voice", value_types.text_type("VOICE"), "the voice; else one that nobody else has"),
+    Parameter("backstory", value_types.text_type(), "where the speaker comes from"),
+    Parameter("personality", value_types.text_type(), "how the speaker is"),
+    Parameter("voice-model", value_types.MODEL, "the model that speaks"),
+]
+_OWNER = (
+    "--speakers, --segments, --briefing, --language, --max-tokens and the models that write are "
+    "for an episode profile; --speaker, --voice, --backstory, --personality and --voice-model for "
+    "a speaker profile."
+)
+_BODY = "the speakers of a speaker profile, one a line: `- {name: Ada, voice_id: en-us}`."
+
+EDIT_COMMANDS = (
+    Command(
+        "profiles new",
+        "Make a profile of an episode or of a speaker.",
+        new_profile,
+        [Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)],
+        [*_FIELDS, OUT],
+        body=_BODY,
+        details=f"{_OWNER} A model that isn't named is that of the default slot. The same again is "
+        "kept.",
+        examples=["%nb profiles new short --speakers host,guest --segments 2"],
+    ),
+    Command(
+        "profiles edit",
+        "Change a profile.",
+        edit_profile,
+        [options.ONE_PROFILE],
+        [
+            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            *_FIELDS,
+            Parameter("no-models", None, "the models of the default slots again"),
+            Parameter("no-language", None, "no language of its own any more"),
+            OUT,
+        ],
+        body=_BODY,
+        details=_OWNER,
+        examples=["%nb profiles edit interview --segments 3"],
+    ),
+)
+
+
+def list_(call: Call, *, kind: KindName | None) -> pd.DataFrame:
+    """Return a row for each profile, of both kinds or of one."""
+    from labext_magics.nb import profile_frames
+
+    return profile_frames.profiles_frame(call.nb, kind)
+
+
+def show(call: Call, *, profile: str, kind: KindName | None) -> pd.DataFrame:
+    """Return what is known of one profile, a value a row."""
+    return profile_row(call, *find_profile(call, profile, kind))
+
+
+def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | None) -> pd.DataFrame:
+    """Make a copy of a profile, to be changed."""
+    of, record = find_profile(call, profile, kind)
+    group = profiles_client(call, of)
+    if name is not None:
+        check_name_free(call, of, name)
+    copy = group.duplicate(record["id"])
+    if name is not None:
+        copy = group.update(copy["id"], name=name)
+    output.print_message(f"The {of} profile {copy['name']} is a copy of {record['name']}.")
+    return profile_row(call, of, copy)
+
+
+def delete(
+    call: Call, *, profiles: list[str], kind: KindName | None, yes: bool, preview: bool
+) -> None:
+    """Delete profiles, once all of them are known to be there; episodes made by them stay."""
+    every = [find_profile(call, each, kind) for each in dict.fromkeys(profiles)]
+    would_go = [f"the {of} profile {record['name']}" for of, record in every]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for of, record in every:
+        profiles_client(call, of).delete(record["id"])
+        output.print_message(f"The {of} profile {record['name']} is deleted.")
+
+
+COMMANDS = (
+    Command(
+        "profiles",
+        "List the profiles: how episodes are made, and who speaks in them.",
+        list_,
+        options=[KIND, OUT],
+        details="An episode profile says how an episode is made: in how many parts, by which "
+        "models, and who speaks. A speaker profile says who speaks, with which voice.",
+    ),
+    Command("profiles show", "Show one profile.", show, [options.ONE_PROFILE], [KIND, OUT]),
+    *EDIT_COMMANDS,
+    Command(
+        "profiles duplicate",
+        "Make a copy of a profile, to be changed.",
+        duplicate,
+        [options.ONE_PROFILE],
+        [Parameter("name", value_types.text_type("NAME"), "what the copy is called"), KIND, OUT],
+    ),
+    Command(
+        "profiles delete",
+        "Delete profiles; what was made by them stays.",
+        delete,
+        [options.SOME_PROFILES],
+        [KIND, YES, PREVIEW],
+    ),
+)

@@ -1,0 +1,164 @@
+"""Resolve the notebook, sources and notes that a line refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext import messages
+from labext.errors import InputError, WatchInterrupted
+from labext_magics.core.dispatch import Call
+from labext_magics.core.session import NotebookInUse
+
+if TYPE_CHECKING:
+    from labext.nb.records import Record
+
+Noun = Literal["source", "note", "session"]
+
+
+def current_notebook(call: Call) -> NotebookInUse:
+    """Return the notebook in use; InputError, which says how one is chosen, without one."""
+    _ = call.nb  # another service than before has other notebooks
+    chosen = call.session.notebook
+    if chosen is None:
+        raise InputError(
+            "No notebook is in use.",
+            "Choose one with `%nb use NAME`; `%nb use NAME --create` makes it, `%nb notebooks` "
+            "lists those there are.",
+        )
+    return chosen
+
+
+def notebook_of(call: Call, named: str | None) -> NotebookInUse:
+    """Return the notebook that an option names by title or identifier, else the one in use."""
+    return current_notebook(call) if named is None else find_notebook(call, named)
+
+
+def notebook_or_all(call: Call, named: str | None, every: bool) -> NotebookInUse | None:
+    """Return the notebook that a list or a question is restricted to; None with `--all`."""
+    if every and named is not None:
+        raise InputError("`--all` and `--notebook` are both there.", "Keep one of the two.")
+    return None if every else notebook_of(call, named)
+
+
+def find_notebook(call: Call, named: str) -> NotebookInUse:
+    """Return a notebook by its title or identifier."""
+    return notebook_from_record(call.nb.notebooks.get(named))
+
+
+def notebook_from_record(record: dict[str, Any]) -> NotebookInUse:
+    """Return what is kept of a notebook's record."""
+    return NotebookInUse(str(record["id"]), str(record["name"]))
+
+
+def resolve_id(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -> str:
+    """Return the identifier of a source, a note or a chat that a line names.
+
+    A title is looked for in the notebook in use alone. Without one it is looked for in all, unless
+    something is to be deleted.
+
+    Raises:
+        NotFoundError: it is not in the notebook; says where there is one of this title.
+        ConflictError: several have this title; they are listed.
+        InputError: something is to be deleted by its title, and no notebook is in use.
+    """
+    nb, within = call.nb, call.session.notebook
+    if to_delete and within is None:
+        check_identifier(noun, named)
+    find = {"source": nb.sources.find, "note": nb.notes.find, "session": nb.chat.find}[noun]
+    return find(named, None if within is None else within.id)
+
+
+def check_identifier(noun: str, named: str) -> None:
+    """Raise InputError for a title: without a notebook in use nothing is deleted by its title."""
+    from labext.nb.resource import RESOURCE_KINDS, parse_identifier
+
+    if parse_identifier(noun, named) is None:
+        raise InputError(
+            f"No notebook is in use, so nothing is deleted by its title ({messages.quote_value(named)}).",
+            "Choose its notebook with `%nb use NAME`, or give the identifier, which "
+            f"`%nb {RESOURCE_KINDS[noun].magic} --all` shows.",
+        )
+
+
+def notebook_names_suffix(call: Call, notebooks: Iterable[str]) -> str:
+    """Return ` of A, B` for the identifiers of notebooks, or nothing without any."""
+    wanted = set(notebooks)
+    if not wanted:
+        return ""
+    names = [str(each["name"]) for each in call.nb.notebooks.iter() if each["id"] in wanted]
+    return f" of {messages.join_words(names)}" if names else ""
+
+
+def resolve_model(call: Call, named: str | None) -> str | None:
+    """Return the identifier of the language model that an option names; None without one."""
+    return None if named is None else call.nb.models.find(named, "llm")
+
+
+def find_source(call: Call, named: str, *, to_delete: bool = False) -> Record:
+    """Return the record of a source that a line names."""
+    return call.nb.sources.get(resolve_id(call, "source", named, to_delete=to_delete))
+
+
+def find_sources(call: Call, named: list[str], *, to_delete: bool = False) -> list[Record]:
+    """Return the records of sources that a line names, each once."""
+    records = (find_source(call, each, to_delete=to_delete) for each in dict.fromkeys(named))
+    return list({record["id"]: record for record in records}.values())
+
+
+def source_title(record: Record) -> str:
+    """Return what a source is called; its identifier where it has no title."""
+    return str(record["title"] or record["id"])
+
+
+def order_parameter(by: str | None) -> str | None:
+    """Return an order as the service names it: `name:desc` is `name desc`."""
+    return None if by is None else by.replace(":", " ")
+
+
+def require_changes(given: Mapping[str, Any], line: str) -> dict[str, Any]:
+    """Return what is to be changed; InputError if nothing is."""
+    found = {name: value for name, value in given.items() if value is not None}
+    if not found:
+        options = " or ".join(f"`--{name.replace('_', '-')}`" for name in given)
+        raise InputError("Nothing to change was given.", f"Add {options} to `{line} …`.")
+    return found
+
+
+def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
+    """Return the text of the line or of the cell below it.
+
+    Raises InputError where there is none, or one in both places.
+    """
+    body = (call.body or "").strip()
+    if bool(body) == bool(typed):
+        what = f"There are two texts: {noun}s take one." if body else f"The {noun} has no text."
+        raise InputError(what, f"Write it below `%{line}`, in the same cell.")
+    return body or str(typed)
+
+
+def search_scope(
+    sources: list[str], notes: list[str], no_sources: bool, no_notes: bool
+) -> dict[str, Any]:
+    """Return what a search, a question or a message is restricted to, as the client takes it."""
+    if (sources and no_sources) or (notes and no_notes):
+        noun = "source" if sources and no_sources else "note"
+        raise InputError(
+            f"`--{noun}` names one, and `--no-{noun}s` leaves them out.", "Keep one of the two."
+        )
+    return {
+        "source_ids": sources or None,
+        "note_ids": notes or None,
+        "include_sources": not no_sources,
+        "include_notes": not no_notes,
+    }
+
+
+@contextmanager
+def interrupted_as_error(next_step: str, what: str = "The reply") -> Iterator[None]:
+    """Raise an interrupt of the kernel as one line: `what` was interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise WatchInterrupted(f"{what} was interrupted.", next_step) from None

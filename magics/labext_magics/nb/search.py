@@ -1,0 +1,160 @@
+"""`%nb search` and `%nb ask`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from labext_magics.core import value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.options import OUT
+from labext_magics.nb import options, processing, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def search(
+    call: Call,
+    *,
+    query: str,
+    type: Literal["text", "vector"] | None,
+    notebook: str | None,
+    every: bool,
+    limit: int | None,
+    sources: list[str],
+    notes: list[str],
+    min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
+) -> pd.DataFrame:
+    """Return a row for each passage that fits, the best first."""
+    within = scope.notebook_or_all(call, notebook, every)
+    if _needs_sources(sources, notes, no_sources):
+        processing.wait_for_text(
+            call, within, sources or None, wait=False, vectors=type == "vector"
+        )
+    looked_at = scope.search_scope(sources, notes, no_sources, no_notes)
+    with scope.interrupted_as_error("Run this line again.", "The search"):
+        return call.nb.search(
+            query,
+            type or "text",
+            notebook=None if within is None else within.id,
+            limit=limit,
+            min_similarity=min_similarity,
+            **looked_at,
+        )
+
+
+def ask(
+    call: Call,
+    *,
+    question: str | None,
+    notebook: str | None,
+    every: bool,
+    limit: int | None,
+    sources: list[str],
+    notes: list[str],
+    min_similarity: float | None,
+    no_sources: bool,
+    no_notes: bool,
+    model_override: str | None,
+    strategy_model: str | None,
+    answer_model: str | None,
+    final_answer_model: str | None,
+    simple: bool,
+    no_wait: bool,
+) -> Any:
+    """Draw an answer as it comes, and return it with its citations.
+
+    Sources that are still being processed are waited for first, unless `no_wait`. With `simple`
+    the answer is asked for in one piece.
+    """
+    import labext_widgets
+
+    text = scope.text_of(call, question, "question", "%nb ask")
+    within = scope.notebook_or_all(call, notebook, every)
+    given: dict[str, Any] = {
+        "notebook": None if within is None else within.id,
+        "limit": limit,
+        "min_similarity": min_similarity,
+        "model_override": scope.resolve_model(call, model_override),
+        "strategy_model": scope.resolve_model(call, strategy_model),
+        "answer_model": scope.resolve_model(call, answer_model),
+        "final_answer_model": scope.resolve_model(call, final_answer_model),
+        **scope.search_scope(sources, notes, no_sources, no_notes),
+    }
+    if _needs_sources(sources, notes, no_sources):
+        processing.wait_for_text(
+            call, within, sources or None, wait=not no_wait, vectors=within is None
+        )
+    if simple:
+        with scope.interrupted_as_error("Ask again."):
+            answer = call.nb.ask(text, **given)
+        return labext_widgets.answer_view(answer)
+    return labext_widgets.stream_answer(call.nb.ask_stream(text, **given), question=text)
+
+
+def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:
+    """Tell whether sources are looked at: not if only notes are named."""
+    return bool(sources) or not (notes or no_sources)
+
+
+_WHERE = [
+    options.IN_NOTEBOOK,
+    options.ALL,
+    options.LIMIT,
+    options.SOURCES,
+    options.NOTES,
+    options.MIN_SIMILARITY,
+    options.NO_SOURCES,
+    options.NO_NOTES,
+]
+
+SHORTCUTS = (
+    Command(
+        "search",
+        "Find passages in the sources and notes of the notebook in use.",
+        search,
+        [
+            Parameter(
+                "QUERY", value_types.text_type("QUERY"), "words, or what it is about", required=True
+            )
+        ],
+        [
+            Parameter(
+                "type", value_types.choice("text", "vector"), "the words, or what means the same"
+            ),
+            *_WHERE,
+            OUT,
+        ],
+        examples=['hits = %nb search "catabolite repression" --type vector --limit 10'],
+    ),
+    Command(
+        "ask",
+        "Have a question answered from the notebook in use, with citations.",
+        ask,
+        [
+            Parameter(
+                "QUESTION",
+                value_types.text_type("QUESTION"),
+                "the question, if it isn't below the line",
+            )
+        ],
+        [
+            *_WHERE,
+            options.MODEL,
+            Parameter("strategy-model", value_types.MODEL, "the model that says what to look for"),
+            Parameter("answer-model", value_types.MODEL, "the model that answers by each search"),
+            Parameter(
+                "final-answer-model", value_types.MODEL, "the model that makes one answer of them"
+            ),
+            Parameter("simple", None, "have the answer in one piece"),
+            processing.NO_WAIT,
+            OUT,
+        ],
+        body="the question.",
+        details="Sources that are still being processed are waited for first.",
+        examples=['%nb ask "Why is glucose added to the uninduced culture?"'],
+    ),
+)

@@ -1,0 +1,172 @@
+"""`%nb sources`: list, show, edit, delete and download sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from labext.errors import InputError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import add, options, scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from labext.nb.records import Record
+    from labext_widgets.answers.documents import SourceText
+
+
+def list_(
+    call: Call,
+    *,
+    notebook: str | None,
+    every: bool,
+    limit: int | None,
+    offset: int | None,
+    order_by: str | None,
+) -> pd.DataFrame:
+    """Return a row for each source of the notebook in use, of another or of all."""
+    within = scope.notebook_or_all(call, notebook, every)
+    return call.nb.sources.list(
+        None if within is None else within.id,
+        limit=limit,
+        offset=offset,
+        order_by=scope.order_parameter(order_by),
+    )
+
+
+def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | SourceText:
+    """Return what is known of one source, or the whole text that was read out of it."""
+    record = scope.find_source(call, source)
+    if text:
+        from labext_widgets.answers.documents import SourceText
+
+        title, file = scope.source_title(record), record["file_name"]
+        return SourceText(str(record["full_text"] or ""), title, file)
+    return _rows([record])
+
+
+def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd.DataFrame:
+    """Change a source's title or topic."""
+    changes = scope.require_changes({"title": title, "topic": topic}, "%nb sources edit")
+    record = call.nb.sources.update(scope.resolve_id(call, "source", source), **changes)
+    output.print_message(f"The source {record['title']} is changed.")
+    return _rows([record])
+
+
+def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
+    """Delete sources of the notebook in use, once all of them are known to be there.
+
+    A source that is in other notebooks too is deleted there as well.
+    """
+    records = scope.find_sources(call, sources, to_delete=True)
+    described = {record["id"]: _describe_source(call, record) for record in records}
+    would_go = [f"the source {each}" for each in described.values()]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for identifier, source in described.items():
+        call.nb.sources.delete(identifier)
+        output.print_message(f"The source {source} is deleted.")
+
+
+def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
+    """Fetch the file that a source was made from, or look whether the service has it.
+
+    Without `to` it is put beside the notebook, under its own name.
+    """
+    import labext_widgets
+
+    if check and to is not None:
+        raise InputError("`--check` fetches nothing, so `--to` has no use.", "Keep one of the two.")
+    found = scope.resolve_id(call, "source", source)
+    if check:
+        words = "can be downloaded" if call.nb.sources.exists(found) else "is not on the service"
+        output.print_message(f"The original of {source} {words}.")
+        return
+    again = f"%nb sources download {quote(source)}"
+    with labext_widgets.Transfer(source, "original", again) as transfer:
+        written = call.nb.sources.download(found, to, transfer.bytes)
+        transfer.end(f"{source} is in {written}.")
+
+
+def insights(call: Call, *, source: str) -> pd.DataFrame:
+    """Return a row for each thing that models have made of a source."""
+    from labext_widgets.answers.documents import INSIGHTS
+
+    return INSIGHTS.show(call.nb.sources.insights(scope.resolve_id(call, "source", source)))
+
+
+def _rows(records: list[Record]) -> pd.DataFrame:
+    from labext.nb import views
+
+    return views.source_frame(records)
+
+
+def _describe_source(call: Call, record: Record) -> str:
+    """Return a source's title, its file where the title is another one, and its notebooks."""
+    title, file = scope.source_title(record), record["file_name"]
+    named = title if file in (None, title) else f"{title} ({file})"
+    return f"{named}{scope.notebook_names_suffix(call, record['notebooks'] or ())}"
+
+
+COMMANDS = (
+    Command(
+        "sources",
+        "List the sources of the notebook in use.",
+        list_,
+        options=[
+            options.IN_NOTEBOOK,
+            options.ALL,
+            options.LIMIT,
+            options.OFFSET,
+            Parameter(
+                "order-by", value_types.order_by("updated_at", "created_at", "title"), "the order"
+            ),
+            OUT,
+        ],
+        examples=["sources = %nb sources"],
+    ),
+    Command(
+        "sources show",
+        "Show one source.",
+        show,
+        [options.ONE_SOURCE],
+        [Parameter("text", None, "the whole text that was read out of it"), OUT],
+    ),
+    add.NEW,
+    Command(
+        "sources edit",
+        "Change a source's title or topic.",
+        edit,
+        [options.ONE_SOURCE],
+        [options.TITLE, options.TOPIC, OUT],
+    ),
+    Command(
+        "sources delete",
+        "Delete sources, in every notebook that has them.",
+        delete,
+        [options.SOME_SOURCES],
+        [YES, PREVIEW],
+    ),
+    Command(
+        "sources download",
+        "Fetch the file that a source was made from.",
+        download,
+        [options.ONE_SOURCE],
+        [
+            Parameter("to", value_types.PATH, "the file, or a folder that is there"),
+            Parameter("check", None, "only look whether the service has it"),
+        ],
+    ),
+    Command(
+        "sources insights",
+        "Show what models have made of a source.",
+        insights,
+        [options.ONE_SOURCE],
+        [OUT],
+    ),
+)

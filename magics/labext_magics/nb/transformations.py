@@ -1,0 +1,424 @@
+"""`%nb transform` and `%nb transformations`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from labext import messages
+from labext.errors import ConflictError, InputError, LabextError, NotReadyError
+from labext_magics.core import output, value_types
+from labext_magics.core.dispatch import Call
+from labext_magics.core.grammar import Command, Parameter
+from labext_magics.core.line import quote
+from labext_magics.core.options import OUT, PREVIEW, YES
+from labext_magics.nb import options, scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from labext.nb.records import Record
+    from labext_magics.core.session import NotebookInUse
+    from labext_widgets.answers import GeneratedText, GeneratedTexts
+
+
+class AiNotes:
+    """Notes that a model is about to write, by their titles.
+
+    Raises:
+        ConflictError: a title is taken by what a human has written, or by several notes.
+    """
+
+    def __init__(self, call: Call, into: NotebookInUse, titles: Sequence[str]) -> None:
+        self._notes = call.nb.notes
+        self._into = into
+        self._titles = list(titles)
+        there = list(self._notes.iter(into.id))
+        self._before = [_existing_ai_note(there, title, into) for title in titles]
+
+    def write(self, place: int, text: str) -> None:
+        """Write one of the notes, by its place among the titles; the same again is kept."""
+        title, before, into = self._titles[place], self._before[place], self._into.name
+        called = f"The note {messages.quote_value(title)}"
+        if before is None:
+            self._notes.create(text, title=title, note_type="ai", notebook=self._into.id)
+            output.print_message(f"{called} is written into {into}.")
+        elif (before["content"] or "").strip() == text.strip():
+            output.print_message(f"{called} is in {into} already, and was kept.")
+        else:
+            self._notes.update(before["id"], content=text)
+            output.print_message(f"{called} of {into} is written anew.")
+
+
+def _existing_ai_note(there: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
+    """Return the one note of a title that a model has written."""
+    found = [each for each in there if each["title"] == title]
+    if len(found) > 1 or any(each["note_type"] != "ai" for each in found):
+        whose = f"{len(found)} notes are" if len(found) > 1 else "A note of a human is"
+        raise ConflictError(
+            f"{whose} called {messages.quote_value(title)} in {into.name} already.",
+            "Save it under another title.",
+        )
+    return found[0] if found else None
+
+
+_FAILED = ("failed", "canceled")
+
+
+def transform(
+    call: Call,
+    *,
+    transformation: str,
+    text: str | None,
+    sources: list[str],
+    notes: list[str],
+    model: str | None,
+    save: str | None,
+    notebook: str | None,
+) -> GeneratedText | GeneratedTexts:
+    """Return what a model makes of a text, or of each source and note that is named.
+
+    All of them are looked at before the model is asked.
+
+    Raises:
+        InputError: there is no text, or there are two kinds of it.
+        NotReadyError: a source has not been read yet.
+        ConflictError: `save` is the title of what a human has written.
+    """
+    from labext_widgets.answers import GeneratedText, GeneratedTexts
+
+    texts = _texts(call, text, sources, notes, notebook)
+    chosen = call.nb.transformations.get(transformation)
+    by = scope.resolve_model(call, model)
+    notes_to_be = None
+    if save is not None:
+        into = scope.notebook_of(call, notebook)
+        titles = [save] if len(texts) == 1 else [f"{save}: {subject}" for subject, _ in texts]
+        notes_to_be = AiNotes(call, into, titles)
+    made, models = GeneratedTexts(), {each["id"]: each["name"] for each in call.nb.models.iter()}
+    name = str(chosen["title"] or chosen["name"])
+    for n, (subject, each) in enumerate(texts):
+        with _show_partial_results(made), scope.interrupted_as_error("Run this cell again."):
+            done = call.nb.transformations.execute(chosen["id"], each, by)
+        title = f"{name}: {subject}" if subject else name
+        model_id = done["model_id"]
+        made.append(GeneratedText(done["output"], title, models.get(model_id, model_id)))
+        if notes_to_be is not None:
+            notes_to_be.write(n, made[-1].text)
+    return made[0] if len(made) == 1 else made
+
+
+def _texts(
+    call: Call, text: str | None, sources: list[str], notes: list[str], notebook: str | None
+) -> list[tuple[str, str]]:
+    """Return what is to be transformed, each with what it is called."""
+    if not sources and not notes and not text and not (call.body or "").strip():
+        raise InputError(
+            "There is nothing to transform.",
+            "Name a source or a note (`--source TITLE`, `--note TITLE`), or write a text below "
+            "`%%nb transform TRANSFORMATION`.",
+        )
+    if not sources and not notes:
+        return [("", scope.text_of(call, text, "transformation", "%nb transform"))]
+    if text or (call.body or "").strip():
+        raise InputError(
+            "There is a text, and sources or notes are named too.",
+            "Keep one of the two; a transformation's name that has blanks goes in quotes.",
+        )
+    nb, within = call.nb, call.session.notebook
+    if notebook is not None:
+        within = scope.find_notebook(call, notebook)
+    near = None if within is None else within.id
+    found = [
+        *(nb.sources.get(nb.sources.find(each, near)) for each in sources),
+        *(nb.notes.get(nb.notes.find(each, near)) for each in notes),
+    ]
+    return _unique_names(
+        [_title_and_text(each) for each in {each["id"]: each for each in found}.values()]
+    )
+
+
+def _title_and_text(record: Record) -> tuple[str, str]:
+    """Return what a source or a note is called, and its text."""
+    called, is_source = scope.source_title(record), "full_text" in record
+    text = record["full_text"] if is_source else record["content"]
+    if text and text.strip():
+        return called, str(text)
+    if not is_source or record["status"] == "completed":
+        raise InputError(f"{called} has no text.", "Leave it out.")
+    if record["status"] in _FAILED:
+        raise InputError(
+            f"{called} has no text: it could not be read.",
+            f"`%nb sources show {quote(called)}` tells why.",
+        )
+    raise NotReadyError(
+        f"{called} has no text yet: it is still being processed.",
+        f"`%nb sources wait {quote(called)}` waits for it.",
+    )
+
+
+def _unique_names(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the texts with a number behind a name that one before has already."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for name, text in texts:
+        seen[name] += 1
+        apart.append((name if seen[name] == 1 else f"{name} ({seen[name]})", text))
+    return apart
+
+
+@contextmanager
+def _show_partial_results(made: GeneratedTexts) -> Iterator[None]:
+    """Show what is made already where the next one fails: it took its time."""
+    try:
+        yield
+    except LabextError:
+        made._ipython_display_()
+        raise
+
+
+TRANSFORM_SHORTCUTS = (
+    Command(
+        "transform",
+        "Have a model make something of sources, notes or a text.",
+        transform,
+        [
+            options.ONE_TRANSFORMATION,
+            Parameter(
+                "TEXT", value_types.text_type(), "the text, if it doesn't stand below the line"
+            ),
+        ],
+        [
+            Parameter(
+                "source", value_types.SOURCE, "make it of this source", many=True, dest="sources"
+            ),
+            Parameter("note", value_types.NOTE, "make it of this note", many=True, dest="notes"),
+            Parameter("model", value_types.MODEL, "the model that makes it"),
+            Parameter("save", value_types.text_type("TITLE"), "keep it as a note of this title"),
+            Parameter(
+                "notebook", value_types.NOTEBOOK, "of and into this notebook, not the one in use"
+            ),
+            OUT,
+        ],
+        body="the text.",
+        details="Of several sources or notes it makes one text each. The model is the "
+        "transformation's own, else the one in the slot `transformation`. A note that a model has "
+        "written under the same title is written anew.",
+        examples=['%nb transform "Key findings" --source "Bench notes" --save "Findings"'],
+    ),
+)
+
+
+def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedText | None:
+    """Return the text that goes before every prompt; with another one, or none, set it."""
+    from labext_widgets.answers import GeneratedText
+
+    wanted = text
+    if (call.body or "").strip():
+        wanted = scope.text_of(call, text, "prompt", "%nb transformations prompt")
+    if wanted is not None and clear:
+        raise InputError("There is a text, and `--clear` is there too.", "Keep one of the two.")
+    now = call.nb.transformations.default_prompt()
+    wanted = "" if clear else wanted
+    if wanted is not None and wanted != now.strip():
+        now = call.nb.transformations.set_default_prompt(wanted)
+        output.print_message(
+            "The default prompt is changed." if wanted else "The default prompt is gone."
+        )
+    return GeneratedText(now, "Before every transformation's prompt") if now.strip() else None
+
+
+PROMPT_COMMANDS = (
+    Command(
+        "transformations prompt",
+        "Show or set the text that goes before every transformation's prompt.",
+        default_prompt,
+        options=[
+            Parameter("set", value_types.text_type(), "the new text", dest="text"),
+            Parameter("clear", None, "let nothing go before them"),
+            OUT,
+        ],
+        body="the new text.",
+    ),
+)
+
+
+def list_(call: Call) -> pd.DataFrame:
+    """Return a row for each transformation."""
+    return _with_model_names(call, call.nb.transformations.list())
+
+
+def show(call: Call, *, transformation: str) -> pd.DataFrame:
+    """Return one transformation with its whole prompt."""
+    return _row(call, call.nb.transformations.get(transformation))
+
+
+def new(
+    call: Call,
+    *,
+    name: str,
+    prompt: str | None,
+    title: str | None,
+    description: str | None,
+    apply_default: bool,
+    model: str | None,
+) -> pd.DataFrame:
+    """Make a transformation; the same again is kept.
+
+    Raises:
+        ConflictError: there is another one of this name.
+    """
+    text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME")
+    by = scope.resolve_model(call, model)
+    given = {"title": title, "description": description, "model": by}
+    there = [each for each in call.nb.transformations.iter() if each["name"] == name]
+    for record in there:
+        if _is_unchanged(record, text, given, apply_default):
+            output.print_message(f"The transformation {name} is there already, and was kept.")
+            return _row(call, record)
+    if there:
+        raise ConflictError(
+            f"There is a transformation {name} already, which is another one.",
+            f"`%nb transformations edit {quote(name)} …` changes it; or take another name.",
+        )
+    record = call.nb.transformations.create(
+        name, text, title=title, description=description, apply_default=apply_default, model=by
+    )
+    also = "; it is made of every new source" if record["apply_default"] else ""
+    output.print_message(f"The transformation {record['name']} is new{also}.")
+    return _row(call, record)
+
+
+def edit(
+    call: Call,
+    *,
+    transformation: str,
+    name: str | None,
+    prompt: str | None,
+    title: str | None,
+    description: str | None,
+    apply_default: bool | None,
+    model: str | None,
+    no_model: bool,
+) -> pd.DataFrame:
+    """Change a transformation; the cell's body is its new prompt."""
+    if model is not None and no_model:
+        raise InputError("`--model` and `--no-model` are both there.", "Keep one of the two.")
+    text = prompt
+    if (call.body or "").strip():
+        text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME")
+    given = {
+        "name": name,
+        "prompt": text,
+        "title": title,
+        "description": description,
+        "apply_default": apply_default,
+        "model": "" if no_model else model,
+    }
+    changes = scope.require_changes(given, "%nb transformations edit")
+    record = call.nb.transformations.update(transformation, **changes)
+    output.print_message(f"The transformation {record['name']} is changed.")
+    return _row(call, record)
+
+
+def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
+    """Delete transformations, once all of them are known to be there."""
+    records = [call.nb.transformations.get(each) for each in dict.fromkeys(transformations)]
+    would_go = [f"the transformation {record['name']}" for record in records]
+    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+        return
+    for record in records:
+        call.nb.transformations.delete(record["id"])
+        output.print_message(f"The transformation {record['name']} is deleted.")
+
+
+def _is_unchanged(there: Record, prompt: str, given: dict[str, Any], apply_default: bool) -> bool:
+    """Say whether a transformation is what a line asks for."""
+    has = {"title": there["title"], "description": there["description"], "model": there["model_id"]}
+    return (
+        (there["prompt"] or "").strip() == prompt.strip()
+        and bool(there["apply_default"]) == apply_default
+        and all(value is None or has[name] == value for name, value in given.items())
+    )
+
+
+def _row(call: Call, record: Record) -> pd.DataFrame:
+    from labext.nb.views import transformation_frame
+
+    return _with_model_names(call, transformation_frame([record]))
+
+
+def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of transformations with the name of the model that each has of its own."""
+    names: dict[str, str] = {}
+    if frame["model_id"].notna().any():
+        names = {each["id"]: each["name"] for each in call.nb.models.iter()}
+    frame["model_id"] = [names.get(each, each) for each in frame["model_id"]]
+    frame.columns = frame.columns.str.replace("model_id", "model")
+    return frame
+
+
+_PROMPT = Parameter("prompt", value_types.text_type(), "what the model is told to make of a text")
+_MODEL = Parameter("model", value_types.MODEL, "the model that makes it, not that of the slot")
+
+COMMANDS = (
+    Command("transformations", "List the transformations.", list_, options=[OUT]),
+    Command(
+        "transformations show",
+        "Show a transformation with its prompt.",
+        show,
+        [options.ONE_TRANSFORMATION],
+        [OUT],
+    ),
+    Command(
+        "transformations new",
+        "Make a transformation.",
+        new,
+        [Parameter("NAME", value_types.text_type("NAME"), "what it is called", required=True)],
+        [
+            _PROMPT,
+            options.TITLE,
+            options.DESCRIPTION,
+            Parameter("apply-default", None, "make it of every new source, as its insight"),
+            _MODEL,
+            OUT,
+        ],
+        body="the prompt.",
+        details="The same transformation again is kept.",
+        examples=[
+            '%nb transformations new "Methods" --prompt "List every reagent with its '
+            'concentration." --apply-default'
+        ],
+    ),
+    Command(
+        "transformations edit",
+        "Change a transformation.",
+        edit,
+        [options.ONE_TRANSFORMATION],
+        [
+            Parameter("name", value_types.text_type("NAME"), "its new name"),
+            _PROMPT,
+            options.TITLE,
+            options.DESCRIPTION,
+            Parameter(
+                "apply-default", value_types.YES_NO, "whether it is made of every new source"
+            ),
+            _MODEL,
+            Parameter("no-model", None, "the model of the slot again"),
+            OUT,
+        ],
+        body="its new prompt.",
+    ),
+    Command(
+        "transformations delete",
+        "Delete transformations.",
+        delete,
+        [options.SOME_TRANSFORMATIONS],
+        [YES, PREVIEW],
+    ),
+    *PROMPT_COMMANDS,
+)

@@ -1,0 +1,1 @@
+"""Output, markup and live views shared by all widgets."""

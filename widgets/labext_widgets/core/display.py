@@ -1,0 +1,50 @@
+"""Display sanitized HTML with its plain text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labext.frames.sanitize import strip_control
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.markup import UNTYPESET, escape, plain
+
+
+def display_html(html: str, text: str, name: str | None = None) -> None:
+    """Display HTML and text in the cell that runs; with a name it can be changed later."""
+    import IPython.display
+
+    display: Any = IPython.display.display
+    display(_mime_bundle(html, text), raw=True, display_id=name)
+
+
+def update_html(html: str, text: str, name: str) -> None:
+    """Change what was shown under `name`, from any thread."""
+    import IPython.display
+
+    update_display: Any = IPython.display.update_display
+    update_display(_mime_bundle(html, text), raw=True, display_id=name)
+
+
+def _mime_bundle(html: str, text: str) -> dict[str, str]:
+    """Return both without what steers a terminal or turns the direction of reading."""
+    return {"text/html": strip_control(html), "text/plain": strip_control(text)}
+
+
+MAX_MESSAGE = 2000
+"""Characters; what is longer is cut."""
+
+
+def display_message(text: str) -> None:
+    """Show one line: printed in a terminal, else as plain HTML and text."""
+    if front_end() is FrontEnd.TERMINAL:
+        print(plain(text, MAX_MESSAGE))
+        return
+    display_html(*render_message(text))
+
+
+def render_message(text: str) -> tuple[str, str]:
+    """Return the line as HTML and as plain text."""
+    html = (
+        f'<div class="labext {UNTYPESET}" style="font-size:13px">{escape(text, MAX_MESSAGE)}</div>'
+    )
+    return html, plain(text, MAX_MESSAGE)

@@ -1,0 +1,97 @@
+"""HTML fragments that render the same live, saved, untrusted and exported."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+from labext.frames.sanitize import DIRECTION_CONTROLS
+from labext.redaction import mask
+
+GOOD, BUSY = ("success-color1", "#388e3c"), ("brand-color1", "#1976d2")
+WARN, BAD = ("warn-color1", "#f57c00"), ("error-color1", "#d32f2f")
+NEUTRAL = ("ui-font-color3", "#8a8a8a")
+WAITING = ("border-color1", "#bdbdbd")
+
+STATES = {
+    "Complete": GOOD,
+    "Failed": BAD,
+    "Stopped": WARN,
+    "Deleted": WARN,
+    "Running": BUSY,
+    "Pending": WAITING,
+    "In Queue": WAITING,
+}
+"""The states of the job service in the order of the bar; unknown ones stand before those that wait.
+
+Source: job service contract, States and transitions.
+"""
+
+
+UNTYPESET = "tex2jax_ignore mathjax_ignore"
+"""Classes that keep MathJax away: a `$` in a name or a reason is a dollar, not a formula."""
+
+MUTED = "opacity:0.7"
+FAINT = "background-color:rgba(128,128,128,0.25)"
+
+_BREAKS = {"Cc", "Zl", "Zp"}
+_TURNS = re.compile(f"[{DIRECTION_CONTROLS}]")
+
+
+def plain(text: object, limit: int = 600) -> str:
+    """Return `text` on one line of at most `limit` characters.
+
+    Secrets are masked, and nothing stays that steers a terminal or turns the direction of reading.
+    """
+    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    shown = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in shown)
+    line = mask(" ".join(shown.split()))
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def tidy(text: object, limit: int = 100_000) -> str:
+    """Return `text` as `plain` does, but with its lines as they are."""
+    shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
+    shown = "".join(_kept(c) for c in shown.replace("\r\n", "\n"))
+    masked = mask("\n".join(line.rstrip() for line in shown.split("\n")).strip("\n"))
+    return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
+
+
+def escape(text: object, limit: int = 600) -> str:
+    """Return `text` as HTML that shows it and does nothing else."""
+    return html.escape(plain(text, limit))
+
+
+def clock(seconds: float) -> str:
+    """Return seconds as `0:07`, `12:07` or `1:12:07`."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def colour(what: str, variable: str, otherwise: str) -> str:
+    """Return the declarations that give `what` the theme's colour, or `otherwise` without one."""
+    return f"{what}:{otherwise};{what}:var(--jp-{variable},{otherwise})"
+
+
+def edge(variable: str, otherwise: str) -> str:
+    """Return the declarations of a line on the left in the theme's colour."""
+    return f"border-left:3px solid {otherwise};{colour('border-left-color', variable, otherwise)}"
+
+
+def span(inner: str, style: str = "") -> str:
+    """Return `inner`, which is HTML already, in a styled span."""
+    return f'<span style="{style}">{inner}</span>' if style else f"<span>{inner}</span>"
+
+
+def div(inner: str, style: str = "", attributes: str = "") -> str:
+    """Return `inner`, which is HTML already, in a styled div."""
+    styled = f' style="{style}"' if style else ""
+    return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
+
+
+def _kept(character: str) -> str:
+    if character in "\n\t" or unicodedata.category(character) not in _BREAKS:
+        return character
+    return " "

@@ -1,0 +1,139 @@
+"""An HTML output into which a live view is mounted."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from labext.redaction import get_logger
+from labext_widgets.core.display import display_html, update_html
+from labext_widgets.core.front_end import cell_id, deleted_cells, get_shell
+from labext_widgets.core.markup import UNTYPESET
+
+if TYPE_CHECKING:
+    from labext_widgets.core.hub import View
+
+_log = get_logger("labext.widgets")
+_open: dict[str, Placeholder] = {}
+_watching_cells: list[Any] = []
+
+
+class Placeholder:
+    """An output that can be updated, and that can have a live view.
+
+    Args:
+        html: the picture. Inline styles only: what the sanitizer of untrusted notebooks keeps.
+        text: the same as plain text.
+        on_close: called once when the cell runs again, is deleted, or the extension is unloaded.
+    """
+
+    def __init__(self, html: str, text: str, *, on_close: Callable[[], None] | None = None) -> None:
+        self.name = f"labext-{secrets.token_hex(6)}"
+        self.cell = cell_id()
+        self._on_close = on_close
+        self._view: View | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        _open[self.name] = self
+        _watch_cells()
+        display_html(self._wrapped(html), text, self.name)
+
+    def update(self, html: str, text: str) -> None:
+        """Change the picture, and with it what is saved in the notebook."""
+        with self._lock:
+            if not self._closed:
+                update_html(self._wrapped(html), text, self.name)
+
+    def live(
+        self,
+        view: str,
+        state: Mapping[str, Any],
+        on_message: Callable[[Any, list[Any]], None] | None = None,
+    ) -> bool:
+        """Mount the live view that the front end knows as `view`; say whether it can be.
+
+        It takes the place of the one before it, if there is one.
+
+        Args:
+            view: a name that `js/views.js` registers, or a bundle of the hub's list.
+            state: what the view draws; JSON, and bytes at any depth.
+            on_message: called with content and buffers when the view sends something.
+        """
+        try:
+            from labext_widgets.core import hub
+
+            opened = hub.mount(self.name, view, dict(state), on_message)
+        except (ImportError, OSError, RuntimeError, AttributeError) as error:
+            _log.warning("No live view, the picture alone is shown: %s", error)
+            return self._view is not None
+        with self._lock:  # the cell may have run again in the meantime
+            ended, self._view = (opened, None) if self._closed else (self._view, opened)
+        if ended is not None:
+            hub.unmount(ended)
+        return self._view is not None
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Give the live view a new state; without a live view this does nothing."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.state = dict(state)
+
+    def tell(self, change: Mapping[str, Any]) -> None:
+        """Change a part of the live view's state, and send no more than that part."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.tell(dict(change))
+
+    def send(self, content: Any, buffers: list[bytes] | None = None) -> None:
+        """Send the live view a message."""
+        with self._lock:
+            if self._view is not None and not self._closed:
+                self._view.send(content, buffers)
+
+    def close(self) -> None:
+        """End the live view; the picture stays as it is."""
+        with self._lock:
+            if self._closed:
+                return
+        _open.pop(self.name, None)
+        if self._on_close is not None:
+            self._on_close()
+        with self._lock:
+            self._closed = True
+            view, self._view = self._view, None
+        if view is not None:
+            from labext_widgets.core import hub
+
+            hub.unmount(view)
+
+    def _wrapped(self, html: str) -> str:
+        return f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
+
+
+def close_all() -> None:
+    """Close every placeholder and forget the cells."""
+    for placeholder in list(_open.values()):
+        placeholder.close()
+    while _watching_cells:
+        events = _watching_cells.pop()
+        with contextlib.suppress(ValueError):
+            events.unregister("pre_run_cell", _before_cell)
+
+
+def _watch_cells() -> None:
+    """From now on close what a cell has shown when that cell runs again, or is gone."""
+    events = getattr(get_shell(), "events", None)
+    if events is not None and events not in _watching_cells:
+        events.register("pre_run_cell", _before_cell)
+        _watching_cells.append(events)
+
+
+def _before_cell(info: Any) -> None:
+    # Code that a cell runs within itself has no cell of its own, and ends nothing.
+    gone = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
+    for placeholder in list(_open.values()):
+        if placeholder.cell in gone:
+            placeholder.close()

@@ -1,0 +1,160 @@
+"""Progress of a podcast's generation, with a Retry button."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from labext.errors import LabextError
+from labext.progress import Outcome, Progress
+from labext.redaction import get_logger
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.podcasts.player import Player, Sound
+from labext_widgets.podcasts.static_view import parse_episode
+from labext_widgets.progress.background import Background, buttons
+from labext_widgets.progress.live_view import Control, LiveView
+from labext_widgets.progress.watch import watch, watch_in_foreground
+
+RETRY = "retry"
+
+Run = Iterator[Progress]
+GenerationResult = Callable[[], tuple[Mapping[str, Any], Sound]]
+_log = get_logger("labext.widgets")
+
+
+class Generation(Background):
+    """One watch after another: when one has failed a button starts the next.
+
+    Args:
+        snapshots: the first run.
+        again: the line that takes the watch up again.
+        retry: starts the next run and returns its looks.
+        made: returns the record of the episode that is made, and who fetches its sound: then the
+            player takes the place of the last look.
+    """
+
+    def __init__(
+        self,
+        snapshots: Run,
+        again: str,
+        retry: Callable[[], Run] | None,
+        made: GenerationResult | None,
+    ) -> None:
+        super().__init__(snapshots, None, again)
+        self._retry = retry
+        self._made = made
+        self._waits = threading.Event()  # for a click; so that two of them start one run
+
+    def in_foreground(self) -> Progress | None:
+        """Follow the first run in the cell; those after it go on from a thread."""
+        self._surface = LiveView(on_message=self._asked, on_close=self._over.set)
+        last = watch_in_foreground(self._snapshots, self._surface, self._again)
+        if last is not None:
+            self._ended(last)
+        return last
+
+    @property
+    def _picture(self) -> LiveView:
+        assert isinstance(self._surface, LiveView)
+        return self._surface
+
+    def _ended(self, last: Progress) -> None:
+        if self._over.is_set():
+            return
+        if last.outcome is Outcome.FAILED and self._retry is not None:
+            self._waits.set()
+            self._picture.offer([_button(last)], last)
+        elif last.outcome is Outcome.COMPLETE and self._made is not None:
+            self._play(self._made)
+
+    def _play(self, made: GenerationResult) -> None:
+        try:
+            record, sound = made()
+            self._picture.give_over(Player(parse_episode(record), sound).take_over)
+        except Exception as error:  # noqa: BLE001 - it is made, and that it can't be shown is no failure
+            _log.warning("The player can't be shown", exc_info=True)
+            why = str(error) if isinstance(error, LabextError) else f"{type(error).__name__}."
+            self._picture.say(f"It is made, but can't be shown here: {why}")
+
+    def _asked(self, what: Any) -> None:
+        if what != RETRY:
+            super()._asked(what)
+        elif self._waits.is_set():
+            self._waits.clear()
+            self._begin("labext-retry", self._try_again)
+
+    def _try_again(self) -> None:
+        assert self._retry is not None
+        self._picture.say("", asked="Trying again…")
+        try:
+            snapshots = self._retry()
+            first = next(snapshots, None)
+        except LabextError as error:
+            self._not_tried(str(error))
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("Trying again failed")
+            self._not_tried(f"{type(error).__name__}: {error}")
+        else:
+            if first is None:
+                return self._not_tried("nothing was told of a new run.")
+            self._snapshots = snapshots
+            self._picture.offer(buttons(first, can_stop=False), first)
+            self._run(first)
+
+    def _not_tried(self, why: str) -> None:
+        self._waits.set()
+        self._picture.say(f"Not tried again: {why}")
+
+
+def _button(last: Progress) -> Control:
+    return Control(
+        do=RETRY,
+        label="Retry",
+        description=f"Make the {last.kind} {last.subject} again",
+        question="",
+    )
+
+
+def follow_podcast(
+    snapshots: Run,
+    *,
+    again: str,
+    retry: Callable[[], Run] | None = None,
+    made: GenerationResult | None = None,
+    background: bool = False,
+) -> Progress | None:
+    """Draw looks at a podcast's job until it has ended, and return the last one.
+
+    Args:
+        snapshots: of kind `podcast`, with a stage as `3 of 4: speech, turn 12 of 40`, or none where
+            the service reports nothing; the first is taken before anything is drawn.
+        again: the line that takes the watch up again.
+        retry: starts a failed podcast anew, and returns the looks at the new run; called in a
+            thread when the Retry button is clicked, and again when that run fails too. The new run
+            is drawn in the same output.
+        made: returns the record of the episode and a function that returns its sound, as `player`
+            takes them; called when it is complete, in the cell or in the watch's thread. Then the
+            player takes the place of the stages, where it can be used.
+        background: return None at once and go on from a thread, as `labext_widgets.watch` does.
+
+    Raises:
+        WatchInterrupted: the kernel was interrupted; the service goes on.
+    """
+    seen, front = _with_stages(snapshots), front_end()
+    if front is not FrontEnd.INTERACTIVE:
+        return watch(seen, again=again, background=background)
+    attempts = Generation(seen, again, retry and (lambda: _with_stages(retry())), made)
+    if not background:
+        return attempts.in_foreground()
+    attempts.start(front)
+    return None
+
+
+def _with_stages(snapshots: Run) -> Run:
+    """The looks; what has failed with the stage it was in, which it rarely tells by itself."""
+    stage = ""
+    for seen in snapshots:
+        stage = seen.stage or stage
+        yield replace(seen, stage=stage) if seen.outcome is Outcome.FAILED else seen

@@ -1,0 +1,124 @@
+"""Audio player whose transcript follows playback."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from labext.errors import InputError, LabextError
+from labext.redaction import get_logger
+from labext_widgets.core.display import display_html
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.markup import UNTYPESET
+from labext_widgets.podcasts import static_view
+from labext_widgets.podcasts.static_view import Episode, parse_episode
+from labext_widgets.progress.static_view import format_bytes
+
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
+
+CHUNK_SIZE = 64_000_000
+"""Bytes of sound at most that are sent to a page or kept in a notebook: hours of speech."""
+
+Sound = Callable[[], bytes]
+_log = get_logger("labext.widgets")
+
+
+def show_player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False) -> None:
+    """Show the player of an episode, and in a saved notebook its transcript.
+
+    Args:
+        record: of an episode: `name`, `duration`, `transcript`.
+        sound: returns the episode's MP3. It is called in a thread when somebody plays, once a page;
+            with `embed` at once.
+        embed: keep the sound in the notebook, which grows by four thirds of its size; it can be
+            played without a kernel then, and on an exported page.
+
+    Raises:
+        InputError: with `embed`, the sound is too large.
+        LabextError: with `embed`, whatever `sound` raises.
+    """
+    of = parse_episode(record)
+    front = front_end()
+    if front is FrontEnd.TERMINAL:
+        print(static_view.render_text(of))
+        return
+    kept = sound() if embed else None
+    if kept is not None and len(kept) > CHUNK_SIZE:
+        raise InputError(
+            f"The sound of {of.title} has {format_bytes(len(kept), None)}, too much for a notebook.",
+            "Play it without --embed, or download it.",
+        )
+    html, text = (
+        static_view.render_html(of, kept, "" if embed else static_view.SILENT),
+        static_view.render_text(of),
+    )
+    if front is FrontEnd.EXECUTED:
+        display_html(f'<div class="labext {UNTYPESET}">{html}</div>', text)
+        return
+    from labext_widgets.core.placeholder import Placeholder
+
+    Player(of, sound).into(Placeholder(html, text))
+
+
+class Player:
+    """The live view of an episode, and who sends it its sound."""
+
+    def __init__(self, of: Episode, sound: Sound) -> None:
+        self._of = of
+        self._sound = sound
+        self._placeholder: Placeholder
+
+    def into(self, placeholder: Placeholder) -> None:
+        """Mount the view into a placeholder that has the picture of the episode."""
+        self._placeholder = placeholder
+        placeholder.live("player", self.state(), self._receive)
+
+    def take_over(self, placeholder: Placeholder) -> None:
+        """Show the episode in a placeholder that has shown something else; from any thread."""
+        placeholder.update(
+            static_view.render_html(self._of, None, static_view.SILENT),
+            static_view.render_text(self._of),
+        )
+        self.into(placeholder)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the view draws: `js/player/view.js` says what that is."""
+        of = self._of
+        voices = static_view.voice_colours(of)
+        return {
+            "title": of.title,
+            "facts": static_view.facts_text(of, speakers=False),
+            "duration": of.duration,
+            "speakers": of.speakers[: static_view.MAX_OPEN_TURNS],
+            "turns": [
+                [each.speaker, voices.get(each.speaker, 0), each.dialogue, each.start, each.end]
+                for each in of.turns
+            ],
+            "left_out": of.left_out,
+        }
+
+    def _receive(self, content: Any, _buffers: list[Any]) -> None:
+        """A view wants the sound. The kernel's own thread runs this, so it only sets it going."""
+        if isinstance(content, dict) and content.get("do") == "sound":
+            by = str(content.get("by"))
+            self._placeholder.send({"fetching": by})
+            name = f"labext-sound-{self._of.title}"
+            threading.Thread(target=self._send, args=(by,), name=name, daemon=True).start()
+
+    def _send(self, by: str) -> None:
+        try:
+            sound = self._sound()
+        except LabextError as error:
+            self._refuse(by, str(error))
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("The sound of %s can't be fetched", self._of.title)
+            self._refuse(by, f"{type(error).__name__}: {error}")
+        else:
+            if len(sound) > CHUNK_SIZE:
+                return self._refuse(by, "It is too large to be played here; download it.")
+            self._placeholder.send({"sound": by}, [sound])
+
+    def _refuse(self, by: str, why: str) -> None:
+        self._placeholder.send({"refused": by, "why": why})

@@ -1,0 +1,198 @@
+"""Render an episode and its transcript as HTML."""
+
+from __future__ import annotations
+
+import base64
+import html as escaping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from labext.messages import pluralize
+from labext_widgets.core.markup import MUTED, clock, colour, div, escape, plain, span, tidy
+
+MAX_TURNS = 10_000
+"""Turns at most; a conversation of a day has fewer."""
+
+MAX_TEXT = 20_000
+"""Characters at most of what is said in one turn."""
+
+
+MAX_SECONDS = 1e7
+"""Seconds, four months of sound: what lies beyond is no time."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one speaker says at once; `start` and `end` in seconds, None where not told."""
+
+    speaker: str
+    dialogue: str
+    start: float | None
+    end: float | None
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What is known of an episode.
+
+    Attributes:
+        title: its name.
+        duration: seconds, None where not told.
+        turns: what is said, in its order.
+        left_out: how many turns were too many.
+    """
+
+    title: str
+    duration: float | None
+    turns: tuple[Turn, ...]
+    left_out: int = 0
+
+    @property
+    def speakers(self) -> list[str]:
+        """Who speaks, in the order of their first words."""
+        return list(dict.fromkeys(each.speaker for each in self.turns if each.speaker))
+
+
+def parse_episode(record: Mapping[str, Any]) -> Episode:
+    """Return what a record says of its episode.
+
+    Args:
+        record: with `name`, `duration` in seconds, and `transcript`: a list of `{speaker, dialogue,
+            start, end}`, or a mapping that has the list under the same name.
+
+    Source: notebook service contract, Podcasts.
+    """
+    told = record.get("transcript")
+    if isinstance(told, Mapping):
+        told = told.get("transcript")
+    listed = told if isinstance(told, (list, tuple)) else ()
+    rows = [each for each in listed if isinstance(each, Mapping) and each.get("dialogue")]
+    turns = tuple(map(_parse_turn, rows[:MAX_TURNS]))
+    ends = [each.end for each in turns if each.end is not None]
+    duration = _seconds(record.get("duration"))
+    title = plain(record.get("name") or "") or "Untitled episode"
+    return Episode(title, duration or max(ends, default=None), turns, len(rows[MAX_TURNS:]))
+
+
+def _parse_turn(row: Mapping[str, Any]) -> Turn:
+    start, end = _seconds(row.get("start")), _seconds(row.get("end"))
+    if start is not None and end is not None and end < start:
+        end = start
+    speaker = plain(row.get("speaker") or "", 80)
+    return Turn(speaker, tidy(row["dialogue"], MAX_TEXT), start, end)
+
+
+def _seconds(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value < MAX_SECONDS else None
+
+
+OPEN = 12
+"""Turns up to which the transcript is shown unfolded."""
+
+SAVED = 2000
+"""Turns at most in the saved picture, and in its plain text."""
+
+MAX_OPEN_TURNS = 8
+"""Speakers at most that are named together."""
+
+VOICES = (
+    ("brand-color1", "#1976d2"),
+    ("warn-color1", "#ef6c00"),
+    ("success-color1", "#388e3c"),
+    ("info-color1", "#00838f"),
+)
+"""A colour a speaker, for the line beside what is said; the name stands there too."""
+
+SILENT = (
+    "The sound needs the kernel: run this cell again, or play with --embed, "
+    "which keeps the sound in the notebook."
+)
+_BOX = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wrap:break-word"
+
+
+def render_html(of: Episode, sound: bytes | None = None, note: str = "") -> str:
+    """Return the picture.
+
+    Args:
+        of: what is drawn.
+        sound: the MP3 to keep in it, which needs neither a kernel nor a network then.
+        note: one more sentence.
+    """
+    rows = [
+        div(escape(of.title), "font-weight:600;font-size:15px"),
+        div(escape(facts_text(of)), MUTED),
+    ]
+    if sound is not None:
+        rows.append(_audio(sound))
+    if note:
+        rows.append(div(escape(note), MUTED))
+    rows.append(_transcript(of))
+    return div("".join(rows), _BOX)
+
+
+def render_text(of: Episode) -> str:
+    """Return title and facts on the first line, and below it the transcript."""
+    rows = [f"{of.title}: {facts_text(of)}", *map(_line, of.turns[:SAVED])]
+    if rest := _omitted_html(of):
+        rows.append(rest)
+    return "\n".join(rows)
+
+
+def facts_text(of: Episode, *, speakers: bool = True) -> str:
+    """Return `2:05 · Host · Guest · 14 turns`, or the same without who speaks."""
+    known = [] if of.duration is None else [clock(of.duration)]
+    if speakers:
+        known += of.speakers[:MAX_OPEN_TURNS]
+        known += ["…"] if len(of.speakers) > MAX_OPEN_TURNS else []
+    known.append(pluralize(len(of.turns) + of.left_out, "turn") if of.turns else "no transcript")
+    return " · ".join(known)
+
+
+def voice_colours(of: Episode) -> dict[str, int]:
+    """Return which of `VOICES` each speaker has."""
+    return {each: i % len(VOICES) for i, each in enumerate(of.speakers)}
+
+
+def _audio(sound: bytes) -> str:
+    data = base64.b64encode(sound).decode()
+    return (
+        f'<audio controls src="data:audio/mpeg;base64,{data}" '
+        'style="display:block;width:100%;max-width:480px;margin:6px 0"></audio>'
+    )
+
+
+def _transcript(of: Episode) -> str:
+    if not of.turns:
+        return ""
+    tints = voice_colours(of)
+    rows = "".join(_row(each, tints.get(each.speaker, 0)) for each in of.turns[:SAVED])
+    rows += div(_omitted_html(of), MUTED) if _omitted_html(of) else ""
+    if len(of.turns) <= OPEN:
+        return div(rows, "margin-top:6px")
+    return (
+        '<details style="margin-top:6px"><summary style="cursor:pointer">Transcript</summary>'
+        f"{rows}</details>"
+    )
+
+
+def _row(turn: Turn, tint: int) -> str:
+    edge = f"border-left:3px solid;{colour('border-left-color', *VOICES[tint])}"
+    head = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
+    if turn.start is not None:
+        head += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
+    said = div(escaping.escape(turn.dialogue), "white-space:pre-line", 'dir="auto"')
+    return div(div(head) + said, f"margin:6px 0;padding:0 0 0 10px;{edge}")
+
+
+def _line(turn: Turn) -> str:
+    at = "" if turn.start is None else f"[{clock(turn.start)}] "
+    who = f"{turn.speaker}: " if turn.speaker else ""
+    return f"{at}{who}{' '.join(turn.dialogue.split())}"
+
+
+def _omitted_html(of: Episode) -> str:
+    rest = len(of.turns) - SAVED + of.left_out
+    return f"… and {rest:,} more" if len(of.turns) > SAVED or of.left_out else ""

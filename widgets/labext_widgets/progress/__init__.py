@@ -1,0 +1,1 @@
+"""Progress bars for jobs, batches, sources, podcasts and transfers."""

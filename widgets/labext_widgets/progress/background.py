@@ -1,0 +1,153 @@
+"""Watch progress in a thread after the cell has returned."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from labext.errors import LabextError
+from labext.progress import Progress
+from labext.redaction import get_logger
+from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.progress.live_view import Control, LiveView
+from labext_widgets.progress.static_view import resume_hint
+from labext_widgets.progress.terminal import Line
+
+_log = get_logger("labext.widgets")
+_running: set[Background] = set()
+
+STOP_WATCHING, STOP = "stop watching", "stop"
+
+
+class Background:
+    """One watch in a thread of its own; a thread may update a display, but never make one."""
+
+    def __init__(
+        self,
+        snapshots: Iterator[Progress],
+        stop: Callable[[], None] | None,
+        again: str,
+    ) -> None:
+        self._snapshots = snapshots
+        self._stop = stop
+        self._again = again
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._surface: LiveView | Line = Line(still=True)
+
+    def start(self, front: FrontEnd) -> None:
+        """Draw the first snapshot in the foreground, then go on in the thread."""
+        first = next(self._snapshots, None)
+        if first is None:
+            return
+        if front is FrontEnd.INTERACTIVE:
+            controls = buttons(first, self._stop is not None)
+            self._surface = LiveView(controls, on_message=self._asked, on_close=self._over.set)
+        self._surface.show(first)
+        _running.add(self)  # here too: it may be asked to end before its thread has begun
+        self._begin(f"labext-watch-{first.subject}", lambda: self._run(first))
+
+    def end(self) -> None:
+        """Stop watching; what is watched goes on."""
+        self._over.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the threads have ended, each for so long at most: it may be asking."""
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(seconds)
+
+    def _begin(self, name: str, act: Callable[[], None]) -> None:
+        thread = threading.Thread(target=act, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _run(self, first: Progress) -> None:
+        _running.add(self)
+        try:
+            self._follow(first)
+        finally:
+            _running.discard(self)  # only now: until its last picture is drawn it is waited for
+
+    def _follow(self, first: Progress) -> None:
+        last = first
+        note = ""
+        try:
+            while not self._over.is_set() and (seen := next(self._snapshots, None)) is not None:
+                last = seen
+                self._surface.show(last)
+        except LabextError as error:
+            note = f"No longer watched: {error}"
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("The watch of %s failed", last.subject)
+            note = f"No longer watched: {type(error).__name__}: {error}"
+        finally:
+            if isinstance(self._snapshots, Generator):
+                self._snapshots.close()
+        if not note and last.outcome is None:
+            note = " ".join(resume_hint(last, self._again))
+        self._surface.finish(last, note)
+        self._ended(last)
+
+    def _ended(self, last: Progress) -> None:
+        """Take note that nothing is watched any more."""
+
+    def _asked(self, what: Any) -> None:
+        """A click. The kernel's own thread runs this, so it only sets things going."""
+        if what == STOP_WATCHING:
+            self._over.set()
+        elif what == STOP and self._stop is not None:
+            self._begin("labext-stop", self._stop_it)
+
+    def _stop_it(self) -> None:
+        assert self._stop is not None
+        assert isinstance(self._surface, LiveView)
+        self._surface.say("", asked="Stopping…")
+        try:
+            self._stop()
+        except LabextError as error:
+            self._surface.say(f"Not stopped: {error}")
+        except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
+            _log.exception("Stopping failed")
+            self._surface.say(f"Not stopped: {type(error).__name__}: {error}")
+        else:
+            self._surface.say("Stop was asked for; waiting to see it.", controls=False)
+
+
+def end_all(seconds: float = 2.0) -> None:
+    """End every watch, and wait a little for the threads."""
+    ending = list(_running)
+    for each in ending:
+        each.end()
+    for each in ending:
+        each.join(seconds)
+
+
+def buttons(first: Progress, can_stop: bool) -> list[Control]:
+    """Return the buttons below what is watched in the background."""
+    subject, kind = first.subject, first.kind
+    made = [
+        Control(
+            do=STOP_WATCHING,
+            label="Stop watching",
+            description=f"Stop watching {subject}; the {kind} goes on",
+            question="",
+        )
+    ]
+    if can_stop:
+        ends = (
+            "What is complete is kept; the rest ends."
+            if kind in ("batch", "pipeline")
+            else "It ends at once."
+        )
+        question = f"Stop the {kind} {subject}? {ends}"
+        made.append(
+            Control(
+                do=STOP,
+                label=f"Stop {kind}",
+                description=f"Stop {kind} {subject}",
+                question=question,
+            )
+        )
+    return made

@@ -1,0 +1,484 @@
+"""Render progress as HTML and as a line of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import NamedTuple
+
+from labext.progress import Outcome, Part, Progress
+from labext_widgets.core.markup import (
+    BAD,
+    BUSY,
+    FAINT,
+    GOOD,
+    MUTED,
+    NEUTRAL,
+    STATES,
+    WARN,
+    clock,
+    colour,
+    div,
+    edge,
+    escape,
+    plain,
+    span,
+)
+
+COLLECTING = "Collecting results"
+"""What a pipeline does once the jobs of its last stage are complete, and it is not yet."""
+
+PODCAST = ("Outline", "Dialogue", "Speech", "Encoding")
+"""The stages of a podcast, as the service's worker goes through them."""
+
+_COUNT = re.compile(r"\b(\d{1,6}) of (\d{1,6})\b")
+_STAGE_POSITION = re.compile(r"([1-9]\d{0,3}) of ([1-9]\d{0,3})\b")
+
+
+def current_stage(progress: Progress) -> str:
+    """Return where it is: the stage of a pipeline that runs, else the phase."""
+    if progress.outcome is not None or progress.phase != "Running" or not progress.stage:
+        return progress.phase
+    place = _stage_position(progress)
+    if place is None:
+        return progress.stage
+    at, of = place
+    if at == of and progress.states and progress.done >= sum(progress.states.values()):
+        return COLLECTING
+    return f"Stage {progress.stage}"
+
+
+def fraction_reached(progress: Progress) -> float:
+    """Return how much of the way a pipeline's jobs so far are: 0.5 in stage 2 of 4, else 1."""
+    whole = progress.outcome is not None or podcast_fraction(progress) is not None
+    place = None if whole else _stage_position(progress)
+    return 1.0 if place is None else place[0] / place[1]
+
+
+def podcast_steps(progress: Progress) -> tuple[Sequence[str], int] | None:
+    """Return a podcast's stages and the index of the one it is in, with what is said of that one.
+
+    `Outline`, `Dialogue`, `Speech, turn 12 of 40`, `Encoding`. None where its stage is not told, or
+    is not what the contract's stages are: then the service's words stand for themselves.
+    """
+    place = _stage_position(progress)
+    if progress.kind != "podcast" or place is None or place[1] != len(PODCAST):
+        return None
+    at = place[0] - 1
+    said = _stage_detail(progress)
+    if not said.casefold().startswith(PODCAST[at].casefold()):
+        return None
+    return [*PODCAST[:at], said[:1].upper() + said[1:], *PODCAST[at + 1 :]], at
+
+
+def podcast_fraction(progress: Progress) -> float | None:
+    """Return how much of its way a podcast has come: 0.575 at turn 12 of 40 in stage 3 of 4."""
+    place = _stage_position(progress)
+    if progress.kind != "podcast" or progress.outcome is not None or place is None:
+        return None
+    counted = _COUNT.search(_stage_detail(progress))
+    within = min(int(counted[1]) / max(int(counted[2]), 1), 1.0) if counted else 0.0
+    return (place[0] - 1 + within) / place[1]
+
+
+def _stage_detail(progress: Progress) -> str:
+    """What is said of the stage after its place."""
+    return _STAGE_POSITION.sub("", progress.stage, count=1).lstrip(": ")
+
+
+def _stage_position(progress: Progress) -> tuple[int, int] | None:
+    """Return stage k of n out of the service's words, which begin with `k of n`."""
+    found = _STAGE_POSITION.match(progress.stage)
+    if found is None or int(found[1]) > int(found[2]):
+        return None
+    return int(found[1]), int(found[2])
+
+
+MAX_PARTS = 50
+"""Rows at most; of more those are drawn that failed, then those that go on."""
+
+WAITING_STATES = 5.0
+"""Seconds without a change after which a row says for how long."""
+
+_MARKS = {"Complete": "✓", "Failed": "✕", "Stopped": "■", "Deleted": "■", "In Queue": "○"}
+_FIRST = ("Failed", "Stopped", "Deleted", "Running")
+_LAST = ("In Queue", "Complete")
+_OVER = ("Complete", "Failed", "Stopped", "Deleted")
+
+
+def parts_html(parts: Sequence[Part]) -> str:
+    """Return the rows; nothing where nothing is told part by part."""
+    if not parts:
+        return ""
+    shown = list(parts) if len(parts) <= MAX_PARTS else sorted(parts, key=_rank)[:MAX_PARTS]
+    rows = [_row(each) for each in shown]
+    if rest := len(parts) - len(shown):
+        rows.append(div(f"… and {rest:,} more", MUTED))
+    return div("".join(rows), "margin-top:6px")
+
+
+def failure_lines(parts: Sequence[Part]) -> list[str]:
+    """Return a line for every part that ended, but not well."""
+    bad = [each for each in parts if each.state in _OVER and each.state != "Complete"]
+    return [f"  {plain(each.name)}: {plain(each.reason or each.state)}" for each in bad]
+
+
+def _row(part: Part) -> str:
+    tint = STATES.get(part.state, NEUTRAL)
+    mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 14px;{colour('color', *tint)}")
+    name = span(escape(part.name), "overflow-wrap:break-word;min-width:0")
+    told = span(escape(_part_text(part)), f"margin-left:auto;{MUTED}")
+    wide = "flex:1 1 0;min-width:0;display:flex;flex-wrap:wrap;gap:0 8px"
+    row = div(f"{mark} {div(f'{name} {told}', wide)}", "display:flex;gap:0 6px")
+    return row + _part_reason(part) if part.reason else row
+
+
+def _part_text(part: Part) -> str:
+    if part.state in _OVER:
+        return part.state
+    told = part.stage or part.state
+    return (
+        f"{told}, unchanged for {clock(part.unchanged)}"
+        if part.unchanged >= WAITING_STATES
+        else told
+    )
+
+
+def _part_reason(part: Part) -> str:
+    tint = BAD if part.state in _OVER else NEUTRAL
+    return div(
+        escape(part.reason),
+        f"margin:0 0 4px 20px;padding:0 8px;{edge(*tint)};overflow-wrap:break-word",
+    )
+
+
+def _rank(part: Part) -> int:
+    """The order of rows that are too many: what went wrong, what goes on, what did well."""
+    if part.state in _FIRST:
+        return _FIRST.index(part.state)
+    return len(_FIRST) + 1 + _LAST.index(part.state) if part.state in _LAST else len(_FIRST)
+
+
+LONG = 30.0
+"""Seconds without a change after which the picture says so."""
+
+_PHASES = {
+    "batch": ("Running", "Aggregating", "Complete"),
+    "job": ("In Queue", "Running", "Complete"),
+    "pipeline": ("In Queue", "Running", "Complete"),
+    "ingestion": ("In Queue", "Running", "Complete"),
+    "podcast": ("In Queue", "Running", "Complete"),
+}
+_STRIPES = (
+    "opacity:0.6;background-image:repeating-linear-gradient("
+    "-45deg,rgba(255,255,255,0.5) 0 6px,transparent 6px 12px)"
+)
+"""Of a bar without a length. They stand still here, and the live view's style sheet moves them."""
+
+_FAILED_AFTER = {"AggregationFailed": ("Running",)}
+_MAX_SEGMENTS = 8
+
+
+class _Segment(NamedTuple):
+    state: str
+    number: int
+    tint: tuple[str, str]
+
+
+def render_html(progress: Progress, note: str = "", seen: str = "") -> str:
+    """Return the picture: name, phases, a bar by state, a reason and a note where there is one.
+
+    Args:
+        progress: what to draw.
+        note: one more sentence, about the watching and not about what is watched.
+        seen: when this was seen; for a picture that may be looked at much later.
+    """
+    rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
+    if _is_stalled(progress):
+        rows.append(div(f"Nothing has changed for {clock(progress.unchanged)}.", MUTED))
+    if progress.reason:
+        rows.append(_reason(progress))
+    rows.append(parts_html(progress.parts))
+    if note:
+        rows.append(div(escape(note), "margin-top:4px"))
+    if seen and progress.outcome is None:
+        rows.append(div(f"As seen {escape(seen)}.", MUTED))
+    style = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6"
+    return div("".join(rows), f"{style};font-variant-numeric:tabular-nums")
+
+
+def render_text(progress: Progress, note: str = "") -> str:
+    """Return one line.
+
+    `folds: Running, 180 of 250 complete, 8 Running (batch, watched 0:42)`, or, where bytes move,
+    `folds: Fetching, 120 of 340 MB (0:12)`. A pipeline that runs says its stage for its phase.
+    """
+    said = [plain(current_stage(progress)), *format_counts(progress), *format_rate(progress)]
+    line = f"{plain(progress.subject)}: {', '.join(said)}"
+    if progress.reason:
+        line += f": {plain(progress.reason)}"
+    kind = "" if progress.moved is not None else f"{plain(progress.kind)}, "
+    line += f" ({kind}{_time(progress)}"
+    if _is_stalled(progress):
+        line += f", nothing has changed for {clock(progress.unchanged)}"
+    return f"{line}){note and ' ' + plain(note)}"
+
+
+def render_lines(progress: Progress, note: str = "") -> str:
+    """Return the line, and below it one for every part that failed, with its reason."""
+    return "\n".join([render_text(progress, note), *failure_lines(progress.parts)])
+
+
+def announcement(progress: Progress) -> str:
+    """Return what a screen reader is told, which changes with the phase or the stage alone."""
+    said = f"{plain(progress.subject)}: {plain(current_stage(progress))}"
+    return f"{said}, {plain(progress.reason)}" if progress.reason else said
+
+
+def resume_hint(seen: Progress | None, again: str) -> tuple[str, str]:
+    """Return what a watch that was stopped says: what goes on, and the line that takes it up."""
+    subject = f"the {plain(seen.kind)}" if seen else "what was watched"
+    return f"Watching stopped; {subject} goes on.", f"`{plain(again)}` takes it up again."
+
+
+def format_bytes(moved: int, size: int | None) -> str:
+    """Return bytes as `120 of 340 MB`, or as `120 MB` where the whole is not known."""
+    most = max(moved, size or 0)
+    power = next((n for n in (3, 2, 1) if most >= 1000**n), 0)
+    whole = most // 1000**power
+    digits = 0 if power == 0 or whole >= 100 else 1 if whole >= 10 else 2
+    shown = [f"{n / 1000**power:,.{digits}f}" for n in (moved, size) if n is not None]
+    return f"{' of '.join(shown)} {('bytes', 'kB', 'MB', 'GB')[power]}"
+
+
+def format_counts(progress: Progress) -> list[str]:
+    """Return how far it is: parts in their states, or bytes; nothing where that isn't known."""
+    if progress.moved is not None:
+        known = progress.moved > 0 or progress.size
+        return [format_bytes(progress.moved, progress.size)] if known else []
+    if not _has_parts(progress) or not _total(progress):
+        return []
+    done = max(progress.done, 0)
+    rest = [f"{each.number:,} {plain(each.state)}" for each in _segments(progress)]
+    return [
+        " ".join(
+            filter(
+                None, (f"{done:,} of {_total(progress):,}", _growing_count(progress), "complete")
+            )
+        ),
+        *(each for each in rest if not each.endswith(" Complete")),
+    ]
+
+
+def format_rate(progress: Progress) -> list[str]:
+    """Return how fast a batch's jobs end, and how long the others will take: `12 jobs/min`."""
+    if progress.rate is None or progress.remaining is None:
+        return []
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        if (number := progress.rate * seconds) >= 1 or unit == "h":
+            break
+    shown = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return [f"{shown} jobs/{unit}", f"about {_approximate_time(progress.remaining)} left"]
+
+
+def _approximate_time(seconds: float) -> str:
+    """Return seconds as a time that does not claim to be exact: `20 s`, `4 min`, `2 h 10 min`."""
+    if seconds < 55:
+        return f"{max(ceil(seconds / 5) * 5, 5)} s"
+    minutes = ceil(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(ceil(minutes / 10) * 10, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def _time(progress: Progress) -> str:
+    if progress.moved is not None:
+        return clock(progress.elapsed)
+    if progress.running is not None:
+        return f"running {clock(progress.running)}"
+    return f"watched {clock(progress.elapsed)}"
+
+
+def _title(progress: Progress) -> str:
+    name = span(escape(progress.subject), "font-weight:600;overflow-wrap:break-word;min-width:0")
+    kind = escape(progress.kind)
+    if _has_parts(progress) and (total := _total(progress)):
+        kind += (
+            f", {total:,} {so_far}" if (so_far := _growing_count(progress)) else f" of {total:,}"
+        )
+    times = " · ".join(filter(None, (", ".join(format_rate(progress)), _time(progress))))
+    return div(
+        f"{name} {span(kind, MUTED)} {span(escape(times), f'margin-left:auto;{MUTED}')}",
+        "display:flex;flex-wrap:wrap;align-items:baseline;gap:0 8px",
+    )
+
+
+def _phases(progress: Progress) -> str:
+    """The phases apart: those behind, the one it is in, those to come."""
+    return div(
+        " ".join(_phase(*each) for each in _marks(progress)),
+        "display:flex;flex-wrap:wrap;gap:0 16px",
+    )
+
+
+def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
+    """(mark, phase, colour, whether it is in this one), in order."""
+    phase, outcome = progress.phase, progress.outcome
+    if staged := _stage_marks(progress):
+        return staged
+    steps = _PHASES.get(progress.kind, ())
+    if outcome in (Outcome.FAILED, Outcome.STOPPED):
+        behind = _FAILED_AFTER.get(phase, ())
+        now = ("✕", phase, BAD) if outcome is Outcome.FAILED else ("■", phase, WARN)
+        return [*(("✓", each, GOOD, False) for each in behind), (*now, True)]
+    if phase not in steps:
+        if outcome is Outcome.COMPLETE:
+            return [("✓", phase, GOOD, True)]
+        return [("●", phase, NEUTRAL if progress.moved is None else BUSY, True)]
+    at, now_in = steps.index(phase), current_stage(progress)
+    if outcome is Outcome.COMPLETE:
+        return [("✓", each, GOOD, i == at) for i, each in enumerate(steps)]
+    return [
+        ("✓", each, GOOD, False)
+        if i < at
+        else ("●", now_in, BUSY, True)
+        if i == at
+        else ("○", each, NEUTRAL, False)
+        for i, each in enumerate(steps)
+    ]
+
+
+def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
+    """The stages instead of the phases, where they are known: also of what failed in one."""
+    known = podcast_steps(progress)
+    outcome = progress.outcome
+    if known is None or outcome not in (None, Outcome.FAILED) or progress.phase == "In Queue":
+        return []
+    names, at = known
+    here = names[at]
+    failed = ("✕", f"Failed in {here[:1].lower()}{here[1:]}", BAD)
+    now = ("●", here, BUSY) if outcome is None else failed
+    behind = [("✓", each, GOOD, False) for each in names[:at]]
+    return [*behind, (*now, True), *(("○", each, NEUTRAL, False) for each in names[at + 1 :])]
+
+
+def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
+    marked = f"{span(mark, colour('color', *tint))} "
+    now = f'<span class="labext-now" style="font-weight:600">{marked}{escape(phase)}</span>'
+    return now if here else span(f"{marked}{span(escape(phase), MUTED)}")
+
+
+def _bar(progress: Progress) -> str:
+    """A bar stacked by state, or of bytes; else one piece, pale until it has ended."""
+    shares, total, done = _measured(progress) or (
+        [_Segment("", 1, _is_complete(progress))],
+        1,
+        None,
+    )
+    is_indeterminate = done is None and progress.outcome is None and progress.phase != "In Queue"
+    strength = "" if done is not None or progress.outcome else ";opacity:0.4"
+    if is_indeterminate:
+        strength = f";{_STRIPES}"
+    total = max(total, 1)
+    whole = 100 * fraction_reached(progress)
+    pieces = "".join(
+        div(
+            "",
+            f"flex:0 1 {whole * each.number / total:.2f}%;min-width:2px;"
+            f"{colour('background-color', *each.tint)}{strength}",
+        )
+        for each in shares
+    )
+    shape = "display:flex;gap:1px;height:8px;border-radius:4px;overflow:hidden"
+    now = int(progress.outcome is Outcome.COMPLETE) if done is None else done
+    return div(
+        pieces,
+        f"{shape};margin:6px 0;{FAINT}",
+        f'class="labext-bar{" labext-indeterminate" if is_indeterminate else ""}" '
+        f'role="progressbar" aria-label="{escape(progress.subject)}" '
+        # Without a value, which is how a screen reader knows that it is indeterminate.
+        + ("" if is_indeterminate else f'aria-valuemin="0" aria-valuemax="{total}" ')
+        + ("" if is_indeterminate else f'aria-valuenow="{now}" ')
+        + f'aria-valuetext="{escape(", ".join([current_stage(progress), *format_counts(progress)]))}"',
+    )
+
+
+def _measured(progress: Progress) -> tuple[list[_Segment], int, int] | None:
+    """The pieces of the bar, the whole, and how much of it is done; None if that isn't known."""
+    if progress.moved is not None:
+        if not progress.size:
+            return None
+        done = min(max(progress.moved, 0), progress.size)
+        return [_Segment("", done, _is_complete(progress))], progress.size, done
+    if (share := podcast_fraction(progress)) is not None:
+        return [_Segment("", round(100 * share), _is_complete(progress))], 100, round(100 * share)
+    if _has_parts(progress):
+        return _segments(progress), _total(progress), max(progress.done, 0)
+    return None
+
+
+def _legend(progress: Progress) -> str:
+    if progress.moved is not None:
+        return div(", ".join(format_counts(progress)), MUTED)
+    if not _has_parts(progress):
+        return ""
+    entries = [
+        span(
+            f"{span('■', colour('color', *each.tint))} {each.number:,} {escape(each.state)}",
+            "overflow-wrap:break-word;min-width:0",
+        )
+        for each in _segments(progress)
+    ]
+    return div(" ".join(entries), "display:flex;flex-wrap:wrap;gap:0 16px")
+
+
+def _reason(progress: Progress) -> str:
+    tint = BAD if progress.outcome is Outcome.FAILED else WARN
+    return div(
+        escape(progress.reason),
+        f"margin:4px 0;padding:2px 8px;{edge(*tint)};overflow-wrap:break-word",
+    )
+
+
+def _segments(progress: Progress) -> list[_Segment]:
+    """The counts that are above none, in the bar's order; more than eight are drawn together."""
+    order = {state: rank for rank, state in enumerate(STATES)}
+    unknown = order["Pending"] - 0.5
+    counted = [(s, n) for s, n in progress.states.items() if n > 0]
+    counted.sort(key=lambda each: order.get(each[0], unknown))
+    shares = [_Segment(s, n, STATES.get(s, NEUTRAL)) for s, n in counted]
+    if len(shares) <= _MAX_SEGMENTS:
+        return shares
+    rest = sum(each.number for each in shares[_MAX_SEGMENTS - 1 :])
+    return [*shares[: _MAX_SEGMENTS - 1], _Segment("in other states", rest, NEUTRAL)]
+
+
+def _is_complete(progress: Progress) -> tuple[str, str]:
+    ended: Mapping[Outcome | None, tuple[str, str]] = {
+        Outcome.COMPLETE: GOOD,
+        Outcome.FAILED: BAD,
+        Outcome.STOPPED: WARN,
+    }
+    other = NEUTRAL if progress.moved is None else BUSY
+    return ended.get(progress.outcome) or STATES.get(progress.phase, other)
+
+
+def _has_parts(progress: Progress) -> bool:
+    least = {"batch": 0, "pipeline": 1}.get(progress.kind, 2)
+    return _total(progress) >= least
+
+
+def _growing_count(progress: Progress) -> str:
+    """Return words for a count that grows: a pipeline's jobs come stage by stage."""
+    return "jobs so far" if progress.kind == "pipeline" and progress.outcome is None else ""
+
+
+def _total(progress: Progress) -> int:
+    """How many parts there are, never less than are counted."""
+    return max(progress.total or 0, sum(n for n in progress.states.values() if n > 0))
+
+
+def _is_stalled(progress: Progress) -> bool:
+    return progress.outcome is None and progress.unchanged >= LONG

@@ -1,0 +1,122 @@
+"""Progress of an upload or a download."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from labext.errors import TransferInterrupted
+from labext.progress import TICK, Outcome, Progress
+from labext.redaction import get_logger
+from labext_widgets.core.display import display_message
+from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.progress import static_view
+from labext_widgets.progress.live_view import LiveView
+from labext_widgets.progress.terminal import Line
+
+DISPLAY_AFTER = 1.0
+"""Seconds after the first bytes before anything is drawn."""
+
+_NEVER = float("inf")
+_log = get_logger("labext.widgets")
+
+
+class Transfer:
+    """A context in which bytes move. Whoever moves them calls `bytes` and `phase`.
+
+    A drawing that fails ends the drawing, and nothing else.
+
+    Args:
+        subject: the name of what moves, as the user knows it.
+        kind: what it is, in one word: `results`.
+        again: the line that goes on after an interrupt.
+
+    Raises:
+        TransferInterrupted: the kernel was interrupted within the context.
+    """
+
+    def __init__(
+        self, subject: str, kind: str, again: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._subject, self._kind, self._again = subject, kind, again
+        self._clock = clock
+        self._phase = ""
+        self._moved = 0
+        self._size: int | None = None
+        self._began: float | None = None
+        self._surface = _surface()
+        self._shown = False
+        self._due = _NEVER
+
+    def bytes(self, moved: int, size: int | None) -> None:
+        """Note how many bytes have moved, and of how many; cheap, may be called at any rate."""
+        self._moved, self._size = moved, size
+        now = self._clock()
+        if self._began is None:
+            self._began = now
+            self._due = _NEVER if self._surface is None else now + DISPLAY_AFTER
+        is_over = size is not None and moved >= size
+        if now >= self._due and (self._shown or not is_over):
+            self._due = now + TICK
+            self._draw(lambda surface: surface.show(self._seen()))
+            self._shown = True
+
+    def phase(self, word: str) -> None:
+        """Note what is being done now; its bytes are counted from none."""
+        self._phase, self._moved, self._size = word, 0, None
+
+    def end(self, text: str) -> None:
+        """Say what has been done, in the place of what was drawn."""
+        if not (self._shown and self._draw(lambda surface: surface.give_way(text))):
+            display_message(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        stopped = isinstance(error, KeyboardInterrupt)
+        outcome = Outcome.STOPPED if stopped else Outcome.FAILED
+        if self._shown:
+            self._draw(lambda surface: surface.finish(self._seen(outcome)))
+        if stopped:
+            at = " at ".join(["", *static_view.format_counts(self._seen())])
+            what = f"{self._phase or 'This'} was stopped{at}."
+            raise TransferInterrupted(what, f"`{self._again}` goes on from there.") from None
+
+    def _seen(self, outcome: Outcome | None = None) -> Progress:
+        return Progress(
+            self._subject,
+            self._kind,
+            outcome.value.capitalize() if outcome else self._phase,
+            outcome=outcome,
+            elapsed=0.0 if self._began is None else self._clock() - self._began,
+            moved=self._moved,
+            size=self._size,
+        )
+
+    def _draw(self, draw: Callable[[Any], None]) -> bool:
+        """Draw; say whether it could be."""
+        if self._surface is None:
+            return False
+        try:
+            draw(self._surface)
+        except Exception:  # noqa: BLE001 - the bytes matter, and their picture does not
+            _log.warning("The progress of %s can't be drawn", self._subject, exc_info=True)
+            self._surface, self._due = None, _NEVER
+            return False
+        return True
+
+
+def _surface() -> LiveView | Line | None:
+    """Return what can be drawn on again and again, if there is such a thing."""
+    front = front_end()
+    if front is FrontEnd.INTERACTIVE:
+        return LiveView()
+    line = Line()
+    return line if front is FrontEnd.TERMINAL and line.redraws else None

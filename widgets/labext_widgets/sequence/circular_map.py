@@ -1,0 +1,159 @@
+"""Draw the map of a circular sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import cos, pi, sin
+from typing import NamedTuple
+
+from labext_widgets.sequence import svg
+from labext_widgets.sequence.enzymes import Site
+from labext_widgets.sequence.molecule import Annotation, Molecule
+
+RADIUS, THICK, LANE, LANES = 130.0, 12.0, 16.0, 4
+_LETTERS, _GAP, _REACH = 23, 14.0, 36.0
+
+
+class _Label(NamedTuple):
+    turn: float  # of the whole circle, clockwise from the top
+    text: str
+    color: str
+    cuts: bool
+
+
+def draw(
+    on: Molecule, shown: Sequence[Annotation], labelled: set[int], cuts: Sequence[Site]
+) -> str:
+    """Return the picture; `labelled` are the indices of those of `shown` that have a label."""
+    labels = [
+        _Label(
+            (each.start + on.span(each.start, each.end) / 2) / len(on) % 1,
+            svg.truncate(each.name, _LETTERS),
+            each.color,
+            False,
+        )
+        for i, each in enumerate(shown)
+        if i in labelled
+    ]
+    labels += [_Label(each.cut / len(on), each.enzyme, svg.INK, True) for each in cuts]
+    left = sorted((each for each in labels if each.turn >= 0.5), key=lambda each: -each.turn)
+    right = sorted((each for each in labels if each.turn < 0.5), key=lambda each: each.turn)
+    columns = [_heights(left), _heights(right)]
+    top = min([-RADIUS - 20, *(each - 10 for column in columns for each in column)])
+    bottom = max([RADIUS + 20, *(each + 10 for column in columns for each in column)])
+    center = (svg.WIDTH / 2, -top)
+    lanes = _lanes(on, shown)
+    free = RADIUS - LANE * max(lanes, default=0) - THICK / 2 - 3
+    pieces = [
+        f'<circle cx="{center[0]:.0f}" cy="{center[1]:.0f}" r="{RADIUS:.0f}" fill="none" '
+        f'stroke="{svg.FAINT}" stroke-width="1.5"/>',
+        *_ticks(on, center, free),
+        *(_arc(on, each, center, lane) for each, lane in zip(shown, lanes, strict=True)),
+        *_side(left, columns[0], center, -1),
+        *_side(right, columns[1], center, 1),
+        *_name(on, center, free),
+        svg.text_element(f"{len(on):,} bp", center[0], center[1] + 10, "middle"),
+    ]
+    return svg.svg_document(bottom - top, pieces)
+
+
+def _at(center: tuple[float, float], turn: float, radius: float) -> tuple[float, float]:
+    angle = 2 * pi * turn
+    return center[0] + radius * sin(angle), center[1] - radius * cos(angle)
+
+
+def _lanes(on: Molecule, shown: Sequence[Annotation]) -> list[int]:
+    """For each annotation the lane, from the outside in, that has room; the last has it always."""
+    taken: list[list[tuple[int, int]]] = [[] for _ in range(LANES)]
+    lanes = []
+    for each in shown:
+        pieces = (
+            [(each.start, each.end)]
+            if each.end > each.start
+            else [(each.start, len(on)), (0, each.end)]
+        )
+        for lane, others in enumerate(taken):
+            free = all(a >= d or c >= b for a, b in pieces for c, d in others)
+            if free or lane == LANES - 1:
+                others += pieces
+                lanes.append(lane)
+                break
+    return lanes
+
+
+def _arc(on: Molecule, each: Annotation, center: tuple[float, float], lane: int) -> str:
+    """A band, with a point at the end that its strand leads to."""
+    middle = RADIUS - LANE * lane
+    inner, outer = middle - THICK / 2, middle + THICK / 2
+    begin = each.start / len(on)
+    turn = min(on.span(each.start, each.end) / len(on), 0.9999)
+    least = 2 / (2 * pi * middle)  # what is smaller could not be seen
+    if turn < least:
+        begin, turn = begin - (least - turn) / 2, least
+    end = begin + turn
+    head = min(6 / (2 * pi * middle), turn / 2) if each.strand else 0.0
+    a, b = (begin + head, end) if each.strand < 0 else (begin, end - head)
+    large = int(b - a > 0.5)
+    points = [
+        _at(center, a, outer),
+        _at(center, b, outer),
+        _at(center, b, inner),
+        _at(center, a, inner),
+    ]
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = points
+    path = f"M{ax:.1f} {ay:.1f}A{outer:.1f} {outer:.1f} 0 {large} 1 {bx:.1f} {by:.1f}"
+    if each.strand > 0:
+        path += "L{:.1f} {:.1f}".format(*_at(center, end, middle))
+    path += f"L{cx:.1f} {cy:.1f}A{inner:.1f} {inner:.1f} 0 {large} 0 {dx:.1f} {dy:.1f}"
+    if each.strand < 0:
+        path += "L{:.1f} {:.1f}".format(*_at(center, begin, middle))
+    return svg.path_element(f"{path}Z", each.color, each.name)
+
+
+def _name(on: Molecule, center: tuple[float, float], free: float) -> list[str]:
+    """The name in the middle, as large as there is room for between the numbers."""
+    room = 2 * (free - 26)
+    size = 14 if len(on.name) * 8.4 <= room else 11
+    text = svg.truncate(on.name, max(int(room / (0.6 * size)), 4))
+    style = f' font-size="{size}" font-weight="600"'
+    return [svg.text_element(text, center[0], center[1] - 7, "middle", style)]
+
+
+def _ticks(on: Molecule, center: tuple[float, float], radius: float) -> list[str]:
+    """Numbers inside the bands: the first base, and round ones."""
+    apart = svg.tick_step(len(on), 8)
+    pieces: list[str] = []
+    for base in sorted({1, *range(apart, len(on) - apart // 3 + 1, apart)}):
+        turn = (base - 0.5) / len(on)
+        pieces.append(svg.polyline([_at(center, turn, radius), _at(center, turn, radius - 4)]))
+        x, y = _at(center, turn, radius - 14)
+        pieces.append(svg.text_element(f"{base:,}", x, y, "middle", ' font-size="9"'))
+    return pieces
+
+
+def _heights(labels: list[_Label]) -> list[float]:
+    """Where the labels of one side stand, counted from the circle's middle."""
+    wanted = [_at((0, 0), each.turn, RADIUS + 18)[1] for each in labels]
+    most = max(RADIUS + 45, len(labels) * _GAP / 2)
+    return svg.spread_positions(wanted, _GAP, -most, most)
+
+
+def _side(
+    labels: list[_Label], heights: list[float], center: tuple[float, float], side: int
+) -> list[str]:
+    """The labels of one side in a column, each with a line to its place on the circle."""
+    column = center[0] + side * (RADIUS + _REACH)
+    pieces = []
+    for each, height in zip(labels, heights, strict=True):
+        y = center[1] + height
+        elbow = _at(center, each.turn, RADIUS + 14)
+        # Level until beside the circle, so that no line goes over it.
+        points = [_at(center, each.turn, RADIUS + THICK / 2), elbow, (column - side * 18, elbow[1])]
+        color = svg.FAINT if each.cuts else svg.readable_colour(each.color)
+        pieces.append(svg.polyline([*points, (column - side * 3, y)], color, 0.8))
+        anchor, more = (
+            ("start" if side > 0 else "end"),
+            (' font-style="italic"' if each.cuts else ""),
+        )
+        pieces.append(svg.text_element(each.text, column, y, anchor, more))
+    return pieces
