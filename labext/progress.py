@@ -136,7 +136,8 @@ def check_status(subject: str, status: str, unchanged: float) -> None:
     if status.casefold() in IN_PROGRESS or unchanged < UNKNOWN_STATUS_PATIENCE:
         return
     raise ServiceError(
-        f"The service gives {messages.quote_value(subject)} the status {messages.quote_value(status)}, which "
+        f"The service gives {messages.quote_value(subject)} the status "
+        f"{messages.quote_value(status)}, which "
         f"labext does not know, and nothing has changed for {unchanged / 60:.0f} minutes.",
         "Look at it on the service; run the line again to go on waiting.",
     )

@@ -46,7 +46,7 @@ def mask(text: str) -> str:
     """
     if len(text) > LONGEST:
         return mask_start(text, LONGEST - len(CUT)) + CUT
-    return _mask_all(text)
+    return mask_all(text)
 
 
 def mask_only(text: str, secret: str) -> str:
@@ -66,7 +66,7 @@ def mask_start(text: str, length: int, *, is_cut: bool = False) -> str:
     """
     length = min(length, LONGEST)
     start = text[: length + MARGIN]
-    masked = _mask_all(start)
+    masked = mask_all(start)
     if is_cut or len(start) < len(text):
         masked = masked[:-MARGIN]
     return masked[:length]
@@ -94,7 +94,8 @@ def get_logger(name: str) -> logging.Logger:
     return named
 
 
-def _mask_all(text: str) -> str:
+def mask_all(text: str) -> str:
+    """Return `text` of any length with every known secret and every key-like string masked."""
     return _mask_spans(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
 
 

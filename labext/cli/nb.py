@@ -42,7 +42,8 @@ def status(admin: Admin) -> Result:
         "Pages of this machine and its network are "
         f"{'' if found['private_fetches'] else 'not '}fetched.",
         f"{messages.pluralize(found['notebooks'], 'notebook')}, "
-        f"{messages.pluralize(sum(states.values()), 'source')}{f' ({by_state})' if by_state else ''}, "
+        f"{messages.pluralize(sum(states.values()), 'source')}"
+        f"{f' ({by_state})' if by_state else ''}, "
         f"{messages.pluralize(found['notes'], 'note')}, "
         f"{messages.pluralize(found['sessions'], 'chat session')}.",
         *(f"The model for {slot} is {model}." for slot, model in found["models"].items()),

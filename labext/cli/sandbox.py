@@ -136,7 +136,8 @@ def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
     done = sandbox.restore(file, replace=yes)
     previous = None if done.previous is None else str(done.previous)
     lines = [
-        f"Restored {messages.pluralize(done.files, 'file')} to {sandbox.data_dir}, from a backup of "
+        f"Restored {messages.pluralize(done.files, 'file')} to {sandbox.data_dir}, from a "
+        "backup of "
         f"{done.created}."
     ]
     if previous is not None:

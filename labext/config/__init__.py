@@ -44,7 +44,7 @@ class Connection:
         service: `lab`, `jobs` or `nb`.
         profile: where this comes from; None for the environment.
         base_url: the service's address.
-        secrets: by name, as in `labext.config.secret_store.SECRET_NAMES`; what is not known is missing.
+        secrets: by name, as in `secret_store.SECRET_NAMES`; unknown ones are missing.
         options: by name, as in `OPTIONS`.
     """
 

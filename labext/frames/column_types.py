@@ -16,7 +16,7 @@ Kind = Literal["text", "time", "number", "integer", "boolean", "category", "json
 
 
 def to_array(kind: Kind, cells: list[Any]) -> Any:
-    """Return cells as an array of their kind; `labext.frames.conversion.Column` says what each is."""
+    """Return cells as an array of the type of their `conversion.Column`."""
     return _CONVERTERS[kind](cells)
 
 

@@ -346,7 +346,8 @@ class RowView(View):
         index = pd.Index([html.escape(str(label)) for label in frame.index])
         hidden = frame.shape[1] - len(parts)
         also = f", {messages.pluralize(hidden, 'empty one')} not shown" if hidden else ""
-        return f"{_frame_as_html(_joined_columns(drawn, index))}<p>{_frame_summary(frame, '×', also)}</p>"
+        table = _frame_as_html(_joined_columns(drawn, index))
+        return f"{table}<p>{_frame_summary(frame, '×', also)}</p>"
 
 
 class _DisplayColumn(NamedTuple):

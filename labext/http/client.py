@@ -192,7 +192,7 @@ class HttpClient:
         fresh: Callable[[], str] | None = None,
         on_bytes: OnBytes | None = None,
     ) -> Path:
-        """Download a presigned address to `target`, as `labext.http.download.download_file` does."""
+        """Download a presigned address to `target`; see `download.download_file`."""
         return download_file(url, target, fresh=fresh, on_bytes=on_bytes, terms=self._terms)
 
     def fetch(

@@ -17,7 +17,7 @@ from typing import BinaryIO, Self, TypeVar
 import requests
 from requests.auth import AuthBase
 
-from labext import storage
+from labext import file_lock
 from labext.errors import (
     AccessError,
     LabextError,
@@ -122,7 +122,7 @@ class PartialFile:
             opened = self._path.open("ab", buffering=0)
             try:
                 self._locked(opened)
-                if storage.is_same_file(opened.fileno(), self._path):
+                if file_lock.is_same_file(opened.fileno(), self._path):
                     return opened
             except BaseException:
                 opened.close()
@@ -130,7 +130,7 @@ class PartialFile:
             opened.close()
 
     def _locked(self, opened: BinaryIO) -> None:
-        if not storage.lock_file(opened.fileno()):
+        if not file_lock.lock_file(opened.fileno()):
             raise StorageError(
                 f"Another download is writing to {self.target}.",
                 "Wait until it is done, or choose another folder.",

@@ -29,7 +29,8 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
     columns = [str(column) for column in rows.columns]
     if name_column not in columns:
         raise InputError(
-            f'The rows have no column "{name_column}"{messages.did_you_mean(name_column, columns)}.',
+            "The rows have no column "
+            f'"{name_column}"{messages.did_you_mean(name_column, columns)}.',
             "Name the column that holds the jobs' names.",
         )
     named = [str(name) for name in rows.iloc[:, columns.index(name_column)]]

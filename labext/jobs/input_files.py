@@ -172,12 +172,14 @@ def _resolve_paths(
             references.uploaded[value] = value
         elif row is None:
             references.faults[value] = (
-                f'{values[value]} is {messages.quote_value(value)}, but no job is called "{head}", and '
+                f"{values[value]} is {messages.quote_value(value)}, but no job is called "
+                f'"{head}", and '
                 f'no file "{rest}" has been uploaded to a folder "{head}"'
             )
         else:
             references.faults[value] = (
-                f"{values[value]} is an output of {head}, which is not complete ({records.phase(row)})"
+                f"{values[value]} is an output of {head}, which is not complete "
+                f"({records.phase(row)})"
             )
 
 
@@ -201,12 +203,14 @@ def _resolve_names(
             references.uploaded[value] = paths[0]
         elif paths:
             references.faults[value] = (
-                f"{values[value]} is {messages.quote_value(value)}, the name of {len(paths)} uploaded "
+                f"{values[value]} is {messages.quote_value(value)}, the name of {len(paths)} "
+                "uploaded "
                 f"files: write {_alternatives(paths)}"
             )
         elif uploads.is_complete:
             references.faults[value] = (
-                f"{values[value]} is {messages.quote_value(value)}, but no such file has been uploaded"
+                f"{values[value]} is {messages.quote_value(value)}, but no such file has been "
+                "uploaded"
                 f"{messages.did_you_mean(value, uploads.names())}"
             )
             references.absent.append(value)
@@ -349,7 +353,8 @@ class InputContent:
         if not unknown:
             return ""
         return (
-            f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be compared with what was "
+            f"The content of {messages.join_words(unknown, _MAX_SHOWN_FILES)} could not be "
+            "compared with what was "
             "submitted: neither the service nor this machine knows what it was then. To run it "
             f"anew, delete it first: `%jobs delete {name} --yes`."
         )

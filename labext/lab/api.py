@@ -117,7 +117,8 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                     _with_server_message(
                         failure, f"The lab platform refuses to {_request_name(failure)}"
                     ),
-                    f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain IP addresses.",
+                    f"Ask {whom}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
+                    "IP addresses.",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
                 return NotFoundError(

@@ -1,4 +1,12 @@
-"""Convert sequence records to Biopython SeqRecords and GenBank text, and back."""
+"""Convert sequence records to Biopython SeqRecords and GenBank text, and back.
+
+    from labext.lab.seqrecords import from_seqrecord, to_seqrecord
+    plasmid = to_seqrecord(lab.sequence("pBAD30"))
+    SeqIO.write(plasmid, "pBAD30.gb", "genbank")
+
+Bases, topology, identifier, name and features become those of the SeqRecord; all other fields are
+kept in its comment and restored. Needs Biopython, which the extra `lab` installs.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +17,13 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from Bio import BiopythonWarning, SeqIO
-
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
 
 try:
+    from Bio import BiopythonWarning, SeqIO
     from Bio.Seq import Seq
     from Bio.SeqRecord import SeqRecord
 

@@ -69,7 +69,8 @@ def verify_download(episode: Record, sound: Path) -> None:
     sound.unlink()
     of = f" of {told:,}" if isinstance(told, int) else ""
     raise ServiceError(
-        f"The sound of {messages.quote_value(episode['name'] or episode['id'])} came with {size:,}{of} "
+        f"The sound of {messages.quote_value(episode['name'] or episode['id'])} came with "
+        f"{size:,}{of} "
         "bytes.",
         "Try again; look at the service if it stays.",
     )
@@ -300,7 +301,8 @@ def _stall_hint(seen: Progress) -> str:
 def _stopped_error(seen: Progress) -> JobFailedError:
     return JobFailedError(
         f"{seen.subject} will not be there. {seen.reason or 'It was stopped.'}",
-        f"Have it made anew: `%nb podcast --name {messages.quote_token(seen.subject)} --profile …`.",
+        f"Have it made anew: `%nb podcast --name {messages.quote_token(seen.subject)} --profile "
+        "…`.",
     )
 
 

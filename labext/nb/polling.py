@@ -80,12 +80,14 @@ _QUEUED_HINT = _StallHint(
 _SOURCE_HINT = _StallHint(
     60.0,
     "A long file may take this long; if its worker was killed or is stuck, it stays like this. "
-    f"{_INTERRUPT_NOTE}; `%nb sources retry` has it processed again, `%nb sources delete` takes it away.",
+    f"{_INTERRUPT_NOTE}; `%nb sources retry` has it processed again, `%nb sources delete` takes "
+    "it away.",
 )
 _EPISODE_HINT = _StallHint(
     900.0,
     "An episode takes its time, and not every server tells how far it is; if its worker was "
-    f"killed, it stays like this. {_INTERRUPT_NOTE}; `%nb episodes` shows later what has become of it.",
+    f"killed, it stays like this. {_INTERRUPT_NOTE}; `%nb episodes` shows later what has become "
+    "of it.",
 )
 
 
@@ -375,7 +377,8 @@ def _failure_error(seen: Ingestion) -> JobFailedError:
     of = "" if len(seen.rows) == 1 else f"{len(bad)} of {len(seen.rows)} sources failed. "
     return JobFailedError(
         f"{of}{told.rstrip('.')}.",
-        f"Mend the cause, then `%nb sources retry {messages.quote_token(bad[0].title)}`; a file that you "
+        f"Mend the cause, then `%nb sources retry {messages.quote_token(bad[0].title)}`; a file "
+        "that you "
         "have mended is added anew.",
     )
 

@@ -126,7 +126,7 @@ _MAX_PLACES = 3
 class TitleResolver:
     """Resolve titles to identifiers; an identifier is returned as it is, without a request.
 
-    A noun is one of `labext.nb.resource.RESOURCE_KINDS`. `within` restricts where a title is looked for: a
+    A noun is one of `RESOURCE_KINDS`. `within` restricts where a title is looked for: a
     notebook (an identifier), a model's type or a credential's provider. A source, note or chat of
     another notebook is never returned for a title; models and credentials fall back to all.
     """
@@ -257,7 +257,8 @@ def resolve_one(noun: str, given: str, records: Sequence[Record]) -> str:
     found = match_title(given, records)
     if not found:
         raise NotFoundError(
-            f"There is no {noun} {messages.quote_value(given.strip())}{_similar_title_hint(given, records)}.",
+            f"There is no {noun} "
+            f"{messages.quote_value(given.strip())}{_similar_title_hint(given, records)}.",
             f"See `%nb {RESOURCE_KINDS[noun].magic}`.",
         )
     if len(found) > 1:

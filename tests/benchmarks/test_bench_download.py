@@ -48,7 +48,7 @@ from pathlib import Path
 
 import psutil
 import requests
-from labext.transport.download import fetch
+from labext.http.download import download_file
 
 how, url, target = sys.argv[1:]
 process = psutil.Process()
@@ -70,7 +70,7 @@ if how == "bare":
         for chunk in answer.iter_content(512 * 1024):
             file.write(chunk)
 else:
-    fetch(url, Path(target))
+    download_file(url, Path(target))
 seconds = time.perf_counter() - began
 done.set()
 watcher.join()

@@ -38,7 +38,7 @@ TEXT = (
 TERMS = ("CRP and cAMP", "leaky expression")
 INGEST = """import json, pathlib, time
 import labext_widgets
-from labext.nb.watching import Ingestion, SourceRow
+from labext.nb.polling import Ingestion, SourceRow
 from labext.progress import Outcome
 def looks(path):
     began = time.monotonic()

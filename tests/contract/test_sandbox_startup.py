@@ -20,7 +20,7 @@ import requests
 from labext import JobsClient, cli
 from labext.errors import LabextError, StorageError
 from labext.sandbox import Sandbox
-from labext.sandbox.jobs.administration import opened
+from labext.sandbox.jobs.administration import open_administration
 
 NewBox = Callable[..., Sandbox]
 
@@ -101,7 +101,10 @@ def test_a_database_that_lost_its_rows_is_refused_and_no_file_is_touched(
     assert "labext sandbox restore FILE --yes" in error.next_step
     assert tree(box.data_dir / "jobs") | tree(box.data_dir / "nb") == kept
     if database.exists():
-        with pytest.raises(LabextError, match=r"is empty|damaged"), opened(box.data_dir):
+        with (
+            pytest.raises(LabextError, match=r"is empty|damaged"),
+            open_administration(box.data_dir),
+        ):
             pass
     assert cli.main(["sandbox", "start", "--data-dir", str(box.data_dir)]) == 1
     said = capsys.readouterr().err
@@ -139,7 +142,7 @@ def test_the_log_of_an_emptied_database_is_kept(small_box: NewBox) -> None:
     assert "is empty" in refused(box).what
     with pytest.raises(StorageError, match="is empty"):
         box.backup(box.data_dir.with_name("b.zip"))
-    with pytest.raises(StorageError, match="is empty"), opened(box.data_dir):
+    with pytest.raises(StorageError, match="is empty"), open_administration(box.data_dir):
         pass
     assert wal.read_bytes() == before
     adopted = Sandbox(box.data_dir, services=box._services, adopt_empty=True)

@@ -335,7 +335,7 @@ MEASURED = """
 import resource, sys
 from labext.errors import ResponseLimitError
 from labext.jobs import JobsClient
-from labext.transport.limits import MIB, ResponseLimits
+from labext.http.connection_pool import MIB, ResponseLimits
 
 bound = int(sys.argv[2]) * MIB
 client = JobsClient(sys.argv[1], "key", rate=None, limits=ResponseLimits(size=bound))

@@ -15,11 +15,11 @@ import pytest
 SERVICE = """
 import asyncio, resource, sys
 import uvicorn
-from labext.sandbox import host, http_timeouts
+from labext.sandbox.core import host
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-http_timeouts.HEAD_SECONDS = http_timeouts.BODY_SECONDS = http_timeouts.WRITE_SECONDS = 1.0
-http_timeouts.CHECK_SECONDS = 0.1
+host.HEAD_SECONDS = host.BODY_SECONDS = host.WRITE_SECONDS = 1.0
+host.STALL_CHECK_SECONDS = 0.1
 
 async def app(scope, receive, send):
     if scope["type"] != "http":
@@ -34,7 +34,7 @@ async def app(scope, receive, send):
     size = 8 * 1024 * 1024 if scope["path"] == "/large" else 0
     await send({"type": "http.response.body", "body": str(length).encode() + b"a" * size})
 
-config = host._config(app, None)
+config = host._server_config(app, None)
 config.lifespan = "off"
 server = host._Server(config)
 

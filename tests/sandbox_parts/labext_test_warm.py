@@ -1,6 +1,6 @@
 """Hosts of sandboxes, forked from a warm process: most of a start is Python importing the server.
 
-`Warm.spawn` stands in for `labext.sandbox.core.host_process.spawn_host`. A forked host is what a started one is: a
+`Warm.spawn` stands in for `host_process.spawn_host`. A forked host is what a started one is: a
 process in a session of its own, with the same arguments, environment, folder and log, and nobody
 else's files or signal handlers. How a host is really started is seen by whatever starts one from
 another process (kernels, shells, the browser's notebooks) and by the tests with the fixture `cold`.

@@ -18,8 +18,8 @@ def test_no_count_is_lost_among_processes(site, student):
         "database = Database.at(Path(sys.argv[1]))\n"
         "for _ in range(20):\n"
         "    with database.write() as session:\n"
-        "        usage.submitted(session, int(sys.argv[2]), 'digest', 2)\n"
-        "        usage.ended(session, int(sys.argv[2]), 'digest', 0.5)\n"
+        "        usage.count_submitted(session, int(sys.argv[2]), 'digest', 2)\n"
+        "        usage.charge_hours(session, int(sys.argv[2]), 'digest', 0.5)\n"
         "database.close()\n"
     )
     command = [sys.executable, "-c", code, str(path), str(student.id)]

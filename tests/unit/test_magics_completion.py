@@ -76,7 +76,7 @@ class Jobs:
 def service() -> Iterator[Jobs]:
     """The service that every shell of this file is connected to."""
     served = Jobs()
-    for module in ("rows", "names", "identity"):  # a prompt doesn't wait for a first import
+    for module in ("records", "identity"):  # a prompt doesn't wait for a first import
         import_module(f"labext.jobs.{module}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session.Session, "jobs", lambda _: served)

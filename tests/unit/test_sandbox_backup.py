@@ -259,8 +259,9 @@ def test_a_folder_with_other_things_is_left_alone(made: BackupResult, tmp_path: 
 
 def test_a_running_sandbox_is_not_restored_into(made: BackupResult, folder: DataFolder) -> None:
     hold = (
-        "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import Lock\n"
-        "print(Lock(Path(sys.argv[1])).acquire(), flush=True); sys.stdin.read()\n"
+        "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import "
+        "FileLock\n"
+        "print(FileLock(Path(sys.argv[1])).acquire(), flush=True); sys.stdin.read()\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(folder.lock_file)],
@@ -427,8 +428,8 @@ def test_a_disk_without_room_is_told_before_anything_is_unpacked(
 KILLED = """
 import os, sys
 from pathlib import Path
-from labext.sandbox.backup import restore
-from labext.sandbox.folder import Folder
+from labext.sandbox.core.backup import restore
+from labext.sandbox.core.data_folder import DataFolder
 
 def watched(event, arguments):
     global left
@@ -444,7 +445,7 @@ for line in sys.stdin:
     path, source, steps = line.rstrip("\\n").split("\\t")
     pid = os.fork()
     if pid == 0:
-        folder, left = Folder(path), int(steps)
+        folder, left = DataFolder(path), int(steps)
         restore(folder, Path(source), replace=True)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)

@@ -24,8 +24,8 @@ from labext.sandbox.core.data_folder import (
 )
 
 HOLD = (
-    "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import Lock\n"
-    "lock = Lock(Path(sys.argv[1])); print(lock.acquire(), flush=True); sys.stdin.read()\n"
+    "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import FileLock\n"
+    "lock = FileLock(Path(sys.argv[1])); print(lock.acquire(), flush=True); sys.stdin.read()\n"
 )
 
 

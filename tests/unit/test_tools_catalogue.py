@@ -69,8 +69,8 @@ def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
 
 def test_importing_the_catalogue_imports_none_of_the_packages_that_work():
     code = (
-        "import sys; from labext.sandbox.jobs import catalogue; catalogue.catalogue(); "
-        "catalogue.every_tool(); catalogue.preload_modules(); "
+        "import sys; from labext.sandbox.jobs.tools import catalogue; catalogue.available_tools(); "
+        "catalogue.all_tools(); catalogue.preload_modules(); "
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -288,7 +288,7 @@ def test_other_bars_are_determinate(seen: Progress) -> None:
 
 
 def test_an_animation_stops_for_those_who_want_less_motion() -> None:
-    style = (Path(static_view.__file__).parents[1] / "js" / "style.css").read_text()
+    style = (Path(static_view.__file__).parents[2] / "js" / "style.css").read_text()
     moving, _, still = style.partition("@media (prefers-reduced-motion: reduce)")
     assert re.search(r"\.labext-indeterminate > div \{[^}]*animation: labext-stripes", moving)
     assert re.search(r"\.labext-indeterminate > div,[^}]*animation: none", still)

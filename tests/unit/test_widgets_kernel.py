@@ -33,8 +33,8 @@ watch = partial(labext_widgets.watch, again="%jobs watch folds")
 """
 TRANSFER = """
 import labext_widgets
-from labext_widgets import transfer
-transfer.PATIENCE = 0
+from labext_widgets.progress import transfer
+transfer.DISPLAY_AFTER = 0
 with labext_widgets.Transfer("folds", "results", "%jobs results folds") as moving:
     moving.phase("Fetching")
     moving.bytes(120_000_000, 340_000_000)
@@ -195,7 +195,7 @@ def test_unloading_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
     kernel.run("watch(stream(60), background=True)")
     left = """
 import threading, ipywidgets
-from labext_widgets import hub, placeholder
+from labext_widgets.core import hub, placeholder
 labext_widgets.unload()
 hooks = get_ipython().events.callbacks["pre_run_cell"]
 print([t.name for t in threading.enumerate() if t.name.startswith("labext")],
@@ -210,7 +210,7 @@ def test_unloading_leaves_nothing_of_a_view_whose_making_was_interrupted(
     kernel: Kernel, widget: str
 ) -> None:
     interrupted = f"""
-from labext_widgets import hub
+from labext_widgets.core import hub
 def opened(self):
     super(hub.{widget}, self).open()
     raise KeyboardInterrupt
@@ -235,7 +235,7 @@ print(ipywidgets.widgets.widget._instances)
 
 def test_an_error_in_the_browser_reaches_the_log(kernel: Kernel) -> None:
     error = {"kind": "error", "message": "boom"}
-    code = f"from labext_widgets import hub\nhub._receive({error}, [], print)"
+    code = f"from labext_widgets.core import hub\nhub._receive({error}, [], print)"
     assert kernel.printed(code) == "A live view failed in the browser: boom\n"
 
 
@@ -245,7 +245,7 @@ def test_an_executed_notebook_gets_the_last_state_alone(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     cells = [STREAM, "last = watch(stream())"]
-    cells.append("watch(stream(), background=True)\nlabext_widgets.message('Done.')")
+    cells.append("watch(stream(), background=True)\nlabext_widgets.display_message('Done.')")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
     made.cells.append(nbformat.v4.new_code_cell(TRANSFER))
     NotebookClient(made, kernel_name="python3", timeout=60).execute()

@@ -111,7 +111,7 @@ def test_where_no_widget_can_be_made_the_picture_is_enough(
 ) -> None:
     shown: list[str] = []
     monkeypatch.setitem(sys.modules, "labext_widgets.core.hub", None)
-    monkeypatch.delattr(labext_widgets, "hub", raising=False)  # another test has imported it
+    monkeypatch.delattr(labext_widgets.core, "hub", raising=False)  # another test has imported it
     monkeypatch.setattr(placeholder, "display_html", lambda html, text, name: shown.append(text))
     monkeypatch.setattr(placeholder, "update_html", lambda html, text, name: shown.append(text))
     picture = LiveView(clock=Clock())

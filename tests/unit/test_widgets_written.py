@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from labext_widgets.answers import GeneratedText, GeneratedTexts, documents
+from labext_widgets.answers import GeneratedText, GeneratedTexts, generated_text
 from labext_widgets.core.front_end import FrontEnd
 
 
@@ -14,8 +14,10 @@ from labext_widgets.core.front_end import FrontEnd
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What a notebook is shown: HTML and plain text."""
     found: list[tuple[str, str]] = []
-    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.EXECUTED)
-    monkeypatch.setattr(documents, "display_html", lambda html, text: found.append((html, text)))
+    monkeypatch.setattr(generated_text, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(
+        generated_text, "display_html", lambda html, text: found.append((html, text))
+    )
     return found
 
 
@@ -30,7 +32,7 @@ def test_markdown_is_drawn_below_the_title_and_the_model_named(shown: list[Any])
     assert html.index("Key findings: Leak") < html.index("Glucose")
     assert "Made by helper." in html
     assert text == "Key findings: Leak\n\n- **Glucose** is 2 $ a gram\n- `LacI` binds"
-    assert repr(made) == '<Written "Key findings: Leak">'
+    assert repr(made) == '<GeneratedText "Key findings: Leak">'
 
 
 def test_no_word_of_a_model_becomes_markup_or_steers(shown: list[Any]) -> None:
@@ -52,6 +54,6 @@ def test_several_are_shown_in_their_order_and_are_one_text(shown: list[Any]) -> 
 def test_a_terminal_prints_the_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(documents, "front_end", lambda: FrontEnd.TERMINAL)
+    monkeypatch.setattr(generated_text, "front_end", lambda: FrontEnd.TERMINAL)
     GeneratedTexts([GeneratedText("One.", "A"), GeneratedText("", "B")])._ipython_display_()
     assert capsys.readouterr().out == "A\n\nOne.\n\nB\n\nThe text is empty.\n"

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext import storage
+from labext import file_lock
 from labext.errors import NotReadyError
 from labext.jobs.batch.plan import BatchLimits, BatchPart, BatchPlan
 from labext.jobs.identity import account_digest
@@ -342,13 +342,13 @@ class Journal:
             with storage_errors(path):
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                if not storage.lock_file(descriptor):
+                if not file_lock.lock_file(descriptor):
                     raise NotReadyError(
                         f"{name} is being sent by another process of this machine.",
                         f"Wait until it is done; `%jobs resume {name}` then says whether "
                         "anything is missing.",
                     )
-                if storage.is_same_file(descriptor, path):
+                if file_lock.is_same_file(descriptor, path):
                     yield
                     return
             finally:

@@ -93,7 +93,8 @@ def build_report(
     if found.deleted:
         were, them = ("was", "It is") if len(found.deleted) == 1 else ("were", "They are")
         said.append(
-            f"{_part_names(found.deleted)} {were} sent and {were} deleted since: {_job_count(found.deleted)}. "
+            f"{_part_names(found.deleted)} {were} sent and {were} deleted since: "
+            f"{_job_count(found.deleted)}. "
             f"{them} not sent again; the same `%jobs batch` line would."
         )
     if words := identity.adapted_names_message(plan.originals):

@@ -42,7 +42,8 @@ def choose_sign_in(connection: Connection) -> SignIn:
     named = connection.options.get("method")
     if named is not None and named not in REQUIRED_SECRETS:
         raise InputError(
-            f'There is no way to sign in called "{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
+            "There is no way to sign in called "
+            f'"{named}"{messages.did_you_mean(named, REQUIRED_SECRETS)}.',
             f"The ways are {', '.join(REQUIRED_SECRETS)}.",
         )
     secrets = connection.secrets

@@ -302,7 +302,7 @@ class Sandbox:
         return True
 
     def backup(self, file: str | Path) -> BackupResult:
-        """Back it up into a new file, also while it runs; see `labext.sandbox.core.backup.back_up`."""
+        """Back it up into a new file, also while it runs; see `backup.back_up`."""
         check_system()
         from labext.sandbox.core.backup import back_up
 

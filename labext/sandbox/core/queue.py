@@ -95,7 +95,7 @@ class TaskKind:
         name: unique among all services: `jobs.run`, `jobs.aggregate`.
         entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
             a process of its own whose working directory is `work`. It returns JSON, and short.
-            To fail it raises `labext.sandbox.core.executors.task_process.TaskError(reason)`, or anything else.
+            To fail it raises `task_process.TaskError(reason)`, or any other exception.
         on_start: once the process exists (the row becomes Running). If it raises or cancels the
             task, the process is killed. Not called for a task that ends without a process.
         on_end: once the process and everything it started is gone.

@@ -48,7 +48,7 @@ class Site:
     Attributes:
         folder: a folder of its own, readable by its owner only, kept between starts. Its folders
             `incoming` and `work` are for what is not finished, and are not backed up.
-        secrets: a folder for its secrets: `labext.sandbox.core.data_folder.ensure_secret(site.secrets / "api_key")`.
+        secrets: a folder for its secrets: `data_folder.ensure_secret(site.secrets / "api_key")`.
         database: shared by all services; a service's tables carry its name as a prefix.
         queue: shared by all services.
         signer: signs addresses and cursors; its key is kept in the data folder.

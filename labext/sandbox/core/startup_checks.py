@@ -52,7 +52,8 @@ class Quarantine:
         if not self.moved:
             return None
         return (
-            f"Moved {messages.pluralize(self.moved, 'item')} without a database record to {self.path}. "
+            f"Moved {messages.pluralize(self.moved, 'item')} without a database record to "
+            f"{self.path}. "
             "Delete that folder if you do not need them."
         )
 

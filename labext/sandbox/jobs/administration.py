@@ -228,7 +228,8 @@ class JobsAdministration(Administration):
             student = " It may be the key that the sandbox hands out." if email == STUDENT else ""
             require_confirmation(
                 yes,
-                f"This would remove the key {messages.quote_value(name)} of {email}: whoever uses it is "
+                f"This would remove the key {messages.quote_value(name)} of {email}: whoever "
+                "uses it is "
                 f"refused from then on, and it can't be restored.{student}",
             )
             session.delete(key)
@@ -363,7 +364,7 @@ class JobsAdministration(Administration):
 open_administration = partial(
     administration.open_administration, service=service, administration=JobsAdministration
 )
-"""Open the job service of the sandbox in a folder; see `labext.sandbox.core.administration.open_administration`."""
+"""Open the job service of the sandbox in a folder; see `core.administration`."""
 
 
 def find_organization(session: Session, name: str) -> Organization:
@@ -413,7 +414,8 @@ def _removal_effect(
     subject = (
         f"the account {accounts[0].email}"
         if organization is None
-        else f"the organization {organization.name} with {messages.pluralize(len(accounts), 'account')}"
+        else f"the organization {organization.name} with "
+        f"{messages.pluralize(len(accounts), 'account')}"
     )
     contents = [
         messages.pluralize(counts[name], noun) for name, noun in _CONTENTS.items() if counts[name]

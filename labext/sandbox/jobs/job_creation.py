@@ -100,7 +100,8 @@ class FileResolver:
         if file is not None:
             if output is not None:
                 raise bad_request(
-                    f"Setting {parameter.name}: {quote_value(f'{head}/{rest}')} is an output of job "
+                    f"Setting {parameter.name}: {quote_value(f'{head}/{rest}')} is an output of "
+                    "job "
                     f"{head} and also an uploaded file in the folder {head}; rename one of them."
                 )
             return self._uploaded(file)
@@ -135,7 +136,8 @@ class FileResolver:
             return outside or next(iter(files), None)
         paths = ", ".join(f"{file.folder}/{file.name}" for file in files)
         raise bad_request(
-            f"Setting {parameter.name}: {quote_value(name)} is the name of {len(files)} uploaded files; "
+            f"Setting {parameter.name}: {quote_value(name)} is the name of {len(files)} "
+            "uploaded files; "
             f"send one of {paths}."
         )
 

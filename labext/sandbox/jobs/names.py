@@ -30,7 +30,10 @@ def name_error(field: str, value: str) -> str | None:
     if not value:
         return f"{field} is empty."
     if len(value) > MAX_NAME_LENGTH:
-        return f"{field} has {len(value)} characters, and {MAX_NAME_LENGTH} are the most: {quote_value(value)}."
+        return (
+            f"{field} has {len(value)} characters, and {MAX_NAME_LENGTH} are the most: "
+            f"{quote_value(value)}."
+        )
     if _NAME.fullmatch(value) is None:
         return f"{field} may hold letters, digits, '_' and '-' only: {quote_value(value)}."
     return None

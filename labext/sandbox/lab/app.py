@@ -156,7 +156,7 @@ def _invalid_client(message: str) -> TokenEndpointError:
 
 
 class LabService:
-    """The laboratory platform, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
+    """The laboratory platform as a `Service` of the host."""
 
     name = "lab"
     doors = ENDPOINTS

@@ -113,8 +113,8 @@ def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 SIGN_IN_TITLE = "Sign in to the sandbox"
 
-_SIGN_IN_FORM = """<p>This is the identity provider of a local laboratory platform for learning and testing.
-{about}</p>
+_SIGN_IN_FORM = """<p>This is the identity provider of a local laboratory platform for learning and
+testing. {about}</p>
 <form method="post" action="/authorize">
 <input type="hidden" name="request" value="{request}">
 <p><label for="email">Who signs in?</label></p>

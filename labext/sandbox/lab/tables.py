@@ -25,7 +25,8 @@ def new_identifier(prefix: str) -> str:
         prefix: `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a schema;
             ours are `org`, `team`, `app`.
     """
-    return f"{prefix}_{''.join(secrets.choice(_IDENTIFIER_LETTERS) for _ in range(_IDENTIFIER_LENGTH))}"
+    letters = (secrets.choice(_IDENTIFIER_LETTERS) for _ in range(_IDENTIFIER_LENGTH))
+    return f"{prefix}_{''.join(letters)}"
 
 
 def stable_identifier(prefix: str, *names: object) -> str:

@@ -79,7 +79,8 @@ class NotebookAdministration(Administration):
         if not _PASSWORD_PATTERN.fullmatch(password):
             raise InputError(
                 "This can't be the password.",
-                f"Use {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} letters, digits and signs of ASCII, without blanks.",
+                f"Use {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} letters, digits and signs "
+                "of ASCII, without blanks.",
             )
         password_hash = hash_password(password)
         with self.database.write() as session:
@@ -199,7 +200,7 @@ class NotebookAdministration(Administration):
 open_administration = partial(
     administration.open_administration, service=service, administration=NotebookAdministration
 )
-"""Open the notebook service of the sandbox in a folder; see `administration.opened`."""
+"""Open the notebook service of the sandbox in a folder; see `core.administration`."""
 
 
 @contextmanager

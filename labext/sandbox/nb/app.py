@@ -240,7 +240,7 @@ def _with_policy(page: HTMLResponse) -> HTMLResponse:
 
 
 class NotebookService:
-    """The notebook service, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
+    """The notebook service as a `Service` of the host."""
 
     name = "nb"
     doors = ("nb",)

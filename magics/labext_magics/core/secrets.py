@@ -69,7 +69,8 @@ def refusal(what: str, service: str, command: str = "") -> InputError:
     return InputError(
         f"This line has {what} on it, and a line is kept in the notebook and in the history: "
         "it was not used.",
-        f"Delete the line, renew the key if it was a real one, and run {_safe_way(service, command)}.",
+        "Delete the line, renew the key if it was a real one, and run "
+        f"{_safe_way(service, command)}.",
     )
 
 

@@ -123,7 +123,8 @@ class SignInMethod:
                 f"--save NAME{option} --keep` once where you can type"
             )
         return SetupError(
-            f"The service at {url} needs {messages.with_article(self.noun)}, and there is nobody here to "
+            f"The service at {url} needs {messages.with_article(self.noun)}, and there is "
+            "nobody here to "
             "ask for it.",
             f"{step}. {self.source}".rstrip(),
         )

@@ -195,7 +195,8 @@ def _report_missing(frame: pd.DataFrame) -> None:
     missing = [column for column in _SHOWN if column not in frame.columns]
     if missing:
         output.print_message(
-            f"The frame has no column {messages.join_words(missing)}: the file says nothing of that. "
+            f"The frame has no column {messages.join_words(missing)}: the file says nothing of "
+            "that. "
             "`%lab sequences` without `--columns` has all."
         )
 

@@ -86,7 +86,8 @@ def key_for(provider: str, *, must: bool = False) -> Key:
         also = ", or add `--no-key` for a server that takes none" if without else ""
         raise SetupError(
             f"A credential of {provider} needs a key, and there is nobody here to ask for it.",
-            f"Set {environment_variable('nb', name)}, or run this line once where you can type{also}.",
+            f"Set {environment_variable('nb', name)}, or run this line once where you can "
+            f"type{also}.",
         ) from nobody
     if not typed and not without:
         raise SetupError("No key was given.", "Run the line again and type it.")
@@ -272,7 +273,8 @@ def new_credential(
     key = Key(None) if no_key else key_for(provider)
     record = call.nb.credentials.create(provider, name, key.value, base_url)
     output.print_message(
-        f"{credential_label(record)} is stored{key.told}; `%nb credentials test {quote(name)}` tries it, "
+        f"{credential_label(record)} is stored{key.told}; `%nb credentials test {quote(name)}` "
+        "tries it, "
         f"`%nb credentials register {quote(name)} --all` adds its models."
     )
     return credential_row(record)

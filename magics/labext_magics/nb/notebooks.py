@@ -120,7 +120,8 @@ def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
     for record in records:
         call.nb.notebooks.unlink(out_of.id, record["id"])
     output.print_message(
-        f"{messages.join_subject(map(scope.source_title, records))} no longer in {out_of.name}, and not deleted."
+        f"{messages.join_subject(map(scope.source_title, records))} no longer in {out_of.name}, "
+        "and not deleted."
     )
 
 

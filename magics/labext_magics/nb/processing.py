@@ -117,7 +117,8 @@ def wait_for_text(
         last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")
     except WatchInterrupted:
         raise WatchInterrupted(
-            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted: nothing was "
+            f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted: nothing "
+            "was "
             "asked.",
             f"Run the line again{'' if option is None else f', or with `{option}`'}.",
         ) from None

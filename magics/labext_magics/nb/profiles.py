@@ -57,7 +57,8 @@ def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindNam
             for n in profiles_client(call, each).names()
         ]
         raise NotFoundError(
-            f"There is no {of}profile {messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
+            f"There is no {of}profile "
+            f"{messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
             "`%nb profiles` lists those there are.",
         )
     return hits[0]
@@ -226,7 +227,8 @@ def new_profile(
         (record,) = same_name
         if not all(_matches(record[field], value) for field, value in fields.items()):
             raise ConflictError(
-                f"There is {messages.with_article(of)} profile {name} already, and it is another one.",
+                f"There is {messages.with_article(of)} profile {name} already, and it is "
+                "another one.",
                 f"`%nb profiles edit {quote(name)} …` changes it; or take another name.",
             )
         output.print_message(f"The {of} profile {name} is there already, and was kept.")

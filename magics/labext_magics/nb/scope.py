@@ -76,7 +76,8 @@ def check_identifier(noun: str, named: str) -> None:
 
     if parse_identifier(noun, named) is None:
         raise InputError(
-            f"No notebook is in use, so nothing is deleted by its title ({messages.quote_value(named)}).",
+            "No notebook is in use, so nothing is deleted by its title "
+            f"({messages.quote_value(named)}).",
             "Choose its notebook with `%nb use NAME`, or give the identifier, which "
             f"`%nb {RESOURCE_KINDS[noun].magic} --all` shows.",
         )

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.administration import opened
+from labext.sandbox.lab.administration import open_administration
 
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
@@ -56,7 +56,7 @@ class Provider:
 
     def secret(self, email: str) -> str:
         """Return the secret of a user."""
-        with opened(self._box.data_dir) as admin:
+        with open_administration(self._box.data_dir) as admin:
             return str(admin.sign_in_secret(email)["secret"])
 
     def chosen(

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.signing import new_key
-from labext.sandbox.lab.administration import LabAdministration, opened
+from labext.sandbox.lab.administration import LabAdministration, open_administration
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.tables import Folder, Grant, Organization, Project, Tenant
 
@@ -84,7 +84,7 @@ class Runner:
     @classmethod
     @contextmanager
     def of(cls, box: Sandbox) -> Iterator[Runner]:
-        with opened(box.data_dir) as admin:
+        with open_administration(box.data_dir) as admin:
             yield cls(box, admin)
 
     def user(self, *folders: str) -> tuple[str, str]:

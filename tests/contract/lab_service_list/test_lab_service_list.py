@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.administration import opened
+from labext.sandbox.lab.administration import open_administration
 
 
 class Api:
@@ -122,7 +122,7 @@ def test_a_long_list_is_whole_while_others_are_imported(new_box: Any, tmp_path: 
 
     def import_some() -> None:
         nonlocal added
-        with opened(Path(box.data_dir)) as admin:
+        with open_administration(Path(box.data_dir)) as admin:
             for _ in range(12):
                 told = admin.import_sequences(file, "Digests", "teacher@sandbox.local")
                 added += len(told)

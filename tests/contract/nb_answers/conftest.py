@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import NotebookAdministration, opened
+from labext.sandbox.nb.administration import NotebookAdministration, open_administration
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import COMPLETED, Insight, Note, Notebook, NotebookSource, Source
 from labext.sandbox.nb.text.segmentation import split_passages
@@ -160,7 +160,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     folder = tmp_path_factory.mktemp("nb") / "data"
     sandbox = Sandbox(folder, rate="off", workers=1, services=[SERVICE])
     sandbox.start()
-    with opened(folder) as admin:
+    with open_administration(folder) as admin:
         _fill(admin)
     yield sandbox
     sandbox.stop()
@@ -173,7 +173,7 @@ def api(box: Sandbox) -> Api:
 
 @pytest.fixture(scope="session")
 def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
-    with opened(box.data_dir) as found:
+    with open_administration(box.data_dir) as found:
         yield found
 
 

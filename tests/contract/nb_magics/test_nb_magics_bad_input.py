@@ -150,7 +150,7 @@ def test_what_fails_is_named_after_the_others_were_awaited(
 
 def test_a_search_by_meaning_needs_a_model(run: Run, refused: Refused, nb_box: Sandbox) -> None:
     run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
-    with administration.opened(nb_box.data_dir) as admin:
+    with administration.open_administration(nb_box.data_dir) as admin:
         before = next(m for m in admin.models() if "embedding" in m["default_for"])
         admin.set_default("embedding", None)
         try:

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from labext.errors import LabextError, WatchInterrupted
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import opened
+from labext.sandbox.nb.administration import open_administration
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests/
@@ -189,7 +189,7 @@ def test_an_insight_waits_for_its_source(
 def unread(nb_box: Sandbox, run: Run) -> Iterator[None]:
     """On the sandbox, a notebook in use with a source that is never processed."""
     notebook = run("%nb new Here")["id"].item()
-    with opened(nb_box.data_dir) as admin:
+    with open_administration(nb_box.data_dir) as admin:
         with admin.database.write() as session:
             session.add(Source(id="source:unread", kind="text", title="Unread", status=NEW))
             session.flush()

@@ -352,11 +352,11 @@ def test_any_defaults_are_taken_or_refused_in_one_sentence(nb: Any, body: Any) -
 def test_the_command_line_sets_the_embedding_model_as_the_route_does(
     nb: Any, provider: Any
 ) -> None:
-    from labext.sandbox.nb.administration import opened
+    from labext.sandbox.nb.administration import open_administration
     from labext.sandbox.nb.embedding import passage_vectors
 
     nb.api.note("Galactose is a sugar.")
-    with opened(nb.box.data_dir) as admin:
+    with open_administration(nb.box.data_dir) as admin:
         made = admin.add_model("by-hand", "embedding", provider.base_url, nb.KEY)
         assert nb.tested(made)["success"] is True
         asked: list[Any] = []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import NotebookAdministration, opened
+from labext.sandbox.nb.administration import NotebookAdministration, open_administration
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -127,7 +127,7 @@ def podcasts(box: Sandbox) -> Iterator[Podcasts]:
 
 @pytest.fixture(scope="session")
 def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
-    with opened(box.data_dir) as found:
+    with open_administration(box.data_dir) as found:
         yield found
 
 

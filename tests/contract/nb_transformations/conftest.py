@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from labext.sandbox import Sandbox
-from labext.sandbox.nb.administration import opened
+from labext.sandbox.nb.administration import open_administration
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import openai_server
@@ -81,12 +81,12 @@ class Api:
 
     def model(self, name: str, base_url: str) -> str:
         """The identifier of a new model of a server."""
-        with opened(self.box.data_dir) as admin:
+        with open_administration(self.box.data_dir) as admin:
             return admin.add_model(name, "llm", base_url, None)["id"]
 
     def default(self, slot: str, model: str | None) -> None:
         """Set the model of a slot."""
-        with opened(self.box.data_dir) as admin:
+        with open_administration(self.box.data_dir) as admin:
             admin.set_default(slot, model)
 
 

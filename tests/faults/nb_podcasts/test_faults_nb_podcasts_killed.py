@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import psutil
 
-from labext.sandbox.nb.administration import opened
+from labext.sandbox.nb.administration import open_administration
 
 
 def test_an_episode_and_kills_in_its_middle(new_box, podcasts_of, provider, key):
     box = new_box(workers=1)
-    with opened(box.data_dir) as admin:
+    with open_administration(box.data_dir) as admin:
         model = admin.add_model("tts-1", "tts", provider.base_url, key)["id"]
     podcasts = podcasts_of(box)
     order = (podcasts.notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))

@@ -24,7 +24,7 @@ from labext.nb.error_messages import make_error_mapper
 def failed(
     status: int, words: str = "No.", op: Any = notebooks.CREATE_NOTE, **more: Any
 ) -> ErrorResponse:
-    return ErrorResponse(status, op.method, op.path, words, op, **({"spoken": True} | more))
+    return ErrorResponse(status, op.method, op.path, words, op, **({"from_service": True} | more))
 
 
 def explained(failure: ErrorResponse, *, has_password: bool = True) -> LabextError:
@@ -102,4 +102,6 @@ def test_others_are_left_to_the_general_reading(status: int) -> None:
 
 
 def test_a_gateway_is_no_provider() -> None:
-    assert make_error_mapper(has_password=True)(failed(502, "Bad gateway", spoken=False)) is None
+    assert (
+        make_error_mapper(has_password=True)(failed(502, "Bad gateway", from_service=False)) is None
+    )

@@ -104,7 +104,7 @@ def test_a_chats_title_is_one_that_no_other_has() -> None:
 
 def test_reading_a_line_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from labext_magics import nb, help; help.text(nb.MAGIC);"
+        "import sys; from labext_magics.core import dispatch; dispatch.help_text('nb');"
         "print([m for m in ('pandas', 'numpy', 'requests', 'ipywidgets') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 from labext.frames.sanitize import DIRECTION_CONTROLS
-from labext.redaction import mask
+from labext.redaction import mask, mask_all
 
 GOOD, BUSY = ("success-color1", "#388e3c"), ("brand-color1", "#1976d2")
 WARN, BAD = ("warn-color1", "#f57c00"), ("error-color1", "#d32f2f")
@@ -54,7 +54,7 @@ def tidy(text: object, limit: int = 100_000) -> str:
     """Return `text` as `plain` does, but with its lines as they are."""
     shown = _TURNS.sub("", str(text)).encode("utf-8", "replace").decode()
     shown = "".join(_kept(c) for c in shown.replace("\r\n", "\n"))
-    masked = mask("\n".join(line.rstrip() for line in shown.split("\n")).strip("\n"))
+    masked = mask_all("\n".join(line.rstrip() for line in shown.split("\n")).strip("\n"))
     return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
 
 

@@ -47,7 +47,8 @@ def show_player(record: Mapping[str, Any], sound: Sound, *, embed: bool = False)
     kept = sound() if embed else None
     if kept is not None and len(kept) > CHUNK_SIZE:
         raise InputError(
-            f"The sound of {of.title} has {format_bytes(len(kept), None)}, too much for a notebook.",
+            f"The sound of {of.title} has {format_bytes(len(kept), None)}, too much for a "
+            "notebook.",
             "Play it without --embed, or download it.",
         )
     html, text = (

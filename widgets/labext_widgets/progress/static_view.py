@@ -393,6 +393,7 @@ def _bar(progress: Progress) -> str:
     )
     shape = "display:flex;gap:1px;height:8px;border-radius:4px;overflow:hidden"
     now = int(progress.outcome is Outcome.COMPLETE) if done is None else done
+    announced = ", ".join([current_stage(progress), *format_counts(progress)])
     return div(
         pieces,
         f"{shape};margin:6px 0;{FAINT}",
@@ -401,7 +402,7 @@ def _bar(progress: Progress) -> str:
         # Without a value, which is how a screen reader knows that it is indeterminate.
         + ("" if is_indeterminate else f'aria-valuemin="0" aria-valuemax="{total}" ')
         + ("" if is_indeterminate else f'aria-valuenow="{now}" ')
-        + f'aria-valuetext="{escape(", ".join([current_stage(progress), *format_counts(progress)]))}"',
+        + f'aria-valuetext="{escape(announced)}"',
     )
 
 

@@ -103,7 +103,8 @@ class ProfileRequests(contract.ProfileRequests):
         segments = body.get("num_segments")
         if segments is not None and segments not in SEGMENT_RANGE:
             raise InputError(
-                f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} segments, not "
+                f"An episode of Open Notebook has {SEGMENT_RANGE[0]} to {SEGMENT_RANGE[-1]} "
+                "segments, not "
                 f"{segments}.",
                 "Give a number between them: `%nb profiles edit PROFILE --segments 5`.",
             )

@@ -68,7 +68,8 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
         for name, settings in stage.tools.items():
             if name not in tools:
                 raise bad_request(
-                    f"{stage_title(place, stage)}: there is no tool {quote_value(name)}; GET /tools lists them."
+                    f"{stage_title(place, stage)}: there is no tool {quote_value(name)}; GET "
+                    "/tools lists them."
                 )
             found = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
             if found is not None:

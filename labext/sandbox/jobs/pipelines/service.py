@@ -374,7 +374,8 @@ def _store_pipeline(
     text = dump_json(settings)
     if len(text.encode()) > MAX_PIPELINE_BYTES:
         raise bad_request(
-            f"initialInputs and stages have more than {MAX_PIPELINE_BYTES:,} bytes together; upload what is "
+            f"initialInputs and stages have more than {MAX_PIPELINE_BYTES:,} bytes together; "
+            "upload what is "
             "big, and send the names of the files."
         )
     check_job_names(name, stages, len(inputs))

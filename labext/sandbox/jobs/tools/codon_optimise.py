@@ -319,7 +319,8 @@ TOOL = Tool(
             type="string",
             content=("{molecule}",),
             description=(
-                f"A protein in one-letter code, 1 to {MAX_LENGTH:,} amino acids, * at its end for a "
+                f"A protein in one-letter code, 1 to {MAX_LENGTH:,} amino acids, * at its end "
+                "for a "
                 "stop codon; or the DNA of a coding sequence from its first codon."
             ),
         ),
@@ -426,12 +427,14 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
         return _best_within_gc(request.gc, best)
     except NoCodonChoiceError as error:
         raise ToolError(
-            f"{_constraint_names(request)}: every choice of codons up to {request.protein[error.place]} at "
+            f"{_constraint_names(request)}: every choice of codons up to "
+            f"{request.protein[error.place]} at "
             f"{error.place + 1} makes a site or run that is to be avoided."
         ) from None
     except TooManyStatesError:
         raise ToolError(
-            f"{_constraint_names(request)}: these sites leave too many ways open to follow them all; avoid "
+            f"{_constraint_names(request)}: these sites leave too many ways open to follow them "
+            "all; avoid "
             "fewer enzymes."
         ) from None
 

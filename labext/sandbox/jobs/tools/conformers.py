@@ -262,7 +262,8 @@ TOOL = Tool(
             type="integer",
             default=10,
             description=(
-                f"How many are embedded, 1 to {MAX_CONFORMERS}; times heavy atoms at most {MAX_TOTAL_ATOMS:,}."
+                f"How many are embedded, 1 to {MAX_CONFORMERS}; times heavy atoms at most "
+                f"{MAX_TOTAL_ATOMS:,}."
             ),
         ),
         Parameter(

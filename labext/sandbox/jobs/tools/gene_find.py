@@ -58,7 +58,8 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
         mode = "single" if bases >= GOOD_TRAINING_BASES else "meta"
     if mode == "single" and bases < MIN_TRAINING_BASES:
         raise ToolError(
-            f"mode: single learns from at least {MIN_TRAINING_BASES:,} bases, and there are {bases:,}; take "
+            f"mode: single learns from at least {MIN_TRAINING_BASES:,} bases, and there are "
+            f"{bases:,}; take "
             "meta."
         )
     if bases > MAX_BASES[mode]:

@@ -141,7 +141,8 @@ def _read_records(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "sequences", _LETTERS[molecule], kind)
     if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records)}, where {MIN_SEQUENCES} to {MAX_SEQUENCES} are taken."
+            f"sequences: there are {len(records)}, where {MIN_SEQUENCES} to {MAX_SEQUENCES} are "
+            "taken."
         )
     for name, letters in records.items():
         _inputs.check_length(f"sequences, {name}", letters, 1, MAX_LENGTH)
@@ -173,7 +174,8 @@ TOOL = Tool(
             type="file",
             content=("{molecule}", "{molecule} alignment"),
             description=(
-                f"FASTA, {MIN_SEQUENCES} to {MAX_SEQUENCES} sequences of at most {MAX_LENGTH:,} letters; gaps in it "
+                f"FASTA, {MIN_SEQUENCES} to {MAX_SEQUENCES} sequences of at most {MAX_LENGTH:,} "
+                "letters; gaps in it "
                 "are left out."
             ),
         ),

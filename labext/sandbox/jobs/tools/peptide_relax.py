@@ -356,7 +356,8 @@ TOOL = Tool(
             type="pdb",
             content=("protein structure",),
             description=(
-                f"A peptide in PDB format instead of sequence, {MIN_RESIDUES} to {MAX_RESIDUES} whole residues "
+                f"A peptide in PDB format instead of sequence, {MIN_RESIDUES} to {MAX_RESIDUES} "
+                "whole residues "
                 "of the 20 amino acids; its hydrogens are replaced, water and ligands left out."
             ),
         ),
@@ -433,7 +434,8 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
     residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile")
     if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
-            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} are taken."
+            f"pdbFile: it has {len(residues)} residues, where {MIN_RESIDUES} to {MAX_RESIDUES} "
+            "are taken."
         )
     write_complete_residues(residues, "pdbFile", folder / "whole.pdb")
     return folder / "whole.pdb"

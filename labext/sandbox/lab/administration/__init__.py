@@ -18,4 +18,4 @@ class LabAdministration(AccountAdministration, ProjectAdministration, SecurityAd
 open_administration = partial(
     administration.open_administration, service=service, administration=LabAdministration
 )
-"""Open the platform of the sandbox in a folder; see `labext.sandbox.core.administration.open_administration`."""
+"""Open the platform of the sandbox in a folder; see `core.administration`."""

@@ -127,7 +127,8 @@ class AccountAdministration(TenantAdministration):
                 yes,
                 f"This would remove the user {user.email} of {self.tenant} with "
                 f"{messages.pluralize(record['keys'], 'key')} and "
-                f"{messages.pluralize(record['grants'], 'grant')}; a key that the sandbox hands out "
+                f"{messages.pluralize(record['grants'], 'grant')}; a key that the sandbox hands "
+                "out "
                 "would be no longer valid.",
             )
             session.delete(user)
@@ -267,7 +268,8 @@ class AccountAdministration(TenantAdministration):
                 raise not_found_error(f"{kind} of {owner_name(whose)} called", name, valid)
             require_confirmation(
                 yes,
-                f"This would remove the {kind} {messages.quote_value(name)} of {owner_name(whose)}: "
+                f"This would remove the {kind} {messages.quote_value(name)} of "
+                f"{owner_name(whose)}: "
                 f"{of.consequence}; it may be the one that the sandbox hands out.",
             )
             valid[name].deleted = current_timestamp()

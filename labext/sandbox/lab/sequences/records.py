@@ -281,9 +281,9 @@ def insert_search_values(session: Session, records: Iterable[str]) -> None:
 
 def _search_rows(record: Record) -> Iterator[Record]:
     yield from _field_rows(record["id"], ALIAS_FIELD, record["aliases"])
-    for field in (REGISTRY_FIELD, REGISTRY_NUMBER_FIELD):
-        if record[field] is not None:
-            yield from _field_rows(record["id"], field, [record[field]])
+    for name in (REGISTRY_FIELD, REGISTRY_NUMBER_FIELD):
+        if record[name] is not None:
+            yield from _field_rows(record["id"], name, [record[name]])
     for name, cell in record["fields"].items():
         value = cell["value"]
         values = value if isinstance(value, list) else [value]

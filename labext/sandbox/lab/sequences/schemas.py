@@ -413,7 +413,8 @@ def _parse_sort(given: Mapping[str, str]) -> SortOrder:
     name, colon, direction = value.partition(":")
     if name not in SORT_COLUMNS or (colon and direction not in ("asc", "desc")):
         raise bad_request(
-            f"sort is createdAt, modifiedAt or name, with :asc or :desc or without: {quote_value(value)}."
+            "sort is createdAt, modifiedAt or name, with :asc or :desc or without: "
+            f"{quote_value(value)}."
         )
     return SortOrder(SORT_COLUMNS[name], direction == "desc" if colon else name != "name")
 

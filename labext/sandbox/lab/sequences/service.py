@@ -294,7 +294,8 @@ def _hidden_ids(session: Session, ids: Collection[str], folders: Collection[str]
 def _check_ids(parameter: str, wrong: Collection[str]) -> None:
     if wrong:
         raise bad_request(
-            f"{parameter}: there is no such sequence, or you have no access: {join_words(wrong, 20)}."
+            f"{parameter}: there is no such sequence, or you have no access: "
+            f"{join_words(wrong, 20)}."
         )
 
 

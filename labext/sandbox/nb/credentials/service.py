@@ -156,7 +156,8 @@ def _check_same_server(credential: Credential, of: ProviderInfo, base_url: str |
         return
     raise errors.bad_request(
         f"The key of {credential.name} was given for another server, and {after} does not get it.",
-        f"Give it along with the address: {registry.new_address_line(credential.name)}; `--no-key` in its "
+        f"Give it along with the address: {registry.new_address_line(credential.name)}; "
+        "`--no-key` in its "
         "place takes it away.",
     )
 

@@ -90,7 +90,8 @@ def dialogue_prompt(
     end = " It is the last one: close the episode." if number == len(segments) - 1 else ""
     return (
         f"# The material\n\n{material}\n\n# The outline\n\n{plan}\n\n# Your task\n\n"
-        f"Write segment {number + 1}, “{segment.name}”, in {_SEGMENT_TURNS[segment.size]} turns. {place}"
+        f"Write segment {number + 1}, “{segment.name}”, in {_SEGMENT_TURNS[segment.size]} "
+        f"turns. {place}"
         f"{end}\n\nEverybody speaks: {names}. Nobody else does. {_SPEECH_RULES} Answer with a JSON "
         'object alone:\n{"transcript": [{"speaker": "…", "dialogue": "…"}]}'
     )
@@ -431,6 +432,7 @@ def _complete_turns(
 
 def _invalid_reply(model: Model, reply: str, what: str) -> HTTPException:
     return errors.bad_gateway(
-        f"The model {model.name} answered “{quote_reply(reply)}”, which is {what}. Try again, or choose "
+        f"The model {model.name} answered “{quote_reply(reply)}”, which is {what}. Try again, "
+        "or choose "
         "another model."
     )

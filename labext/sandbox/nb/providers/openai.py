@@ -81,7 +81,8 @@ class FormPayload:
         )
         file = (
             f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; '
-            f'filename="{name}{_file_suffix(path)}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+            f'filename="{name}{_file_suffix(path)}"\r\nContent-Type: '
+            "application/octet-stream\r\n\r\n"
         )
         self._head = (texts + file).encode()
         self._tail = f"\r\n--{boundary}--\r\n".encode()

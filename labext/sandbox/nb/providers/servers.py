@@ -111,7 +111,8 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
 def forbidden_address(provider: ProviderServer) -> HTTPException:
     """502: the provider's address may not be connected to."""
     return errors.bad_gateway(
-        f"{_server_name(provider)} is at a link-local address or a cloud's metadata service, to which "
+        f"{_server_name(provider)} is at a link-local address or a cloud's metadata service, to "
+        "which "
         "nothing is sent. Check its address."
     )
 
@@ -263,7 +264,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         given.base_url,
         given.key,
         seconds,
-        f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox is started from, or "
+        f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
+        "is started from, or "
         f"add a credential: {registry.new_credential_line(provider)}.",
     )
 
