@@ -17,6 +17,6 @@ def same_molecule(one: str, other: str, *, circular: bool) -> bool:
     """
     if len(one) != len(other):
         return False
-    here, there = one.upper(), other.upper()
-    around = there + there if circular else there
-    return here in around or reverse_complement(here) in around
+    first, second = one.upper(), other.upper()
+    around = second + second if circular else second
+    return first in around or reverse_complement(first) in around

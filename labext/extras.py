@@ -30,8 +30,8 @@ def missing_packages() -> dict[str, list[str]]:
 
 def install_line(extra: str) -> str:
     """The exact line that installs an extra into this environment."""
-    wanted = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
-    return f'{sys.executable} -m pip install "{wanted}"'
+    requirement = f"{DISTRIBUTION}[{extra}]" if extra else DISTRIBUTION
+    return f'{sys.executable} -m pip install "{requirement}"'
 
 
 def installed_version(package: str) -> str | None:

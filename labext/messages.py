@@ -22,14 +22,14 @@ def closest_match(word: str, among: Iterable[str]) -> str | None:
     if begun:
         return min(begun, key=len)
     folded = {w.casefold(): w for w in reversed(words)}
-    found = get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, among: Iterable[str]) -> str:
     """Return ` (did you mean "…"?)`, or nothing where no name is near."""
-    found = closest_match(word, among)
-    return "" if found is None else f' (did you mean "{found}"?)'
+    match = closest_match(word, among)
+    return "" if match is None else f' (did you mean "{match}"?)'
 
 
 def quote_value(value: object) -> str:

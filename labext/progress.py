@@ -160,17 +160,17 @@ def watch(
         ServiceError: the phase is unknown and does not change.
     """
     began = changed = clock()
-    seen: Progress | None = None
+    last_seen: Progress | None = None
     pace, ran_since = _RateEstimator(), _RunningTime(now_utc)
     while True:
         now_seen = look()
         now = clock()
         pace.add(now, now_seen)
         ran_since.add(now, now_seen)
-        if now_seen != seen:
-            seen, changed = now_seen, now
+        if now_seen != last_seen:
+            last_seen, changed = now_seen, now
 
-        def at(now: float, seen: Progress = seen, changed: float = changed) -> Progress:
+        def at(now: float, seen: Progress = last_seen, changed: float = changed) -> Progress:
             rate, remaining = pace.at(now)
             return replace(
                 seen,
@@ -182,9 +182,9 @@ def watch(
             )
 
         yield at(now)
-        if seen.outcome is not None:
+        if last_seen.outcome is not None:
             return
-        check_status(seen.subject, seen.phase, now - changed)
+        check_status(last_seen.subject, last_seen.phase, now - changed)
         due = now + interval(now - began)
         while (now := clock()) < due:
             if stop is not None and stop.is_set():

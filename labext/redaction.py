@@ -89,7 +89,7 @@ class MaskingFilter(logging.Filter):
 def get_logger(name: str) -> logging.Logger:
     """Return a logger whose records are masked; a filter does not pass down to children."""
     named = logging.getLogger(name)
-    if not any(isinstance(each, MaskingFilter) for each in named.filters):
+    if not any(isinstance(filter_, MaskingFilter) for filter_ in named.filters):
         named.addFilter(MaskingFilter())
     return named
 
@@ -137,8 +137,8 @@ def _known_spans(text: str, secrets: Iterable[str]) -> Iterator[Span]:
     for secret in secrets:
         for form in _forms(secret):
             if form.literal in text:
-                for found in re.finditer(form.expression, text):
-                    yield _widen(text, *found.span()) if form.encoded else found.span()
+                for match in re.finditer(form.expression, text):
+                    yield _widen(text, *match.span()) if form.encoded else match.span()
 
 
 def _widen(text: str, start: int, end: int) -> Span:
@@ -264,7 +264,7 @@ _PREFIXES = {
 def _prefix_pattern(prefix: str) -> str:
     """Return the expression for `prefix` at the start of a word or after an escaped character."""
     before = (r"\\[bfnrt]", r"\\u[0-9A-Fa-f]{4}", r"%[0-9A-Fa-f]{2}")
-    escaped = "|".join(f"(?<={each}{prefix})" for each in before)
+    escaped = "|".join(f"(?<={character}{prefix})" for character in before)
     return rf"{prefix}(?:(?<![A-Za-z0-9_]{prefix})|{escaped})"
 
 
@@ -317,7 +317,7 @@ def _key_like_spans(text: str) -> Iterator[Span]:
     if len(lower) != len(text):  # the one letter that grows
         lower = text.replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i").lower()
     for pattern, accepts, folded in _key_formats():
-        for found in pattern.finditer(lower if folded else text):
-            start, end = found.span(found.lastindex or 0)
+        for match in pattern.finditer(lower if folded else text):
+            start, end = match.span(match.lastindex or 0)
             if start < end and (accepts is None or accepts.match(text, start, end)):
                 yield start, end

@@ -64,7 +64,7 @@ def examples_folder() -> Path:
 
 def read_examples(folder: Path) -> dict[str, bytes]:
     """The notebooks and their data in `folder`: relative path to content, without outputs."""
-    found = {}
+    examples = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         if (
@@ -72,8 +72,8 @@ def read_examples(folder: Path) -> dict[str, bytes]:
             and path.suffix in _SUFFIXES
             and not _EXCLUDED.intersection(relative.parts)
         ):
-            found[relative.as_posix()] = path.read_bytes()
-    return found
+            examples[relative.as_posix()] = path.read_bytes()
+    return examples
 
 
 def copy_examples(folder: Path) -> CopiedExamples:
@@ -120,10 +120,10 @@ def _copy_file(
 def _read_digests(folder: Path) -> dict[str, str]:
     """The digests of an earlier time; a manifest that can't be read counts as none."""
     try:
-        known = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
-    return dict(known) if isinstance(known, dict) else {}
+    return dict(digests) if isinstance(digests, dict) else {}
 
 
 def _digest(content: bytes) -> str:

@@ -185,18 +185,18 @@ def at_most_one(**options: str | None) -> tuple[str, str] | None:
     Raises:
         click.UsageError: several are set.
     """
-    given = [(name, value) for name, value in options.items() if value is not None]
-    if len(given) > 1:
+    chosen = [(name, value) for name, value in options.items() if value is not None]
+    if len(chosen) > 1:
         raise click.UsageError(f"Give only one of {_flags(options)}.")
-    return given[0] if given else None
+    return chosen[0] if chosen else None
 
 
 def exactly_one(**options: str | None) -> tuple[str, str]:
     """Return the name and value of the one option that is set; else click.UsageError."""
-    given = at_most_one(**options)
-    if given is None:
+    chosen = at_most_one(**options)
+    if chosen is None:
         raise click.UsageError(f"Give one of {_flags(options)}.")
-    return given
+    return chosen
 
 
 def _flags(options: Iterable[str]) -> str:

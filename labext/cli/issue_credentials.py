@@ -39,14 +39,14 @@ def issue(
             "A secret is shown or stored only once, when it is created, and neither was requested.",
             "Add `--profile NAME` to store it, or `--json` to print it.",
         )
-    shown = dict(secrets) if as_json else {}
+    visible = dict(secrets) if as_json else {}
     if profile is None:
-        return create() | shown, "printed once"
+        return create() | visible, "printed once"
     base_url, settings = connection(Sandbox(options["data_dir"]))
     with _stored_profile(service, profile, secrets, base_url, settings):
         record = create()
     stored = f"stored in the keyring: `%{service} connect {profile}` uses it"
-    return record | {"profile": profile, "base_url": base_url} | shown, stored
+    return record | {"profile": profile, "base_url": base_url} | visible, stored
 
 
 @contextmanager
@@ -59,8 +59,8 @@ def _stored_profile(
 ) -> Iterator[None]:
     """Store secrets in the keyring with a profile; restore the former ones if the block fails."""
     config.check_profile_name(profile)
-    address, known = config.service_url(service, base_url), profiles.read_profiles()
-    entry = known.get(profile, {}).get(service)
+    address, saved = config.service_url(service, base_url), profiles.read_profiles()
+    entry = saved.get(profile, {}).get(service)
     other = entry.get("base_url") if isinstance(entry, dict) else None
     if other is not None and other != address:
         raise ConflictError(
@@ -77,7 +77,7 @@ def _stored_profile(
                     f"{profile}` asks for what it prints.",
                 )
         config.save_profile(profile, service, address, settings)
-        undo.callback(profiles.write_profiles, known)
+        undo.callback(profiles.write_profiles, saved)
         yield
         undo.pop_all()
 

@@ -72,12 +72,13 @@ def set_owner(admin: Admin, email: str, owner: str) -> Result:
 @accounts.verb("list")
 def list_accounts(admin: Admin) -> Result:
     """List the accounts."""
-    found = admin.accounts()
+    accounts = admin.accounts()
     rows = [
-        {**account, "storage": messages.format_size(account["storage_quota"])} for account in found
+        {**account, "storage": messages.format_size(account["storage_quota"])}
+        for account in accounts
     ]
     columns = ("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage")
-    return listing(found, *columns, rows=rows)
+    return listing(accounts, *columns, rows=rows)
 
 
 @accounts.verb("remove")
@@ -209,16 +210,16 @@ def set_quota(admin: Admin, email: str, size: str) -> Result:
 @quotas.verb("list")
 def list_quotas(admin: Admin) -> Result:
     """List the quotas and what is stored."""
-    found = admin.quotas()
+    quotas = admin.quotas()
     rows = [
         {
             **quota,
             "quota": messages.format_size(quota["quota"]),
             "used": messages.format_size(quota["used"]),
         }
-        for quota in found
+        for quota in quotas
     ]
-    return listing(found, "account", "quota", "used", rows=rows)
+    return listing(quotas, "account", "quota", "used", rows=rows)
 
 
 @quotas.verb("remove")
@@ -272,13 +273,13 @@ def add_pipeline(admin: Admin, name: str, file: Path, organization: str) -> Resu
 @option("--organization", "NAME", "Only those of this organization.")
 def list_pipelines(admin: Admin, organization: str | None) -> Result:
     """List the saved pipelines."""
-    found = admin.pipelines(organization)
+    pipelines = admin.pipelines(organization)
 
     def stages(pipeline: Record) -> str:
         return " → ".join(" + ".join(stage["toolSettings"]) for stage in pipeline["stages"])
 
-    rows = [{**pipeline, "stages": stages(pipeline)} for pipeline in found]
-    return listing(found, "organization", "name", "stages", "created", rows=rows)
+    rows = [{**pipeline, "stages": stages(pipeline)} for pipeline in pipelines]
+    return listing(pipelines, "organization", "name", "stages", "created", rows=rows)
 
 
 @pipelines.verb("remove")

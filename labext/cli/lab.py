@@ -86,8 +86,8 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
 @users.verb("list")
 def list_users(admin: Admin) -> Result:
     """List the users."""
-    found = admin.users()
-    return listing(found, "email", "name", "suspended", "keys", "grants", "id")
+    users = admin.users()
+    return listing(users, "email", "name", "suspended", "keys", "grants", "id")
 
 
 @users.verb("suspend")
@@ -115,8 +115,8 @@ def user_secret(admin: Admin, email: str, renew: bool) -> Result:
     A user of an enterprise account signs in with it at the sandbox's identity provider. It is kept
     in a file that only you can read.
     """
-    found = admin.sign_in_secret(email, renew=renew)
-    return found, found["secret"]
+    secret = admin.sign_in_secret(email, renew=renew)
+    return secret, secret["secret"]
 
 
 @users.verb("remove")
@@ -240,8 +240,8 @@ def _add_credential_verbs(group: ServiceGroup, kind: str, holder: str, argument:
     @group.verb("list", help=f"List the names of the {kind}s of all {holder}s, or of one.")
     @click.argument("owner", metavar=argument, required=False)
     def list_credentials(admin: Admin, owner: str | None) -> Result:
-        found = admin.credentials(kind, owner)
-        return listing(found, holder, "name", "created", "deleted")
+        credentials = admin.credentials(kind, owner)
+        return listing(credentials, holder, "name", "created", "deleted")
 
     @group.verb("remove", help=f"Remove a {kind}: it is no longer valid.")
     @click.argument("owner", metavar=argument)
@@ -271,8 +271,8 @@ def _add_item_verbs(group: ServiceGroup, noun: str, column: str, example: str) -
 
     @group.verb("list", help=f"List the {noun}s of apps.")
     def list_items(admin: Admin) -> Result:
-        found = admin.apps()
-        return listing([{"app": app["name"], column: app[column]} for app in found], "app", column)
+        apps = admin.apps()
+        return listing([{"app": app["name"], column: app[column]} for app in apps], "app", column)
 
 
 _add_credential_verbs(keys, "key", "user", "EMAIL")
@@ -297,8 +297,8 @@ def _place_options(function: Function) -> Function:
 @_holder_options
 def list_grants(admin: Admin, user: str | None, app: str | None) -> Result:
     """List the grants of all users and apps, or of one."""
-    found = admin.grants(at_most_one(user=user, app=app))
-    return listing(found, "user", "app", "kind", "name", "id")
+    grants = admin.grants(at_most_one(user=user, app=app))
+    return listing(grants, "user", "app", "kind", "name", "id")
 
 
 @grants.verb("add")
@@ -409,11 +409,11 @@ def import_sequences(admin: Admin, file: Path, folder: str, creator: str) -> Res
 def list_sequences(admin: Admin) -> Result:
     """Count the sequences of each folder."""
     columns = ("folder", "id", "project", "organization", "sequences")
-    found = [
+    sequences = [
         {column: folder["name" if column == "folder" else column] for column in columns}
         for folder in admin.places("folder")
     ]
-    return listing(found, *columns)
+    return listing(sequences, *columns)
 
 
 @ip.verb("add")
@@ -430,8 +430,8 @@ def add_range(admin: Admin, network: str) -> Result:
 @ip.verb("list")
 def list_ranges(admin: Admin) -> Result:
     """List the ranges; without any, requests are allowed from everywhere."""
-    found = admin.ranges()
-    return found, table(found, "network") if found else "There are none: all may ask."
+    ranges = admin.ranges()
+    return ranges, table(ranges, "network") if ranges else "There are none: all may ask."
 
 
 @ip.verb("remove")
@@ -461,11 +461,15 @@ def set_provider(admin: Admin, url: str | None, audience: str | None) -> Result:
 @provider.verb("list")
 def list_providers(admin: Admin) -> Result:
     """Show the provider, and the keys that the sandbox's own publishes."""
-    found = admin.provider()
+    provider = admin.provider()
     published = admin.published_keys()
-    text = f"{_provider(found)} {_user_secrets(found)}" if found["enterprise"] else _provider(found)
+    text = (
+        f"{_provider(provider)} {_user_secrets(provider)}"
+        if provider["enterprise"]
+        else _provider(provider)
+    )
     keys_table = table(published, "kid", "algorithm", "in_use")
-    return found | {"sandbox_keys": published}, f"{text}\n\n{keys_table}"
+    return provider | {"sandbox_keys": published}, f"{text}\n\n{keys_table}"
 
 
 @provider.verb("remove")
@@ -520,9 +524,9 @@ def _provider(record: Record) -> str:
 @click.option("--status", type=int, metavar="N", help="Only calls with this status.")
 def list_audit(admin: Admin, **filters: Any) -> Result:
     """List the calls, the newest first."""
-    found = admin.audit_log(**filters)
+    entries = admin.audit_log(**filters)
     columns = ("time", "status", "method", "path", "user", "app", "credential", "reason")
-    return listing(found, *columns)
+    return listing(entries, *columns)
 
 
 @lab.verb("id-token")

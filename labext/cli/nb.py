@@ -33,22 +33,22 @@ _no_key = click.option("--no-key", is_flag=True, help="The server needs no key."
 @nb.verb("status")
 def status(admin: Admin) -> Result:
     """Show how the service is set up, and how much it holds."""
-    found = admin.status()
-    states = found["sources"]
+    info = admin.status()
+    states = info["sources"]
     by_state = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
     lines = [
-        f"It {'answers at ' + found['base_url'] if found['running'] else 'does not run'}.",
-        f"A password is {'' if found['password'] else 'not '}asked for.",
+        f"It {'answers at ' + info['base_url'] if info['running'] else 'does not run'}.",
+        f"A password is {'' if info['password'] else 'not '}asked for.",
         "Pages of this machine and its network are "
-        f"{'' if found['private_fetches'] else 'not '}fetched.",
-        f"{messages.pluralize(found['notebooks'], 'notebook')}, "
+        f"{'' if info['private_fetches'] else 'not '}fetched.",
+        f"{messages.pluralize(info['notebooks'], 'notebook')}, "
         f"{messages.pluralize(sum(states.values()), 'source')}"
         f"{f' ({by_state})' if by_state else ''}, "
-        f"{messages.pluralize(found['notes'], 'note')}, "
-        f"{messages.pluralize(found['sessions'], 'chat session')}.",
-        *(f"The model for {slot} is {model}." for slot, model in found["models"].items()),
+        f"{messages.pluralize(info['notes'], 'note')}, "
+        f"{messages.pluralize(info['sessions'], 'chat session')}.",
+        *(f"The model for {slot} is {model}." for slot, model in info["models"].items()),
     ]
-    return found, "\n".join(lines)
+    return info, "\n".join(lines)
 
 
 @password.verb("set", "add")

@@ -112,16 +112,16 @@ def backup(sandbox: Sandbox, file: Path) -> Result:
     """Back up all data into a new file, also while the services run."""
     from labext import messages
 
-    made = sandbox.backup(file)
-    size = messages.format_size(made.bytes)
+    archive = sandbox.backup(file)
+    size = messages.format_size(archive.bytes)
     lines = [
-        f"Backed up {messages.pluralize(made.files, 'file')} ({size}) to {made.file}.",
+        f"Backed up {messages.pluralize(archive.files, 'file')} ({size}) to {archive.file}.",
         "It holds keys and passwords: keep it where only you can read it.",
     ]
-    if made.skipped:
-        skipped = messages.join_words(made.skipped)
+    if archive.skipped:
+        skipped = messages.join_words(archive.skipped)
         lines.append(f"Not backed up, because they cannot be read: {skipped}.")
-    return {**asdict(made), "file": str(made.file)}, "\n".join(lines)
+    return {**asdict(archive), "file": str(archive.file)}, "\n".join(lines)
 
 
 @sandbox.verb("restore")

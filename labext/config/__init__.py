@@ -115,8 +115,10 @@ def is_sandbox(url: str) -> bool:
     """Tell whether an address is on one of the servers of the sandbox that was started last."""
     try:
         entries = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))
-        known = [str(entries[each]["base_url"]) for each in SERVICES if each in entries]
-        return any(_file.same_server(each, url) for each in known)
+        addresses = [
+            str(entries[service]["base_url"]) for service in SERVICES if service in entries
+        ]
+        return any(_file.same_server(address, url) for address in addresses)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
@@ -134,9 +136,9 @@ def _build_connection(
     secrets: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Connection:
-    known = _text_values(secrets, _secrets.SECRET_NAMES[service])
-    _secrets.mask_secrets(known)
-    return Connection(service, profile, base_url, known, _text_values(options, OPTIONS))
+    secret_values = _text_values(secrets, _secrets.SECRET_NAMES[service])
+    _secrets.mask_secrets(secret_values)
+    return Connection(service, profile, base_url, secret_values, _text_values(options, OPTIONS))
 
 
 def _number_to_text(value: Any) -> Any:
@@ -145,8 +147,8 @@ def _number_to_text(value: Any) -> Any:
 
 
 def _text_values(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:
-    found = {name: values.get(name) for name in names}
-    return {name: value for name, value in found.items() if isinstance(value, str) and value}
+    texts = {name: values.get(name) for name in names}
+    return {name: value for name, value in texts.items() if isinstance(value, str) and value}
 
 
 __all__ = [
@@ -191,8 +193,8 @@ def connection(service: Service, profile: str | None = None) -> Connection:
     Raises:
         SetupError: nothing says where the service is.
     """
-    found = connection_with_secrets(service, profile)
-    return replace(found, secrets={}) if profile is None and service in _signed_out else found
+    result = connection_with_secrets(service, profile)
+    return replace(result, secrets={}) if profile is None and service in _signed_out else result
 
 
 def connection_with_secrets(service: Service, profile: str | None = None) -> Connection:
@@ -206,8 +208,8 @@ def connection_with_secrets(service: Service, profile: str | None = None) -> Con
         )
     if service in _chosen_profiles:
         name, options = _chosen_profiles[service]
-        found = connection_with_secrets(service, name)
-        return replace(found, options={**found.options, **options})
+        result = connection_with_secrets(service, name)
+        return replace(result, options={**result.options, **options})
     if service in _used_connections:
         return _used_connections[service]
     base_url = from_environment(service, "base_url")
@@ -236,10 +238,10 @@ def choose_profile(
     """
     if name is not None and name != SANDBOX:
         _file.get_profile(name, SANDBOX)
-    for each in SERVICES if service is None else (_check_service(service),):
-        _forget_choice(each)
+    for target in SERVICES if service is None else (_check_service(service),):
+        _forget_choice(target)
         if name is not None:
-            _chosen_profiles[each] = name, dict(options or {})
+            _chosen_profiles[target] = name, dict(options or {})
 
 
 def use_connection(connection: Connection) -> None:
@@ -260,15 +262,15 @@ def sign_out(service: Service) -> Connection:
     Raises:
         SetupError: nothing says where the service is.
     """
-    found = connection_with_secrets(service)
-    if service in _used_connections and found.profile in profile_names():
+    current = connection_with_secrets(service)
+    if service in _used_connections and current.profile in profile_names():
         del _used_connections[service]
-        _chosen_profiles[service] = found.profile, found.options
+        _chosen_profiles[service] = current.profile, current.options
     elif service in _used_connections:
-        _used_connections[service] = replace(found, secrets={})
-    _secrets.forget_session_secrets(service, found.profile)
+        _used_connections[service] = replace(current, secrets={})
+    _secrets.forget_session_secrets(service, current.profile)
     _signed_out.add(service)
-    return found
+    return current
 
 
 def chosen_profile(service: Service) -> str | None:

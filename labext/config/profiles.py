@@ -28,13 +28,13 @@ def read_profiles() -> dict[str, Profile]:
         SetupError: the file can't be read, or is no TOML.
     """
     try:
-        known = tomllib.loads(profiles_path().read_text("utf-8"))
+        profiles = tomllib.loads(profiles_path().read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as failure:
         why = str(failure)
     else:
-        return {name: entry for name, entry in known.items() if isinstance(entry, dict)}
+        return {name: entry for name, entry in profiles.items() if isinstance(entry, dict)}
     raise SetupError(
         f"The profiles in {profiles_path()} can't be read ({why}).",
         "Correct that file, or remove it.",
@@ -47,10 +47,10 @@ def get_profile(name: str, *others: str) -> Profile:
     Raises:
         SetupError: there is none of that name; names a near one, or all, `others` too.
     """
-    known = read_profiles()
-    if name in known:
-        return known[name]
-    names = [*known, *others]
+    profiles = read_profiles()
+    if name in profiles:
+        return profiles[name]
+    names = [*profiles, *others]
     near = messages.closest_match(name, names)
     hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
     raise SetupError(f"There is no profile {name}.", hint)

@@ -39,10 +39,10 @@ def saved_secret(service: str, profile: str | None, name: str) -> str | None:
     The keyring is asked once a session: it may take its time, or ask the user to unlock it.
     """
     user = _keyring_user(service, profile, name)
-    found = _session_secrets.get(user) or _keyring_get(user)
-    if found is not None:
-        _session_secrets[user] = found
-    return found
+    secret = _session_secrets.get(user) or _keyring_get(user)
+    if secret is not None:
+        _session_secrets[user] = secret
+    return secret
 
 
 def is_in_keyring(service: str, profile: str | None) -> bool:

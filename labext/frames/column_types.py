@@ -141,7 +141,7 @@ def _joined_chunks(cells: list[Any]) -> Iterator[str]:
 
 def _json_array(cells: list[Any]) -> Any:
     try:
-        found = list(map(orjson.loads, cells))
+        values = list(map(orjson.loads, cells))
     except ValueError:  # some cell is missing, came parsed, or is no JSON
         return _object_array(
             [
@@ -150,7 +150,7 @@ def _json_array(cells: list[Any]) -> Any:
             ]
         )
     return _object_array(
-        strip_control_json(found) if any(map(contains_control, _joined_chunks(cells))) else found
+        strip_control_json(values) if any(map(contains_control, _joined_chunks(cells))) else values
     )
 
 
@@ -171,9 +171,9 @@ def _parse_cell(cell: str) -> Any:
 
 
 def _object_array(cells: list[Any]) -> Any:
-    made = np.empty(len(cells), dtype=object)
-    made[:] = cells
-    return made
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
 
 
 def _cell_to_text(cell: Any) -> str:

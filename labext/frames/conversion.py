@@ -42,8 +42,10 @@ class FrameBuilder:
         here: set[str] = set().union(*rows)
         new = here.difference(self._cells)
         # Those that no column names keep the order in which they come.
-        known = new <= self._kinds.keys()
-        order = new if known else dict.fromkeys(key for row in rows for key in row if key in new)
+        all_known = new <= self._kinds.keys()
+        order = (
+            new if all_known else dict.fromkeys(key for row in rows for key in row if key in new)
+        )
         self._cells |= {name: [None] * self._count for name in order}
         for name, cells in self._cells.items():
             cells += _column_cells(rows, name) if name in here else [None] * len(rows)

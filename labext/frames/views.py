@@ -274,8 +274,8 @@ class RowView(View):
         room = display_width()
         labels = (str(frame.index[row]) for row in _visible_rows(len(frame)))
         left, taken, others = room - max(map(len, labels)), list[_DisplayColumn](), list[str]()
-        for each in self._parts(frame):
-            part = each.clipped(room // _SHARE)
+        for column in self._parts(frame):
+            part = column.clipped(room // _SHARE)
             needed = _column_width(part, frame.index)
             if (
                 part.kind == "text"
@@ -293,14 +293,14 @@ class RowView(View):
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
         """Return the fields of one row that hold anything, and what they hold."""
-        found = [
+        fields = [
             (part.label, f"{text} UTC" if part.kind == "time" else text)
             for part in self._parts(frame)
             if (text := cell_text(part.cells[0]))
         ]
         return [
             (label, text if label in self.whole else truncate(text, _MAX_FIELD_LENGTH))
-            for label, text in found
+            for label, text in fields
         ]
 
     def _list(self, frame: pd.DataFrame) -> str:
@@ -387,10 +387,10 @@ def _empty_message(frame: pd.DataFrame) -> str:
 
 
 def _has_value(column: pd.Series[Any]) -> bool:
-    there = column.notna()
+    present = column.notna()
     if is_datetime64_any_dtype(column.dtype) or is_numeric_dtype(column.dtype):
-        return bool(there.any())
-    return any(map(has_content, column[there]))
+        return bool(present.any())
+    return any(map(has_content, column[present]))
 
 
 def _display_column(
@@ -422,8 +422,8 @@ def _visible_rows(count: int) -> Iterable[int]:
 
 
 def _joined_columns(parts: Sequence[_DisplayColumn], index: pd.Index[Any]) -> pd.DataFrame:
-    made = pd.DataFrame({n: part.cells for n, part in enumerate(parts)}, index=index)
-    return made.set_axis([part.label for part in parts], axis=1)
+    joined = pd.DataFrame({n: part.cells for n, part in enumerate(parts)}, index=index)
+    return joined.set_axis([part.label for part in parts], axis=1)
 
 
 def _column_width(part: _DisplayColumn, index: pd.Index[Any]) -> int:

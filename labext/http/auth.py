@@ -15,10 +15,10 @@ class RefreshableAuth(requests.auth.AuthBase):
     """Signs with something that has to be fetched first: before a request's turn, not within it."""
 
     def ready(self) -> None:
-        """Have what signs the next request.
+        """Make sure that the next request can be signed.
 
         Raises:
-            LabextError: it can't be had.
+            LabextError: the credentials can't be obtained.
         """
         raise NotImplementedError
 

@@ -36,24 +36,25 @@ _log = get_logger("labext.http")
 
 
 class HttpClient:
-    """Sends operations to one service: signs in, paces, retries, checks, and explains failures.
+    """Send operations to one service: authenticate, rate-limit, retry, validate, explain errors.
 
-    It may be used by several threads: each has a session of its own, the pacing is shared.
+    Threads may share a client: each has its own session, the rate limiter is shared.
 
     Args:
-        base_url: the service's address; operations' paths are relative to it.
+        base_url: the service's address; the paths of operations are relative to it.
         auth: how to sign in; None for a service without keys.
-        rate: the limit to keep; `Rate(None)` follows the service's headers only; None is no pacing.
+        rate: the rate limit; `Rate(None)` follows the service's headers only; None disables rate
+            limiting.
         verify: True, or the path of a CA bundle.
-        explain: the service's own reading of a failure.
-        timeout: seconds to connect, and between two bytes of the answer.
-        attempts: tries of one operation, at most.
-        patience: seconds after which no further try begins, and the longest wait for a rate limit.
+        explain: turns an error response of this service into an exception.
+        timeout: seconds to connect, and between two bytes of the response.
+        attempts: maximum number of attempts per operation.
+        patience: seconds after which no further attempt starts, and the longest wait for a rate
+            limit.
         limits: bounds of a response that is read as a whole.
-        service: what it is called in errors: `jobs service`.
-        pacer: in place of one of its own by `rate`, where several share an allowance
-            (`labext.http.rate_limiter`).
-        last_words: statuses that are the service's last word where it says them itself
+        service: the service's name in errors: `jobs service`.
+        pacer: a rate limiter to share with other clients, instead of a new one for `rate`.
+        last_words: statuses that are final if the service itself sends them
             (`labext.http.retry_policy`).
     """
 
@@ -117,20 +118,20 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         timeout: Timeout | None = None,
     ) -> Response:
-        """Send an operation and return its whole answer.
+        """Send an operation and return its whole response.
 
         Args:
-            op: what to ask.
+            op: the operation.
             path: the values of the path's placeholders.
             params: the query; None leaves one out, booleans become `true` and `false`.
             json: the body as JSON.
-            content: opens the body as a stream, anew for every try.
+            content: opens the body as a stream, anew for every attempt.
             headers: further headers.
-            timeout: in place of the transport's.
+            timeout: replaces the client's timeout.
 
         Raises:
-            LabextError: what the service refused, or why there is no answer.
-            OutcomeUnknownError: the answer to an operation that must not be repeated was lost.
+            LabextError: the service refused the request, or sent no response.
+            OutcomeUnknownError: the response to an operation that must not be repeated was lost.
         """
         call = build_request(
             op,
@@ -205,18 +206,18 @@ class HttpClient:
         page: bool = False,
         on_bytes: OnBytes | None = None,
     ) -> Path:
-        """Stream an operation's answer to `target`, as `download` does, but signed in.
+        """Stream an operation's response to `target`, as `download` does, but authenticated.
 
         Args:
             op: a GET.
-            target: the file to write; its folder is made.
+            target: the file to write; its folder is created.
             path: the values of the path's placeholders.
             params: the query.
-            page: the answer may be a web page.
-            on_bytes: is told the bytes that are there, and the whole's if known.
+            page: the response may be a web page.
+            on_bytes: called with the number of bytes present, and the total if known.
 
         Raises:
-            LabextError: what the service refused, or why there is no answer.
+            LabextError: the service refused the request, or sent no response.
             StorageError: the disk is full, or the folder can't be written.
         """
         call = build_request(
@@ -261,7 +262,7 @@ class HttpClient:
     def _response(
         self, call: Request, timeout: Timeout, *, streamed: bool = False
     ) -> requests.Response:
-        """Send once; return the answer's beginning, or raise what its loss means."""
+        """Send once; return the start of the response, or raise the error for a lost one."""
         session = self._sessions.for_this_thread(fresh=call.op.repeat is RetryMode.UNSENT)
         terms, deadline = self._terms, Deadline(self._terms.limits.seconds)
         if isinstance(self._auth, RefreshableAuth):

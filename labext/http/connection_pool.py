@@ -33,7 +33,7 @@ from labext.redaction import get_logger
 MIB = 1024 * 1024
 
 _DECODE_SIZE = MIB
-"""Bytes decoded at once; what a response may use beyond its bound."""
+"""Bytes decoded at once: a response may use this much memory beyond its bound."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ Timeout = tuple[float, float | None]
 """Seconds to connect, and seconds between two bytes of the answer (None: as long as it takes)."""
 
 _MAX_IDLE_SECONDS = 1.0
-"""Seconds after which a kept connection is not trusted with what must not be sent twice."""
+"""Idle seconds after which a connection is not used for a request that must not be sent twice."""
 
 SEND_BLOCK_SIZE = 128 * 1024
 """Bytes of a body sent at once; with the 16 KiB of http.client an upload takes longer."""
@@ -233,10 +233,10 @@ get_logger("urllib3.connectionpool")  # its debug lines print presigned queries
 
 
 class _TimedConnection:
-    """A connection that may send slowly, and bounds the time of a response.
+    """A connection without a time limit for sending, and with one for the response.
 
-    urllib3 would limit sending to the time it had to connect, or to what the response before had
-    left.
+    urllib3 would limit sending to the connect timeout, or to the time that the previous response
+    had left.
     """
 
     response_class: Any = TimedResponse
@@ -313,10 +313,10 @@ class SessionPool:
         self._lock = threading.Lock()
 
     def for_this_thread(self, *, fresh: bool = False) -> requests.Session:
-        """Return this thread's session; `fresh` for what must not be sent twice.
+        """Return this thread's session; `fresh` for a request that must not be sent twice.
 
-        A connection that idled may be closed by the service just as it is used again, and the
-        request's outcome would then be unknown: hence it is opened anew.
+        The service may close an idle connection just as it is used again, and the outcome of the
+        request would then be unknown. A fresh session opens a new connection.
         """
         session: requests.Session | None = getattr(self._local, "session", None)
         if session is None:
@@ -355,10 +355,10 @@ def is_loopback(url: str) -> bool:
 
 
 def tls_verification(verify: bool | str) -> bool | str:
-    """Return what a TLS certificate is checked against.
+    """Return the CA bundle for TLS verification, or whether certificates are verified at all.
 
     Raises:
-        SetupError: the CA bundle is not there.
+        SetupError: the CA bundle does not exist.
     """
     bundle = os.environ.get("REQUESTS_CA_BUNDLE", "") if verify is True else verify
     if not isinstance(bundle, str) or not bundle:
@@ -369,14 +369,14 @@ def tls_verification(verify: bool | str) -> bool | str:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port: what a key is good for.
+    """Return scheme, host and port: the origin that a key may be sent to.
 
     Args:
         url: of a prepared request, which `requests` parses likewise to connect; or an address that
             `clean_url` accepted.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: it is not an address.
     """
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)

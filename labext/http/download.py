@@ -47,12 +47,12 @@ _T = TypeVar("_T")
 
 
 class PartialFile:
-    """A context in which a file is written; it takes its target's place by `finish` alone.
+    """A context for writing a file, which replaces its target only after `finish`.
 
     Attributes:
-        size: bytes that are there.
-        validator: the ETag or date of what this is the start of; None if it can't be gone on with.
-        total: bytes of the whole, if known.
+        size: number of bytes present.
+        validator: the ETag or date of the partly downloaded version; None if it can't be resumed.
+        total: size of the whole file in bytes, if known.
     """
 
     def __init__(self, target: Path) -> None:
@@ -69,7 +69,7 @@ class PartialFile:
         self._file = self._storing(self._opened)
         try:
             self._take_up()
-        except BaseException:  # interrupted: what is not entered is not left either
+        except BaseException:  # interrupted before the context was entered: close the file
             self._file.close()
             raise
         return self
@@ -83,7 +83,7 @@ class PartialFile:
             self._remove(self._note)
 
     def restart(self, validator: str | None, total: int | None) -> None:
-        """Begin anew, with what the whole is."""
+        """Start over, with the validator and size of the new version."""
         if self.size:  # ext4 writes a truncated file to disk at once, at half the speed
             self._storing(lambda: self._file.truncate(0))
         self.size, self.validator, self.total = 0, validator, total
@@ -137,7 +137,7 @@ class PartialFile:
             )
 
     def _take_up(self) -> None:
-        """Learn from the note what an earlier download left."""
+        """Read the state of an earlier download from its note."""
         self.size = os.fstat(self._file.fileno()).st_size
         try:
             note = json.loads(self._note.read_text("utf-8"))
@@ -190,13 +190,13 @@ OnBytes = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class AuthenticatedSource:
-    """A download from the service itself, which is signed in, in place of a presigned address.
+    """A download from the service itself, which is authenticated, instead of a presigned address.
 
     Attributes:
-        call: what is asked.
-        auth: how to sign in; another origin that the service sends it on to never gets that.
-        refused: what follows from an answer of 400 and above.
-        page: what is downloaded may be a web page.
+        call: the request.
+        auth: how to sign in; never sent to another origin that the service redirects to.
+        refused: maps an error response to an exception.
+        page: the downloaded file may be a web page.
     """
 
     call: Request
@@ -208,7 +208,7 @@ class AuthenticatedSource:
 _MAX_INTERRUPTIONS = 500
 
 _EXPIRED_DOWNLOAD = frozenset({400, 401, 403, 404, 410})
-"""What stores answer to a presigned address that is no longer good."""
+"""Statuses that object stores send for an expired presigned address."""
 
 
 def is_html_name(name: str) -> bool:
@@ -227,17 +227,18 @@ def download_file(
 ) -> Path:
     """Download a presigned address to `target`, and return that.
 
-    No key is sent, unless it is the service's `own`. After a cut it goes on with Range and If-Range
-    where the server can, else from the start; what an earlier call left as `.<name>.part` is taken
-    up likewise.
+    No key is sent, unless the download comes from the service itself (`own`). After an interruption
+    it resumes with Range and If-Range where the server supports them, else from the start; a
+    `.<name>.part` file of an earlier call is resumed likewise.
 
     Args:
         url: the presigned address.
-        target: the file to write; its folder is made.
-        fresh: gives a new address when this one has expired.
-        on_bytes: is told the bytes that are there, and the whole's if known, at every chunk.
-        terms: on what terms; their attempts and patience are those in a row that bring nothing new.
-        own: asks the service itself, by its call, and signed in.
+        target: the file to write; its folder is created.
+        fresh: returns a new address after this one has expired.
+        on_bytes: called at every chunk with the number of bytes present, and the total if known.
+        terms: timeouts and retries; attempts and patience count only attempts in a row without new
+            bytes.
+        own: the authenticated request, for a download from the service itself.
 
     Raises:
         AccessError: the address has expired, and there is no `fresh`.
@@ -258,7 +259,7 @@ def download_file(
 
 
 class _Download:
-    """What stays the same from one try to the next, but for the address."""
+    """A download in progress; only the address changes between attempts."""
 
     def __init__(
         self,
@@ -337,7 +338,7 @@ class _Download:
         return True
 
     def _is_page(self, target: Path) -> bool:
-        """Say whether a web page may be what is asked for, and not an answer in its place."""
+        """Return whether a web page can be the requested file, rather than an error page."""
         return is_html_name(target.name) or (self._own is not None and self._own.page)
 
     def _rest(self, got: requests.Response, part: PartialFile) -> bool:
@@ -355,7 +356,7 @@ class _Download:
         raise RetryableError(cut.error if cut else self._wrong_length(part))
 
     def _written(self, got: requests.Response, part: PartialFile) -> ConnectionFailure | None:
-        """Write what comes; return why it ended too early, if that is known."""
+        """Write the body; return the failure if it ended too early and the reason is known."""
         while True:
             self._deadline.reset()
             try:
@@ -398,14 +399,14 @@ class _Download:
         return error
 
     def _error(self, status: int, words: str) -> LabextError:
-        said = f": {excerpt(words, 200)}" if words else ""
+        message = f": {excerpt(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
-        what, step = f"The {self._terms.service} answered {status} to a download{said}.", None
+        what, step = f"The {self._terms.service} answered {status} to a download{message}.", None
         if status == 404:
             kind, step = NotFoundError, "Check the name."
         elif status in _EXPIRED_DOWNLOAD:
             kind, step = AccessError, "Ask for the result again: it gets a new address."
-            what = f"The address of the download is not, or no longer, good ({status}{said})."
+            what = f"The address of the download is not, or no longer, good ({status}{message})."
         return kind(what, step, status=status, method="GET", server=words)
 
     def _start_over(self, part: PartialFile, why: str) -> None:
@@ -421,7 +422,7 @@ class _Download:
 
 
 def _range_validator(got: requests.Response) -> str | None:
-    """Return what If-Range may hold: a strong ETag, or else the date; None without ranges."""
+    """Return the validator for If-Range: a strong ETag, or else the date; None without ranges."""
     if _is_encoded(got) or got.headers.get("Accept-Ranges", "").lower() == "none":
         return None
     etag = got.headers.get("ETag", "")
@@ -439,9 +440,9 @@ def _is_encoded(got: requests.Response) -> bool:
 
 def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
     """Return where a part begins, and the length of the whole."""
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", got.headers.get("Content-Range", "").strip()
     )
-    if found is None:
+    if match is None:
         return None, None
-    return int(found[1]), None if found[2] == "*" else int(found[2])
+    return int(match[1]), None if match[2] == "*" else int(match[2])

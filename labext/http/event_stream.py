@@ -31,16 +31,16 @@ class ServerSentEvent:
     id: str = ""
 
     def json(self) -> Any:
-        """Return what the data says as JSON.
+        """Return the data parsed as JSON.
 
         Raises:
-            ServiceError: it is none.
+            ServiceError: the data is not JSON.
         """
         try:
             return parse_json(self.data.encode())
         except (ValueError, ResponseTooLarge):
-            said = excerpt(self.data)
-        raise ServiceError(f"The service sent an event that is no JSON: “{said}”.")
+            data = excerpt(self.data)
+        raise ServiceError(f"The service sent an event that is no JSON: “{data}”.")
 
 
 class EventReader:

@@ -48,16 +48,17 @@ _FIELDS = ("userMessage", "message", "error", "detail", "title", "error_descript
 
 @dataclass(frozen=True)
 class ErrorResponse:
-    """An answer of 400 and above.
+    """A response with status 400 or above.
 
     Attributes:
         status: the HTTP status.
         method: the HTTP method.
         path: without host and query.
-        words: the service's own words, masked, in one line.
-        op: what was asked.
-        spoken: the service itself says so, in JSON; what stands in between sends pages and words.
-        challenged: it says how one signs in to it, as a 401 of its own does (RFC 9110, 11.6.1).
+        server_message: the service's message, masked, in one line.
+        op: the operation.
+        from_service: the service itself sent it, as JSON; proxies send web pages and plain text.
+        has_challenge: it names an authentication scheme, as a 401 of the service does (RFC 9110,
+            11.6.1).
     """
 
     status: int
@@ -74,21 +75,21 @@ ErrorMapper = Callable[[ErrorResponse], LabextError | None]
 
 
 def server_message(body: bytes, content_type: str = "") -> str:
-    """Return what the server says, in one line, masked and of bounded length.
+    """Return the server's message in one line, masked and of bounded length.
 
     A body may be plain text, a JSON string, or an object with `error`, `message`, `detail` or
-    `title`, each of which may hold another object or a list (real services, section jobs). Of a
-    web page the title is taken.
+    `title`, each of which may hold another object or a list (real services, section jobs). For a
+    web page the title is returned.
     """
     text = body.decode("utf-8", "replace").strip()
     if "html" in content_type.lower() or looks_like_html(text):
-        said = _html_title(text)
+        message = _html_title(text)
     else:
         try:
-            said = _json_message(json.loads(text)) or text
+            message = _json_message(json.loads(text)) or text
         except (ValueError, RecursionError):
-            said = text
-    return excerpt(said, MESSAGE_LIMIT)
+            message = text
+    return excerpt(message, MESSAGE_LIMIT)
 
 
 def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
@@ -107,8 +108,8 @@ def looks_like_html(text: str) -> bool:
 
 
 def _html_title(page: str) -> str:
-    found = re.search(r"<title[^>]*>(.*?)</title>", page[:20_000], re.IGNORECASE | re.DOTALL)
-    title = unescape(found[1]).strip() if found else ""
+    match = re.search(r"<title[^>]*>(.*?)</title>", page[:20_000], re.IGNORECASE | re.DOTALL)
+    title = unescape(match[1]).strip() if match else ""
     return f"a web page, “{title}”" if title else "a web page"
 
 
@@ -139,24 +140,24 @@ def to_exception(failure: ErrorResponse, service: str, explain: ErrorMapper | No
 
 
 def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
-    status, said = failure.status, f": {failure.server_message}" if failure.server_message else ""
-    what = f"The {service} answered {status} to '{failure.op.name}'{said}"
-    what = what if what.endswith((".", "!", "?", "…")) else f"{what}."
+    status, suffix = failure.status, f": {failure.server_message}" if failure.server_message else ""
+    message = f"The {service} answered {status} to '{failure.op.name}'{suffix}"
+    message = message if message.endswith((".", "!", "?", "…")) else f"{message}."
     match status:
         case 401:
-            return SignInError(what, "Check the key or password, and sign in again.")
+            return SignInError(message, "Check the key or password, and sign in again.")
         case 403:
-            return AccessError(what)
+            return AccessError(message)
         case 404 | 410:
-            return NotFoundError(what, "Check the name.")
+            return NotFoundError(message, "Check the name.")
         case 409:
-            return ConflictError(what, "Choose another name.")
+            return ConflictError(message, "Choose another name.")
         case 429:
-            return BusyError(what)
+            return BusyError(message)
         case _ if status < 500:
-            return InputError(what, "Change what the service objects to.")
+            return InputError(message, "Change what the service objects to.")
         case _:
-            return ServiceError(what)
+            return ServiceError(message)
 
 
 class FailureStage(Enum):
@@ -174,12 +175,12 @@ class FailureStage(Enum):
 
 @dataclass(frozen=True)
 class ConnectionFailure:
-    """Why there is no answer.
+    """A request that got no response.
 
     Attributes:
-        stage: how far the request came.
-        why: the reason in a few words, without the address.
-        error: what a user meets if it stays so.
+        stage: the stage at which the connection was lost.
+        reason: the reason in a few words, without the address.
+        error: the exception to raise if no retry succeeds.
     """
 
     stage: FailureStage
@@ -188,7 +189,7 @@ class ConnectionFailure:
 
 
 NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
-"""What `requests` raises when a request fails or its answer can't be read."""
+"""Exceptions of `requests` for a failed request or an unreadable response."""
 
 
 def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
@@ -314,7 +315,7 @@ def _is_closed(failure: BaseException) -> bool:
 
 
 def _find_cause(failure: BaseException, *kinds: type[BaseException]) -> BaseException | None:
-    """Return the first of `kinds` among what a failure wraps, however it was wrapped."""
+    """Return the first exception of `kinds` among a failure's causes and arguments."""
     return next((part for part in _causes(failure, 0) if isinstance(part, kinds)), None)
 
 

@@ -17,11 +17,11 @@ MAX_EMPTY = 100
 
 
 class PageGuard:
-    """Check after every page that the list goes on.
+    """Check after every page that the list advances.
 
     Args:
-        what: the list, for errors: `The job service's list of jobs`.
-        cursor: where the reading starts.
+        what: name of the list for errors: `The job service's list of jobs`.
+        cursor: the cursor of the first page.
     """
 
     def __init__(self, what: str, cursor: str = "") -> None:

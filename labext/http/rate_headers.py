@@ -26,7 +26,7 @@ class RateLimitStatus:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Self | None:
-        """Return what an answer says; None where it says nothing, or what makes no sense."""
+        """Return the allowance in a response's headers; None if it is missing or implausible."""
         limit = header_number(headers.get("x-rate-limit-limit"))
         remaining = header_number(headers.get("x-rate-limit-remaining"))
         resets = header_number(headers.get("x-rate-limit-reset"))
@@ -43,10 +43,10 @@ def requested_delay(
     `Retry-After` counts with any status; `x-rate-limit-reset` with a 429, unless it comes with
     requests that are left: then it was another limit that refused.
     """
-    asked = [retry_after_seconds(headers, now)]
+    delays = [retry_after_seconds(headers, now)]
     if status == 429 and not header_number(headers.get("x-rate-limit-remaining")):
-        asked.append(header_number(headers.get("x-rate-limit-reset")))
-    return max((seconds for seconds in asked if seconds is not None), default=None)
+        delays.append(header_number(headers.get("x-rate-limit-reset")))
+    return max((seconds for seconds in delays if seconds is not None), default=None)
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
@@ -67,9 +67,9 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
 
 
 def header_number(value: str | None) -> float | None:
-    """Return a header's number; None for what is none, is negative, or is a point in time."""
+    """Return a header's value as a number; None if it is not one, negative, or a point in time."""
     try:
-        found = float(value) if value is not None else None
+        number = float(value) if value is not None else None
     except ValueError:
         return None
-    return found if found is not None and 0 <= found < 1e9 else None
+    return number if number is not None and 0 <= number < 1e9 else None

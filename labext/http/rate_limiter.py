@@ -25,7 +25,7 @@ _CLOCK_MARGIN = 1.001
 class Rate:
     """A limit: `requests` in any `seconds`.
 
-    `Rate(None)` names no limit and only follows what the service's headers say.
+    `Rate(None)` sets no limit and only follows the service's headers.
     """
 
     requests: int | None
@@ -86,7 +86,7 @@ class SlidingWindow:
         surplus = self.count(now) - self.rate.requests
         if surplus < 0:
             return now
-        # What still flies leaves the window after its length from now on, at the earliest.
+        # Requests in flight leave the window one window length from now, at the earliest.
         leaving = self._over[surplus] if surplus < len(self._over) else now
         return leaving + self.rate.seconds * _CLOCK_MARGIN
 
@@ -99,11 +99,12 @@ _PROBE_INTERVAL = 0.02
 
 
 class RequestSlot:
-    """One request's turn: it learns what the answer says, if there is one.
+    """Permission for one request; it records the rate headers of the response, if there is one.
 
     Attributes:
-        began: when the request could go.
-        reach: the requests that the service could count then, less all that had ever departed.
+        began: when the request was allowed to start.
+        reach: the requests that the service could have counted by then, less all that had ever
+            departed.
     """
 
     def __init__(self, began: float = 0.0, reach: int = 0) -> None:
@@ -118,12 +119,12 @@ class RequestSlot:
 
 @dataclass
 class _ServerAllowance:
-    """What the service allows, by its own word, until `ends`.
+    """The service's allowance as its headers state it, until `ends`.
 
     Attributes:
-        remaining: the least that an answer has named: of answers that overtake each other it is
-            the newest.
-        uncounted: requests that it may not include: on their way, or lost.
+        remaining: the lowest number in any response; if responses overtake each other, that is the
+            newest.
+        uncounted: requests that `remaining` may not include: in flight, or lost.
     """
 
     remaining: int
@@ -134,21 +135,22 @@ class _ServerAllowance:
         """Take in the word of another answer."""
         self.uncounted -= 1
         if word.remaining <= self.remaining:
-            # Of a window that slides, what was to leave may have left, and something else is next.
+            # In a sliding window the requests due to expire may be gone, with others next.
             self.remaining, self.ends = word.remaining, max(self.ends, now + word.resets)
 
 
 class RateLimiter:
-    """Lets a request through when the limit allows it; shared by threads, and by clients.
+    """Delay requests to keep the rate limit; shared by threads and by clients.
 
-    Two limits, of which one holds at a time. The named rate is exact: requests are counted here as
-    a window that slides. It holds until the service's headers say something else: another limit, a
-    longer window, or fewer requests left than one's own would leave, since somebody else uses the
-    allowance too. Then their word holds: what they leave, and nothing more until they say so.
+    One of two limits applies at a time. The configured rate is exact: requests are counted here in
+    a sliding window. It applies until the service's headers say otherwise: another limit, a longer
+    window, or fewer requests left than counted here, because somebody else uses the allowance too.
+    From then on the service's allowance applies: no more requests than it has left, and none after
+    that until it says so.
 
-    Where nobody knows what is left (at first, after a window that the service told, after a 429)
-    one request goes ahead, and the others wait for what its answer tells. A pause that the service
-    asks for, or a 429 without one, holds everybody.
+    While the remaining allowance is unknown (at first, after a window that the service announced,
+    after a 429) one request goes ahead, and the others wait for the headers of its response. A
+    delay that the service requests, or a 429 without one, holds back all requests.
     """
 
     def __init__(
@@ -238,7 +240,7 @@ class RateLimiter:
         if self._ahead is turn:
             self._ahead = None
         if not turn.status or turn.began < self._since:
-            return  # lost, or from before what is known now: it stays uncounted
+            return  # lost, or older than the current allowance: it stays uncounted
         if turn.status == 429:
             self._refused(turn, now)
             return
@@ -247,16 +249,16 @@ class RateLimiter:
 
     def _refused(self, turn: RequestSlot, now: float) -> None:
         self._refusals += 1
-        asked = requested_delay(turn.status, turn.headers)
-        wait = backoff(self._refusals) if asked is None else asked
+        delay = requested_delay(turn.status, turn.headers)
+        wait = backoff(self._refusals) if delay is None else delay
         self._paused_until = max(self._paused_until, now + wait)
         self._told, self._unsure, self._since = None, True, now
 
     def _learn(self, turn: RequestSlot, word: RateLimitStatus | None, now: float) -> None:
-        told = self._told
-        if told is not None and turn.began < told.ends:
+        allowance = self._told
+        if allowance is not None and turn.began < allowance.ends:
             if word is not None:
-                told.update(word, now)
+                allowance.update(word, now)
         elif word is None or self._is_ours(word, turn):
             self._told, self._unsure = None, False
         else:

@@ -37,7 +37,7 @@ class RedirectError(Exception):
     """A redirect that is not followed.
 
     Attributes:
-        error: what the user sees.
+        error: the exception to raise.
     """
 
     def __init__(self, error: LabextError) -> None:
@@ -58,11 +58,11 @@ def redirect_request(
     Args:
         session: prepares the request.
         response: the redirect.
-        service: what it is called in errors.
+        service: the service's name in errors.
         away: a GET may go to another origin.
 
     Raises:
-        RefusedRedirect: the redirect is not followed.
+        RedirectError: the redirect is not followed.
     """
     request, status = response.request, response.status_code
     here = request.url or ""
@@ -80,8 +80,8 @@ def redirect_request(
     if not reading and (streamed or status not in {307, 308}):
         raise _unsafe_redirect(service, f"without what was sent (status {status})", status)
     if other:
-        kept = {name: request.headers[name] for name in _SAFE_HEADERS if name in request.headers}
-        return session.prepare_request(requests.Request(request.method, target, headers=kept))
+        headers = {name: request.headers[name] for name in _SAFE_HEADERS if name in request.headers}
+        return session.prepare_request(requests.Request(request.method, target, headers=headers))
     if hasattr(again.body, "read"):
         rewind_body(again)
     return again
@@ -163,7 +163,7 @@ def send_following_redirects(
         request: the request, signed by its `auth`.
         timeout: seconds to connect, and between two bytes of the response.
         verify: True, or the path of a CA bundle.
-        service: what it is called in errors.
+        service: the service's name in errors.
         deadline: limits each response from its first byte on, also while the caller reads it.
         away: a GET may be redirected to another origin, without its key.
     """

@@ -36,14 +36,14 @@ class Operation:
     """One operation of a service.
 
     Attributes:
-        name: what it does, in words for an error: `submit a job`.
+        name: a description for errors: `submit a job`.
         method: the HTTP method.
         path: relative to the service's base address; may hold `{placeholders}`.
         repeat: whether it may be sent again.
-        answer: `json` where nothing but JSON makes sense: anything else under 200 then counts as
-            a broken answer. Else an answer is judged by its own Content-Type, or with `unchecked`
-            not at all.
-        find_out: the next step for a user when it is not known whether it was done.
+        answer: `json` if only JSON is valid: anything else under 200 then counts as a broken
+            response. Else a response is judged by its own Content-Type, or with `unchecked` not at
+            all.
+        find_out: the next step for a user if the outcome is unknown.
     """
 
     name: str
@@ -78,22 +78,22 @@ class Request:
 
     Attributes:
         url: the whole address, without the query.
-        body: what is sent, if it is in memory.
-        content: opens what is sent, anew for every try, if it is a stream.
-        seen: an earlier try may have reached the service.
+        body: the body, if it is in memory.
+        content: opens the body for every attempt, if it is a stream.
+        maybe_received: an earlier attempt may have reached the service.
     """
 
     op: Operation
     url: str
     path: str
-    params: dict[str, str] = field(repr=False)  # what is sent may hold a secret
+    params: dict[str, str] = field(repr=False)  # the query may hold a secret
     headers: dict[str, str] = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
     content: Callable[[], BinaryIO] | None = None
     maybe_received: bool = field(default=False, compare=False)
 
     def request(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
-        """Return the request, with what was opened of its stream."""
+        """Return the request to send, with the opened `stream` as its body, if any."""
         data: bytes | BinaryIO | None = stream
         if stream is not None and stream_size(stream) == 0:
             data = b""  # `requests` would send an empty file in chunks, which stores refuse
@@ -135,7 +135,7 @@ def build_request(
     content: Callable[[], BinaryIO] | None,
     headers: Mapping[str, str] | None,
 ) -> Request:
-    """Return the call; `json` is written here, so that what can't be written fails at once."""
+    """Return the request; `json` is serialized here, so that invalid values fail at once."""
     if json is not None and content is not None:
         raise ValueError("a request has one body: json or content")
     url = op.address(base_url, path)
@@ -147,8 +147,8 @@ def build_request(
     elif content is not None:
         sent.setdefault("Content-Type", "application/octet-stream")
     base_path = urlsplit(base_url).path.rstrip("/")
-    shown = urlsplit(url).path.removeprefix(base_path)
-    return Request(op, url, shown, _encode_query(params), sent, body, content)
+    relative_path = urlsplit(url).path.removeprefix(base_path)
+    return Request(op, url, relative_path, _encode_query(params), sent, body, content)
 
 
 def _encode_query(params: QueryParams | None) -> dict[str, str]:

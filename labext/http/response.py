@@ -58,11 +58,11 @@ class Response:
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """Return the body as what its JSON says, parsed once.
+        """Return the body parsed as JSON, once.
 
         Raises:
-            ServiceError: the body is a web page, half a JSON, or empty.
-            ResponseLimitError: its values would exceed the limit of memory.
+            ServiceError: the body is a web page, incomplete JSON, or empty.
+            ResponseLimitError: its values would exceed the memory limit.
         """
         if self._json is _NOT_PARSED:
             try:
@@ -80,12 +80,12 @@ class Response:
         return self._json
 
     def validation_error(self) -> ServiceError | None:
-        """Return why this answer can't be what the service meant, or None if it may be.
+        """Return the reason why this response can't be the service's own, or None if it may be.
 
-        A web page under 200 comes from something in between. Nothing at all, of a length that
-        nobody named, is an answer cut within its headers. JSON is parsed where the operation
-        declares it, or where the answer does and begins like it: some services label every answer
-        as JSON, also one of plain words.
+        A web page under 200 comes from a proxy. An empty body without a Content-Length is a
+        response cut within its headers. JSON is parsed if the operation declares it, or if the
+        response declares it and begins like JSON: some services label every response as JSON, plain
+        text included.
         """
         if self._op.answer == "unchecked" or self._op.method == "HEAD":
             return None
@@ -123,15 +123,15 @@ class Response:
 
 
 def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
-    """Return what a JSON text says; `NaN` and `Infinity`, which Python writes, are read too.
+    """Parse JSON; `NaN` and `Infinity`, which Python writes, are accepted too.
 
     Args:
         content: the text.
         limit: bytes that its values may use. `[[],[],…` uses 20 times its own length.
 
     Raises:
-        ValueError: it is no JSON.
-        ResponseTooLarge: it has too many values.
+        ValueError: it is not JSON.
+        ResponseLimitError: it has too many values.
     """
     if len(content) * _MIN_VALUE_SIZE > 2 * limit:  # a value takes two characters at least
         values = content.count(b",") + content.count(b"[") + content.count(b"{")

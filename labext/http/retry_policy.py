@@ -39,12 +39,12 @@ GATEWAY = frozenset({502, 504})
 
 
 class RetryableError(Exception):
-    """A try failed in a way that another one may mend.
+    """A failed attempt that may succeed if it is repeated.
 
     Attributes:
-        error: what a user meets if none does.
+        error: the exception to raise if no attempt succeeds.
         after: seconds that the service asked to wait.
-        at_most: tries in all for this kind of failure.
+        at_most: maximum number of attempts for this kind of failure.
     """
 
     def __init__(
@@ -63,9 +63,10 @@ def new_retrying(
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> tenacity.Retrying:
-    """Return the policy: waits double from 0.4 to 20 s with jitter, what the service asks is kept.
+    """Return the policy: waits double from 0.4 to 20 s with jitter, or follow Retry-After.
 
-    At most `attempts` tries, none begun later than `patience` seconds after the policy was made.
+    At most `attempts` attempts, none started later than `patience` seconds after the policy was
+    created.
     """
     began = clock()
 
@@ -95,8 +96,8 @@ def backoff(failures: int) -> float:
 
 def _next_wait(state: tenacity.RetryCallState) -> float:
     pause = backoff(state.attempt_number)
-    asked = _last_failure(state).after
-    return pause if asked is None else max(asked, 0.0) + pause / 10
+    delay = _last_failure(state).after
+    return pause if delay is None else max(delay, 0.0) + pause / 10
 
 
 def _last_failure(state: tenacity.RetryCallState) -> RetryableError:
@@ -111,20 +112,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """Whom to trust, how long to wait, how often to try.
+    """TLS verification, timeouts and retries of a request.
 
     Attributes:
-        service: what it is called in errors: `job service`.
+        service: the service's name in errors: `job service`.
         verify: True, or the path of a CA bundle.
-        timeout: seconds to connect, and between two bytes of the answer.
-        attempts: tries of one request, at most.
-        patience: seconds after which no further try begins.
+        timeout: seconds to connect, and between two bytes of the response.
+        attempts: maximum number of attempts per request.
+        patience: seconds after which no further attempt starts.
         limits: bounds of a response that is read as a whole.
-        clock: seconds, ever rising.
+        clock: returns monotonic seconds.
         sleep: waits for seconds.
 
     Raises:
-        SetupError: the CA bundle is not there.
+        SetupError: the CA bundle does not exist.
     """
 
     service: str = "service"
@@ -140,7 +141,7 @@ class RequestOptions:
         object.__setattr__(self, "verify", tls_verification(self.verify))
 
     def run_with_retries(self, once: Callable[[], _T]) -> _T:
-        """Try until a try does not raise Again; raise what the last one's error was."""
+        """Call `once` until it raises no `RetryableError`; raise the last attempt's error."""
         policy = new_retrying(self.attempts, self.patience, clock=self.clock, sleep=self.sleep)
         try:
             return policy(once)
@@ -154,12 +155,12 @@ _MAX_FIRST_CONNECTS = 3
 
 
 def on_connection_lost(call: Request, missing: ConnectionFailure, *, answered: bool) -> Exception:
-    """Return what follows from a request without an answer.
+    """Return the exception for a request that got no response.
 
     Args:
-        call: what was asked; it remembers that the service may have seen it.
-        missing: how the answer was lost.
-        answered: the service has answered before, so that it is there.
+        call: the request; marked as possibly received once its body was sent.
+        missing: the stage at which the connection was lost.
+        answered: the service has responded before, so its address is right.
     """
     missing.error.method, missing.error.path = call.op.method, call.path
     if missing.stage is FailureStage.NEVER:
@@ -172,7 +173,7 @@ def on_connection_lost(call: Request, missing: ConnectionFailure, *, answered: b
 
 
 def on_incomplete_response(call: Request, error: LabextError) -> Exception:
-    """Return what follows from an answer that came, but not as a whole or as what it should be."""
+    """Return the exception for a response that is incomplete or invalid."""
     if call.op.repeat is RetryMode.UNSENT:
         return _outcome_unknown(call, error)
     call.maybe_received = True
@@ -180,7 +181,7 @@ def on_incomplete_response(call: Request, error: LabextError) -> Exception:
 
 
 def on_limit_exceeded(call: Request, error: LabextError) -> Exception:
-    """Return what follows from a response that exceeds a limit: the same again would do so too."""
+    """Return the exception for a response that exceeds a limit; a retry would exceed it too."""
     return _outcome_unknown(call, error) if call.op.repeat is RetryMode.UNSENT else error
 
 
@@ -191,15 +192,15 @@ def on_error_response(
     explain: ErrorMapper | None,
     last_words: Set[int] = frozenset(),
 ) -> Exception:
-    """Return what follows from an answer of 400 and above; reads it to its end.
+    """Return the exception for a response with status 400 or above; reads it to its end.
 
     Args:
-        call: what was asked.
-        response: the answer.
-        service: what it is called.
-        explain: the service's own reading of a failure.
-        last_words: statuses that are the service's last word where it says them itself: nothing is
-            tried again then, and nothing is left unknown.
+        call: the request.
+        response: the response.
+        service: the service's name in errors.
+        explain: turns an error response of this service into an exception.
+        last_words: statuses that are final if the service itself sends them: the request is not
+            retried, and its outcome counts as known.
     """
     status = response.status_code
     after = requested_delay(status, response.headers)

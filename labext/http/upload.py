@@ -88,7 +88,7 @@ class MultipartForm:
 
 
 class _MultipartStream:
-    """What `requests` needs of a stream: a length, and pieces."""
+    """The parts of a stream interface that `requests` needs: a length, and reading in pieces."""
 
     def __init__(
         self, parts: list[bytes | Path], on_bytes: Callable[[int, int], None] | None
@@ -114,9 +114,9 @@ class _MultipartStream:
             yield chunk
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes, none only at the end; all the rest without a size.
+        """Return at most `size` bytes, none only at the end; without a size, all the rest.
 
-        What is read of a file is handed on as it is: at the speed of an upload a copy costs.
+        Data read from a file is returned without copying, because a copy slows the upload.
 
         Raises:
             OSError: a file has become shorter.
@@ -143,7 +143,7 @@ class _MultipartStream:
 
 
 def _open_part(part: bytes | Path) -> tuple[BinaryIO, int, str]:
-    """Return a part as a stream, with its length and what it is called."""
+    """Return a part as a stream, with its length and a name for errors."""
     if isinstance(part, bytes):
         return io.BytesIO(part), len(part), ""
     file = part.open("rb", buffering=0)
@@ -153,7 +153,7 @@ def _open_part(part: bytes | Path) -> tuple[BinaryIO, int, str]:
 _T = TypeVar("_T")
 
 _EXPIRED_UPLOAD = frozenset({400, 401, 403, 410})
-"""What stores answer to a presigned address that is no longer good."""
+"""Statuses that object stores send for an expired presigned address."""
 
 
 def check_presigned_url(url: str, service: str) -> None:
@@ -282,15 +282,15 @@ class PresignedStore:
         raise error
 
     def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
-        said = f": {excerpt(words, 200)}" if words else ""
+        message = f": {excerpt(words, 200)}" if words else ""
         kind: type[LabextError] = ServiceError
         transfer = "download" if method == "GET" else "upload"
-        what = f"The {self._terms.service} answered {status} to the {transfer} of {name}{said}."
+        what = f"The {self._terms.service} answered {status} to the {transfer} of {name}{message}."
         step = None
         if status == 404:
             kind, step = NotFoundError, f"{transfer.capitalize()} it again."
         elif status in _EXPIRED_UPLOAD:
             kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
             what = f"The address for the {transfer} of {name} is not, or no longer, good"
-            what += f" ({status}{said})."
+            what += f" ({status}{message})."
         return kind(what, step, status=status, method=method, server=words)
