@@ -37,7 +37,7 @@ def _tool_lines() -> Iterator[str]:
 
     yield f"tools of the local job service: {', '.join(catalogue.available_tools()) or 'none'}"
     for tool in catalogue.all_tools():
-        if tool.absent():
+        if tool.missing_modules():
             yield f"tool {tool.name}: absent: {install_line(tool.extra)}"
 
 

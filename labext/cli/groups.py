@@ -146,7 +146,7 @@ class ServiceGroup(VerbGroup):
 
             VALUE is a whole number; a size in bytes may also be given as 500MB or 2GiB.
             """
-            number = known().parsed(name, value)
+            number = known().parse(name, value)
             with admin.database.write() as session:
                 changed = known().set(session, name, number)
             return changed, f"{changed['name']} is {changed['value']:,}."

@@ -167,7 +167,7 @@ def test_doctor_gives_the_line_that_installs_what_is_missing(
     from labext import extras
     from labext.sandbox.jobs.tools.tool import Tool
 
-    monkeypatch.setattr(Tool, "absent", lambda self: self.name == "rna_fold")
+    monkeypatch.setattr(Tool, "missing_modules", lambda self: self.name == "rna_fold")
     monkeypatch.setattr(
         extras, "installed_version", lambda name: None if name == "viennarna" else "1.0"
     )
@@ -186,9 +186,9 @@ def test_doctor_names_the_extra_that_is_off(
     from labext.sandbox.jobs.tools.tool import Tool
 
     pair = {"primer_design": "primer3-py", "gene_find": "pyrodigal"}
-    found = Tool.absent
+    found = Tool.missing_modules
     monkeypatch.setattr(
-        Tool, "absent", lambda self: [self.name] if self.name in pair else found(self)
+        Tool, "missing_modules", lambda self: [self.name] if self.name in pair else found(self)
     )
     monkeypatch.setattr(
         extras, "installed_version", lambda name: None if name in pair.values() else "1.0"

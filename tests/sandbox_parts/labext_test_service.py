@@ -30,7 +30,7 @@ class Row(Base):
 
 class TestService:
     name = "jobs"
-    doors = ("jobs",)
+    endpoints = ("jobs",)
     metadata: MetaData = Base.metadata
     preload = ("labext_test_entries",)
     data_folders = ("files",)

@@ -118,7 +118,7 @@ def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError):
         DataFolder(tmp_path).prepare()
     with pytest.raises(SetupError):
-        DataFolder(tmp_path).erase()
+        DataFolder(tmp_path).delete()
     assert (tmp_path / "file").exists()
 
 
@@ -137,7 +137,7 @@ def test_erasing_follows_no_link(tmp_path: Path) -> None:
     folder.prepare()
     (folder.path / "link").symlink_to(outside)
     (folder.tasks / "link").symlink_to(outside)
-    folder.erase()
+    folder.delete()
     assert not folder.path.exists()
     assert (outside / "kept").exists()
 
@@ -145,14 +145,14 @@ def test_erasing_follows_no_link(tmp_path: Path) -> None:
 def test_erasing_what_a_link_points_to_empties_it(tmp_path: Path) -> None:
     DataFolder(tmp_path / "real").prepare()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    DataFolder(tmp_path / "link").erase()
+    DataFolder(tmp_path / "link").delete()
     assert list((tmp_path / "real").iterdir()) == []
 
 
 def test_an_interrupted_erasure_is_still_ours(tmp_path: Path) -> None:
     (tmp_path / MARKER_FILE).touch()
     (tmp_path / "rest").mkdir()
-    DataFolder(tmp_path).erase()
+    DataFolder(tmp_path).delete()
     assert not tmp_path.exists()
 
 

@@ -52,8 +52,10 @@ json_values = st.recursive(
 
 
 def installed(tool: Tool) -> Tool:
-    if tool.absent():
-        pytest.skip(f"{tool.name} needs the extra {tool.extra}: {', '.join(tool.absent())}")
+    if tool.missing_modules():
+        pytest.skip(
+            f"{tool.name} needs the extra {tool.extra}: {', '.join(tool.missing_modules())}"
+        )
     return tool
 
 

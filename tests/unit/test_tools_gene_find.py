@@ -17,7 +17,7 @@ DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = gene_find.TOOL
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 needs_pyrodigal = pytest.mark.skipif(
-    bool(TOOL.absent()), reason="pyrodigal is in the gpl-tools extra"
+    bool(TOOL.missing_modules()), reason="pyrodigal is in the gpl-tools extra"
 )
 
 

@@ -13,7 +13,9 @@ from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = hmm_search.TOOL
-needs_pyhmmer = pytest.mark.skipif(bool(TOOL.absent()), reason="pyhmmer is in the tools extra")
+needs_pyhmmer = pytest.mark.skipif(
+    bool(TOOL.missing_modules()), reason="pyhmmer is in the tools extra"
+)
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 

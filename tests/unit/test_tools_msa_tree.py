@@ -18,7 +18,9 @@ from labext.sandbox.jobs.tools.tool import ToolError
 
 DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = catalogue.all_tools()[5]
-needs_biotite = pytest.mark.skipif(bool(TOOL.absent()), reason="biotite is in the tools extra")
+needs_biotite = pytest.mark.skipif(
+    bool(TOOL.missing_modules()), reason="biotite is in the tools extra"
+)
 
 
 def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:

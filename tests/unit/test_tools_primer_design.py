@@ -17,7 +17,7 @@ DATA = Path(__file__).resolve().parents[2] / "example_notebooks" / "data"
 TOOL = primer_design.TOOL
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 needs_primer3 = pytest.mark.skipif(
-    bool(TOOL.absent()), reason="primer3-py is in the gpl-tools extra"
+    bool(TOOL.missing_modules()), reason="primer3-py is in the gpl-tools extra"
 )
 
 

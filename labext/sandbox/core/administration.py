@@ -25,16 +25,16 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Administration:
-    """A service of a sandbox; each service has a subclass with its calls.
+    """Base class for administering a service; each service has a subclass with its operations.
 
-    The calls raise NotFoundError for a name that does not exist, ConflictError for one that exists
-    already or is ambiguous, and InputError for an invalid value. A call that removes data raises
-    InputError with what would be lost, unless `yes` is given.
+    The methods raise NotFoundError for a name that does not exist, ConflictError for a name that
+    already exists or is ambiguous, and InputError for an invalid value. A call that removes data
+    raises InputError, which lists the data that would be lost, unless `yes` is given.
 
     Attributes:
         site: its folders, its database, and a queue that changes tasks and runs none. Its origins
             are those of the last start, and empty for an endpoint that was never open.
-        running: whether a host runs it now.
+        running: whether the host is running.
     """
 
     site: Site
@@ -84,8 +84,8 @@ def _site(folder: DataFolder, database: Database, service: Service) -> Site:
         queue=Queue(),
         signer=Signer(ensure_secret(folder.secrets / "signing")),
         origins={
-            door: origin_url(ports[door], certificate) if door in ports else ""
-            for door in service.doors
+            endpoint: origin_url(ports[endpoint], certificate) if endpoint in ports else ""
+            for endpoint in service.endpoints
         },
         options=Options(rate="off"),
     )

@@ -50,13 +50,13 @@ RUNTIME_FILES = {
     *("host.lock", "host.json", "host.log", "host.log.1", "connection.json"),
     *("backup.lock", "tasks", "quarantine"),
 }
-"""What belongs to a process and not to the data; so does all whose name starts with a dot."""
+"""Files of a running host. Backups exclude them and names that start with a dot."""
 
 SCRATCH_FOLDERS = {"incoming", "work"}
 """A service's folders for uploads and tasks that are not finished."""
 
 REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}
-"""Secrets that a start makes anew: numbers that were signed are given out again after a restore."""
+"""Secrets regenerated at start, because a restore may reassign ids that were signed before."""
 
 _CHUNK_BYTES = 1 << 20
 
@@ -64,7 +64,7 @@ _ARCHIVE_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, ValueError),
     RuntimeError,  # encrypted, or packed by a method that is not there
 )
-"""What a damaged ZIP file or manifest may raise."""
+"""Exceptions that a damaged ZIP file or manifest may raise."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +161,14 @@ def check_started(folder: DataFolder) -> None:
 
 @dataclass
 class _PinnedFiles:
-    """What a backup is made of: copies and hard links of files by their path in the data folder."""
+    """Files to back up: copies and hard links by their path in the data folder."""
 
     files: dict[str, Path] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
 
 def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
-    """Pin the files while no row of the database can change, and copy it as it was then."""
+    """Pin the files while the database is locked, and copy its state at that moment."""
     copy = staging / DATABASE_FILE
     with closing(_connect(folder.database)) as source:
         with closing(_connect(folder.database)) as writer:
@@ -193,7 +193,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
-    """Link every regular file that is backed up, but the database."""
+    """Hard-link every regular file of the backup except the database."""
     pinned = _PinnedFiles()
 
     def unreadable(error: OSError) -> None:
@@ -203,7 +203,7 @@ def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
     def pin(path: Path) -> None:
         name = path.relative_to(folder.path).as_posix()
         target = staging / str(len(pinned.files))
-        # What is gone is a file of a running task, or of a row that was deleted.
+        # A missing file belongs to a running task or to a row that was deleted.
         with contextlib.suppress(FileNotFoundError):
             if name not in REGENERATED_SECRETS and stat.S_ISREG(path.lstat().st_mode):
                 _link_file(path, target)
@@ -229,24 +229,24 @@ def _link_file(path: Path, target: Path) -> None:
 
 
 def _create_archive(pinned: _PinnedFiles, target: Path) -> BackupResult:
-    """Write what was pinned into a ZIP file, which appears under its name once it is complete."""
-    part = target.with_name(f".{target.name}.{token_hex(4)}")
+    """Write the pinned files to a ZIP file, atomically renamed once it is complete."""
+    partial = target.with_name(f".{target.name}.{token_hex(4)}")
     with storage_errors(target):
         try:
-            with open(part, "xb", opener=_open_private) as file:
+            with open(partial, "xb", opener=_open_private) as file:
                 files = _write_archive(pinned, file)
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(target)
+            partial.replace(target)
             sync_folder(target.parent)
         finally:
-            part.unlink(missing_ok=True)
-    size = sum(each["bytes"] for each in files)
+            partial.unlink(missing_ok=True)
+    size = sum(entry["bytes"] for entry in files)
     return BackupResult(target, len(files), size, tuple(pinned.skipped))
 
 
 def _write_archive(pinned: _PinnedFiles, file: IO[bytes]) -> list[dict[str, Any]]:
-    """Write the archive, and return the entries of its manifest."""
+    """Write the archive and return its manifest entries."""
     files: list[dict[str, Any]] = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, path in sorted(pinned.files.items()):
@@ -349,9 +349,9 @@ def check_backup(source: Path) -> None:
 
 
 def clean_up(folder: DataFolder) -> None:
-    """Finish a restore that was interrupted, and remove what an interrupted one or a backup left.
+    """Finish an interrupted restore and remove leftovers of interrupted restores and backups.
 
-    The caller holds the folder's lock.
+    The caller must hold the folder's lock.
     """
     finish_restore(folder)
     remove_path(_staging_folder(folder))
@@ -362,29 +362,29 @@ def clean_up(folder: DataFolder) -> None:
 
 
 def finish_restore(folder: DataFolder) -> None:
-    """Replace the data by those of a restore that has become valid; each step is done once."""
+    """Replace the data by that of a committed restore; every step is idempotent."""
     restored = _restored_folder(folder)
     if not restored.exists():
         return
     journal = read_json(restored / "journal.json")
     aside = Path(journal["aside"])
     for name in journal["previous"]:
-        there, moved = folder.path / name, aside / name
-        if there.exists() and not moved.exists():
+        current, moved = folder.path / name, aside / name
+        if current.exists() and not moved.exists():
             aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-            there.rename(moved)
+            current.rename(moved)
     for path in list_entries(restored / "data"):
-        there = folder.path / path.name
-        if there.exists() and not has_content(there):
-            remove_path(there)
-        path.rename(there)
+        current = folder.path / path.name
+        if current.exists() and not has_content(current):
+            remove_path(current)
+        path.rename(current)
     sync_folder(folder.path)
     restored.rename(_staging_folder(folder))
     remove_path(_staging_folder(folder))
 
 
 def _commit_restore(folder: DataFolder, aside: Path) -> None:
-    """Make what was unpacked valid, by one renaming."""
+    """Commit the unpacked files with a single rename."""
     previous = [path.name for path in _data_entries(folder) if has_content(path)]
     write_json(
         _staging_folder(folder) / "journal.json", {"aside": str(aside), "previous": previous}
@@ -395,23 +395,23 @@ def _commit_restore(folder: DataFolder, aside: Path) -> None:
 
 
 def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: DataFolder) -> None:
-    """Unpack and verify all files into the folder of a restore that is not valid yet."""
-    if sum(each["bytes"] for each in files) > shutil.disk_usage(folder.path).free:
+    """Unpack and verify all files in the staging folder of a restore."""
+    if sum(entry["bytes"] for entry in files) > shutil.disk_usage(folder.path).free:
         raise StorageError(
             f"There is no room for the backup in {folder.path}.", "Make room, then try again."
         )
     data = _staging_folder(folder) / "data"
     try:
-        for each in files:
-            target = data / each["path"]
+        for entry in files:
+            target = data / entry["path"]
             _make_folders(target.parent, folder.path)
             with (
-                archive.open(each.get("member", each["path"])) as packed,
+                archive.open(entry.get("member", entry["path"])) as packed,
                 open(target, "xb", opener=_open_private) as out,
             ):
-                found = _copy_file(packed, out, most=each["bytes"])
-            if found != (each["bytes"], each["sha256"]):
-                raise _damaged_archive_error(archive, each["path"])
+                size_and_hash = _copy_file(packed, out, most=entry["bytes"])
+            if size_and_hash != (entry["bytes"], entry["sha256"]):
+                raise _damaged_archive_error(archive, entry["path"])
         _check_restored_database(data / folder.database.name, archive)
     except BaseException as error:
         remove_path(_staging_folder(folder))
@@ -455,28 +455,28 @@ def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     """Return the manifest of a backup.
 
     Raises:
-        InputError: there is none, or it names what a backup does not have.
-        SetupError: it was made by another version.
+        InputError: the manifest is missing, or names files that a backup cannot contain.
+        SetupError: the backup was made by another version.
     """
     try:
-        found = json.loads(archive.read(MANIFEST))
-        if found["format"] != FORMAT:
-            raise ValueError(found["format"])
-        if found["version"] != FORMAT_VERSION:
+        manifest = json.loads(archive.read(MANIFEST))
+        if manifest["format"] != FORMAT:
+            raise ValueError(manifest["format"])
+        if manifest["version"] != FORMAT_VERSION:
             raise _other_version_error(archive)
-        str(found["created"])
-        paths = [str(each["path"]) for each in found["files"] if each["bytes"] >= 0]
+        str(manifest["created"])
+        paths = [str(entry["path"]) for entry in manifest["files"] if entry["bytes"] >= 0]
         if DATABASE_FILE not in paths or not all(map(_is_allowed, paths)):
             raise ValueError(paths)
     except (*_ARCHIVE_ERRORS, OSError):
         raise InputError(
             f"{archive.filename} is no backup of a sandbox.", "Name another backup."
         ) from None
-    return dict(found)
+    return dict(manifest)
 
 
 def _is_allowed(path: str) -> bool:
-    """Return whether a backup may have a file at this path in the data folder."""
+    """Return whether a backup may contain a file with this path."""
     first, *rest = parts = path.split("/")
     if not rest:
         return path in (DATABASE_FILE, PORTS_FILE)
@@ -488,9 +488,9 @@ def _is_allowed(path: str) -> bool:
     )
 
 
-def _damaged_archive_error(archive: zipfile.ZipFile, what: str) -> StorageError:
+def _damaged_archive_error(archive: zipfile.ZipFile, reason: str) -> StorageError:
     return StorageError(
-        f"The backup {archive.filename} is damaged: {what}. Nothing was changed.",
+        f"The backup {archive.filename} is damaged: {reason}. Nothing was changed.",
         "Restore another backup.",
     )
 
@@ -503,7 +503,7 @@ def _other_version_error(archive: zipfile.ZipFile) -> SetupError:
 
 
 def _make_folders(path: Path, root: Path) -> None:
-    """Make a folder and those above it up to `root`, all for their owner only."""
+    """Create a folder and its parents up to `root`, readable by their owner only."""
     for folder in reversed([path, *path.parents]):
         if folder.is_relative_to(root):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -518,7 +518,7 @@ def _restored_folder(folder: DataFolder) -> Path:
 
 
 def _data_entries(folder: DataFolder) -> list[Path]:
-    """Return what a backup is made of and a restore replaces, at the top of the data folder."""
+    """Return the top-level entries of the data folder that are backed up and restored."""
     return sorted(
         path
         for path in list_entries(folder.path)

@@ -44,7 +44,7 @@ class DataFolder:
         """Whether the folder is a sandbox's."""
         return (self.path / MARKER_FILE).is_file()
 
-    def check_ours(self) -> None:
+    def check_is_sandbox(self) -> None:
         """See that the folder is a sandbox's.
 
         Raises:
@@ -94,7 +94,7 @@ class DataFolder:
         where = [] if is_default_sandbox(self.path) else ["--data-dir", str(self.path)]
         return shlex.join(["labext", "sandbox", verb, *options, *where])
 
-    def erase(self) -> None:
+    def delete(self) -> None:
         """Delete the folder with all that is in it, the marker last.
 
         An erasure that was cut off can so be taken up again. The caller holds the lock.
@@ -102,7 +102,7 @@ class DataFolder:
         Raises:
             SetupError: it is not a sandbox's folder.
         """
-        self.check_ours()
+        self.check_is_sandbox()
         last = {MARKER_FILE, self.lock_file.name}
         for entry in self.path.iterdir():
             if entry.name in last:
@@ -164,7 +164,7 @@ class FileLock:
             return True
 
     def holder(self) -> dict[str, Any]:
-        """What the last holder wrote about itself: `pid` and `created`, or nothing."""
+        """Information written by the last holder: `pid` and `created`, or empty."""
         return read_json(self.path)
 
     def _try(self, sign: bool = True) -> bool:
@@ -209,7 +209,7 @@ def ensure_secret(path: Path) -> str:
 
 
 def list_entries(folder: Path) -> set[Path]:
-    """Return what is in a folder; nothing if there is none."""
+    """Return the entries of a folder; empty if it does not exist."""
     return set(folder.iterdir()) if folder.is_dir() else set()
 
 

@@ -86,10 +86,10 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[Session]:
-        """A session with the write lock: committed at the end, rolled back on an exception.
+        """Open a session with the write lock: committed at the end, rolled back on an exception.
 
-        What is committed survives a killed process; if `durable`, also a machine that loses its
-        power. That takes a wait for the disk, which a change that is only repeated can do without.
+        A commit survives a killed process; with `durable` also a power failure, at the price of a
+        disk sync. Changes that can be repeated do not need it.
 
         Raises:
             RuntimeError: this thread is already inside a writing transaction.
@@ -175,18 +175,18 @@ def is_database_corrupt(error: BaseException) -> bool:
 
 
 def _sqlite_code(error: BaseException) -> int:
-    """Return the primary result code of an SQLite error; 0 if it is none."""
+    """Return the primary result code of an SQLite error; 0 for other errors."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return int(getattr(cause, "sqlite_errorcode", 0)) & 0xFF
 
 
 def mark_seeded(session: Session, table: type[DeclarativeBase], name: str) -> bool:
-    """Whether what is called so has never been made; from now on it has.
+    """Record a seed by name; return True if it was not recorded before.
 
     Args:
-        session: a writing one.
-        table: the service's, with the column `name` alone.
-        name: says what is made.
+        session: a writing session.
+        table: the service's table of seeds, with the single column `name`.
+        name: the name of the seed.
     """
     if session.get(table, name) is not None:
         return False

@@ -201,23 +201,23 @@ class Host:
                 adopt_into=self._quarantine if self._adopt_empty else None,
             )
             signer = Signer(ensure_secret(self._folder.secrets / "signing"))
-            taken = {
-                door: stack.enter_context(_listening_socket(self._folder, door))
+            sockets = {
+                endpoint: stack.enter_context(_listening_socket(self._folder, endpoint))
                 for service in self._services
-                for door in service.doors
+                for endpoint in service.endpoints
             }
             certificates = {service.name: self._certificate(service) for service in self._services}
             sites = {
-                service.name: self._site(service, certificates[service.name], taken, signer)
+                service.name: self._site(service, certificates[service.name], sockets, signer)
                 for service in self._services
             }
             self._set_up(sites)
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
             servers = [
-                (_Server(_server_config(app, certificates[service.name])), taken[door])
+                (_Server(_server_config(app, certificates[service.name])), sockets[endpoint])
                 for service in self._services
-                for door, app in service.apps(sites[service.name]).items()
+                for endpoint, app in service.apps(sites[service.name]).items()
             ]
             async with _run_servers(servers, stopped):
                 stack.callback(self._folder.connection.unlink, missing_ok=True)
@@ -227,10 +227,10 @@ class Host:
                 self._folder.connection.unlink(missing_ok=True)
 
     async def _end_without_folder(self) -> None:
-        """End this process once its data folder is deleted or moved, or is another host's.
+        """Exit once the data folder is deleted, moved or owned by another host.
 
-        It ends as if it were killed: nothing can be recorded any more, and whatever stands at the
-        folder's path now is not this host's. Its fork server ends the tasks.
+        The process exits without cleanup: nothing can be recorded any more, and a new folder at
+        this path belongs to another host. Its fork server ends the tasks.
         """
         while self._lock.is_current():
             await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
@@ -244,7 +244,7 @@ class Host:
         self,
         service: Service,
         certificate: Certificate | None,
-        taken: dict[str, socket.socket],
+        sockets: dict[str, socket.socket],
         signer: Signer,
     ) -> Site:
         return Site(
@@ -254,8 +254,8 @@ class Host:
             queue=self._queue,
             signer=signer,
             origins={
-                door: origin_url(taken[door].getsockname()[1], certificate)
-                for door in service.doors
+                endpoint: origin_url(sockets[endpoint].getsockname()[1], certificate)
+                for endpoint in service.endpoints
             },
             options=self._options,
         )
@@ -294,7 +294,7 @@ async def _run_servers(
     servers: Sequence[tuple[_Server, socket.socket]], stopped: asyncio.Event
 ) -> AsyncIterator[None]:
     """Serve while the block runs; enter it once all answer."""
-    tasks = [asyncio.create_task(server.serve(sockets=[taken])) for server, taken in servers]
+    tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     for task in tasks:
         task.add_done_callback(lambda _task: stopped.set())
     try:
@@ -337,17 +337,17 @@ def _listening_socket(folder: DataFolder, name: str) -> socket.socket:
         if type(port) is not int or not 0 <= port < 65536:
             continue
         # asyncio switches Nagle's delay (40 ms an answer) off only where the protocol is named.
-        taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            taken.bind((LOOPBACK_ADDRESS, port))
-            taken.listen(2048)
+            listener.bind((LOOPBACK_ADDRESS, port))
+            listener.listen(2048)
         except OSError as error:
             cause = error
-            taken.close()
+            listener.close()
             continue
-        write_json(folder.ports, ports | {name: taken.getsockname()[1]})
-        return taken
+        write_json(folder.ports, ports | {name: listener.getsockname()[1]})
+        return listener
     raise ServiceError(f"No port can be opened on {LOOPBACK_ADDRESS}: {cause.strerror}.")
 
 
@@ -407,14 +407,14 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     adopt_orphans()
     clean_up(folder)
     folder.connection.unlink(missing_ok=True)
-    asked = Options(rate=options.rate, sequences=options.sequences)
-    state = {**asdict(asked), "workers": options.workers, "started": time.time()}
+    service_options = Options(rate=options.rate, sequences=options.sequences)
+    state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     write_json(folder.state, state)
     host = Host(
         folder,
         lock,
         options.service or SERVICES,
-        asked,
+        service_options,
         options.workers,
         adopt_empty=options.adopt_empty,
     )
@@ -422,14 +422,14 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
 
 
 def _report_failure(error: Exception, folder: DataFolder) -> int:
-    """Leave the cause of a failure to whoever started this host; return the exit code."""
+    """Store the cause of a failure for the process that started this host; return the exit code."""
     cause = explain_failure(error, folder)
     failure = {"pid": os.getpid(), "what": cause.what, "next_step": cause.next_step}
     with contextlib.suppress(OSError):  # the disk is full: the exit code says so
         write_json(folder.state, {"failure": failure})
     if not is_disk_full(error):
         return 1
-    # What the log cannot take would fail again at the interpreter's exit, and change its code.
+    # Flushing the log to a full disk would fail at exit and change the exit code.
     with open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), sys.stderr.fileno())
     return EXIT_DISK_FULL

@@ -42,7 +42,7 @@ def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[b
 
 
 def host_environment() -> dict[str, str]:
-    """What a host is started with: of keys, those of models' providers, which tasks go without."""
+    """Environment of a host: without keys except those of model providers. Tasks get none."""
     keys = {
         name: os.environ[name]
         for name in provider_variables.provider_variables() & os.environ.keys()
@@ -57,13 +57,13 @@ def detach(process: subprocess.Popen[bytes]) -> None:
 
 
 def reap_hosts() -> None:
-    """Bury the hosts that this process has started and that have ended."""
+    """Reap ended host processes that this process started."""
     for pid in [*_children]:
         try:
-            ended, _status = os.waitpid(pid, os.WNOHANG)
+            ended_pid, _status = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
-            ended = pid
-        if ended:
+            ended_pid = pid
+        if ended_pid:
             _children.discard(pid)
 
 
@@ -104,7 +104,7 @@ def last_log_line(log: Path, offset: int) -> str:
 
 
 def _import_path_variable() -> dict[str, str]:
-    """What lets the host import the labext that this process imported, if it isn't installed."""
+    """Environment with which the host imports this process's labext if it is not installed."""
     root = str(Path(__file__).parents[3])
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if Path(root).name in ("site-packages", "dist-packages") or root in paths:

@@ -60,17 +60,17 @@ _PACKAGES = (
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """What a sandbox is doing.
+    """State of a sandbox.
 
     Attributes:
         state: `running`, `starting` or `stopped`.
-        data_dir: where its data is.
-        pid: its process; None when stopped.
+        data_dir: its data folder.
+        pid: its process id; None when stopped.
         addresses: the base address of each service, when running.
         rate: `named` or `off`; None when stopped.
-        workers: how many jobs run at once; None is one a core.
-        started: when, in UTC.
-        notices: what whoever runs it should know, such as files that were moved at its start.
+        workers: the number of concurrent jobs; None means one per core.
+        started: the start time in UTC.
+        notices: messages for its operator, such as files that were moved at its start.
     """
 
     state: Literal["running", "starting", "stopped"]
@@ -254,7 +254,7 @@ class Sandbox:
         )
 
     def status(self) -> SandboxStatus:
-        """What it is doing, also after a crash."""
+        """The current state, also after a crash."""
         host_process.reap_hosts()
         if not self._runs():
             return SandboxStatus("stopped", self.data_dir)
@@ -286,12 +286,12 @@ class Sandbox:
         """
         if not self.data_dir.exists():
             return False
-        self._folder.check_ours()
+        self._folder.check_is_sandbox()
         self.stop()
         if not self._lock.acquire(seconds=STOP_SECONDS):
             raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
         try:
-            self._folder.erase()
+            self._folder.delete()
         except OSError as error:
             raise StorageError(
                 f"Not all of {self.data_dir} could be deleted: {error}.",
@@ -322,10 +322,10 @@ class Sandbox:
         return restore(self._folder, Path(file), replace=replace)
 
     def connection(self) -> dict[str, Any]:
-        """Where its services are, with their keys: what connection.json says.
+        """Return the addresses and keys of the services from connection.json.
 
         Raises:
-            NotReadyError: it does not run.
+            NotReadyError: the sandbox is not running.
         """
         connection = self._connection() if self._runs() else {}
         if not connection:
@@ -427,8 +427,8 @@ class Sandbox:
         return ServiceError(f"The sandbox did not start: {words}", f"Look at {log}.")
 
     def _arguments(self) -> list[str]:
-        given = {f"--{name}": value for name, value in self._options.items() if value is not None}
-        arguments = [str(part) for option in given.items() for part in option]
+        options = {f"--{name}": value for name, value in self._options.items() if value is not None}
+        arguments = [str(word) for option in options.items() for word in option]
         for service in self._services or ():
             arguments += ["--service", service]
         if self._adopt_empty:
@@ -437,17 +437,17 @@ class Sandbox:
 
     def _check_options(self) -> None:
         state = read_json(self._folder.state)
-        for name, wanted in self._options.items():
-            if wanted is not None and wanted != state.get(name):
+        for name, requested in self._options.items():
+            if requested is not None and requested != state.get(name):
                 raise ConflictError(
                     f"The sandbox runs with {name} {state.get(name) or 'by default'}, "
-                    f"not {wanted}.",
+                    f"not {requested}.",
                     "Stop it first with `%lab sandbox stop`, then start it so.",
                 )
 
 
 def check_system() -> None:
-    """See that the services can run here.
+    """Check that the services can run on this system.
 
     Raises:
         SetupError: on Windows, or where their packages are not installed.

@@ -30,7 +30,7 @@ class Task(QueueBase):
 
     Attributes:
         key: the service's own name for it, unique among the tasks that are not yet ended.
-        payload: what the entry gets, JSON.
+        payload: the JSON argument of the entry.
         max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
         priority: higher goes first; equal ones in the order they were put.
         created, started: seconds since the epoch; `started` once its process exists.
@@ -66,7 +66,7 @@ class TaskOutcome:
         outcome: `done` (the entry returned), `failed` (it raised, or its process died) or `stopped`
             (cancelled, or over its limit of time or memory).
         reason: one line; empty when done.
-        result: what the entry returned; empty unless done.
+        result: the return value of the entry; empty unless done.
         seconds: wall-clock time of its process; 0.0 where none was started.
         over: the limit that it was stopped for.
     """
@@ -84,12 +84,12 @@ def _no_op(_session: Session, _task: Task) -> None:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """What to run for the tasks of one name, and what the service does around it.
+    """Entry point, limits and hooks for the tasks of one name.
 
     Hooks run inside the transaction that changes the task, and commit or roll back with it. They
-    must not commit, block or call the network. Where that transaction could not be committed (a
-    full disk) the hook runs again later, so what it does outside the database must be repeatable.
-    `on_end` must cope with a row of the service's own that is gone.
+    must not commit, block or call the network. If the commit fails (a full disk) the hook runs
+    again later, so its effects outside the database must be idempotent. `on_end` must handle a row
+    that was deleted.
 
     Attributes:
         name: unique among all services: `jobs.run`, `jobs.aggregate`.
@@ -98,18 +98,18 @@ class TaskKind:
             To fail it raises `task_process.TaskError(reason)`, or any other exception.
         on_start: once the process exists (the row becomes Running). If it raises or cancels the
             task, the process is killed. Not called for a task that ends without a process.
-        on_end: once the process and everything it started is gone.
+        on_end: after the process and all its descendants are gone.
         on_requeue: a task that was taken goes back into the queue (the row becomes In Queue).
         on_tick: once a second while tasks of this kind run, with all of them (budgets). May call
             `Queue.cancel`.
-        work: where a task works, emptied before each run and left alone afterwards: the service's.
-            None: a folder of the supervisor's, removed after `on_end`. `log.txt` in it has what the
-            process printed.
-        warm: whether a process that has done such a task may do another one: it has loaded what
-            they need. For tasks that are short and can be trusted to leave nothing behind.
-        memory: how many bytes the process of a task may have in memory, with its descendants; read
-            when it is started. None is no limit.
-        limit: at most so many tasks of this kind at once; None is as many as there are workers.
+        work: the working folder of a task, emptied before each run and kept afterwards. None: a
+            folder of the supervisor, removed after `on_end`. `log.txt` in it has the output of the
+            process.
+        warm: whether a process is reused for further tasks, so that imports are done once. For
+            short tasks that leave no state behind.
+        memory: the memory limit of a task's process and its descendants, in bytes; read when it is
+            started. None is no limit.
+        limit: the number of concurrent tasks of this kind; None means the number of workers.
     """
 
     name: str
@@ -214,10 +214,10 @@ class Queue:
                 with database.read() as session:
                     if session.scalar(living) is None:
                         return True
-                left = until - time.monotonic()
-                if left <= 0:
+                remaining = until - time.monotonic()
+                if remaining <= 0:
                     return False
-                self._ended.wait(min(left, 1.0))
+                self._ended.wait(min(remaining, 1.0))
 
     def finish(self, session: Session, task: Task, ending: TaskOutcome) -> None:
         """End a task in this transaction: its row goes, its `on_end` runs. For the supervisor."""
@@ -321,16 +321,16 @@ class TaskTransitions:
         running: Counter[str],
         room: int,
     ) -> TurnResult:
-        """Record which tasks have a process and which ended, and claim others, in one transaction.
+        """Record started and ended tasks, and claim new ones, in one transaction.
 
-        All of it stands or nothing: on any error `start`, `end` and `claim` do the same task by
-        task, so that what can't be recorded of one keeps no other back.
+        On any error the transaction is rolled back, and `start`, `end` and `claim` handle the tasks
+        one by one, so that a task that can't be recorded does not block others.
 
         Args:
             starts: tasks whose process exists since the last turn; some may have ended already.
-            ends: by task; their processes are gone.
-            running: how many of each kind run on.
-            room: how many may be claimed.
+            ends: results by task; the processes are gone.
+            running: the number of running tasks of each kind.
+            room: the number of tasks that may be claimed.
         """
         turn = TurnResult()
         if not starts and not ends and (not room or self.next(running) is None):
@@ -422,7 +422,7 @@ class TaskTransitions:
         try:
             with session.begin_nested():
                 self._queue.kinds[task.kind].on_start(session, task)
-                # The session refers weakly to what it has read. The end often follows, in the same
+                # The session refers weakly to loaded objects. The end often follows, in the same
                 # transaction, and would read it again.
                 session.info.setdefault("labext_read", []).extend(session.identity_map.values())
         except OperationalError:

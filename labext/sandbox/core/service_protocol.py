@@ -15,7 +15,7 @@ from labext.sandbox.core.queue import Queue, TaskKind
 from labext.sandbox.core.signing import Signer
 
 LOOPBACK_ADDRESS = "127.0.0.1"
-"""Where all doors are: on this machine alone."""
+"""The address that all endpoints listen on: local only."""
 
 RateLimits = Literal["named", "off"]
 
@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a service shows over TLS: PEM files of its certificate and of the key to it."""
+    """TLS certificate of a service: PEM files of the certificate and its key."""
 
     chain: Path
     key: Path
@@ -43,18 +43,17 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a service lives: what the host gives it.
+    """Resources that the host gives to a service.
 
     Attributes:
         folder: a folder of its own, readable by its owner only, kept between starts. Its folders
-            `incoming` and `work` are for what is not finished, and are not backed up.
+            `incoming` and `work` are for unfinished files and are not backed up.
         secrets: a folder for its secrets: `data_folder.ensure_secret(site.secrets / "api_key")`.
         database: shared by all services; a service's tables carry its name as a prefix.
         queue: shared by all services.
         signer: signs addresses and cursors; its key is kept in the data folder.
-        origins: the address of each of its doors, `http://127.0.0.1:PORT`, without a slash at the
-            end.
-        options: how the sandbox was started.
+        origins: the address of each endpoint, `http://127.0.0.1:PORT`, without a trailing slash.
+        options: the options with which the sandbox was started.
     """
 
     folder: Path
@@ -91,8 +90,8 @@ class Service(Protocol):
         """`lab`, `jobs` or `nb`."""
 
     @property
-    def doors(self) -> Sequence[str]:
-        """What it is reached by, an address each: `("jobs",)`. Unique among all services."""
+    def endpoints(self) -> Sequence[str]:
+        """Names of its endpoints, each with its own address: `("jobs",)`. Unique among services."""
 
     @property
     def metadata(self) -> MetaData:
@@ -100,7 +99,7 @@ class Service(Protocol):
 
     @property
     def preload(self) -> Sequence[str]:
-        """Modules that its tasks need: imported once, so that a task's process has them at once."""
+        """Modules that its tasks need, imported once by the fork server."""
 
     @property
     def data_folders(self) -> Sequence[str]:
@@ -110,16 +109,16 @@ class Service(Protocol):
         """Its kinds of tasks."""
 
     def seed(self, site: Site) -> None:
-        """Make what it has from the start, unless it is there. Runs at every start.
+        """Create the initial data unless it exists. Runs at every start.
 
-        It deletes no file of a user: see `orphans`.
+        It never deletes files of users: see `orphans`.
         """
 
     def orphans(self, site: Site) -> Iterable[Path]:
         """Return the entries of `data_folders` that have no row."""
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
-        """What its doors show over TLS; None where they speak plain HTTP. Asked before `seed`.
+        """The certificate of its endpoints; None for plain HTTP. Called before `seed`.
 
         Args:
             folder: as `Site.folder`.
@@ -127,9 +126,9 @@ class Service(Protocol):
         """
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
-        """The application behind each door.
+        """The application of each endpoint.
 
-        The host wraps each in the Host check and the bound on a body's size.
+        The host adds the check of the Host header and the body size limit.
         """
 
     def connection(self, site: Site) -> Mapping[str, Any]:

@@ -15,10 +15,10 @@ from labext.redaction import register_secret
 
 
 def new_key(prefix: str = "") -> str:
-    """A key nobody can guess (256 bits); masked in every message from now on.
+    """Create a random key of 256 bits; it is masked in all messages from now on.
 
     Args:
-        prefix: what it begins with, such as `sk_`.
+        prefix: the start of the key, such as `sk_`.
     """
     key = prefix + secrets.token_urlsafe(32)
     register_secret(key)
@@ -26,12 +26,12 @@ def new_key(prefix: str = "") -> str:
 
 
 def hash_key(key: str) -> str:
-    """What is kept of a key. Keys are long and random, so that a plain hash is enough."""
+    """Return the stored hash of a key. Keys are long and random, so a plain hash is enough."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 class InvalidSignatureError(ValueError):
-    """A signature does not fit, or what was signed was changed."""
+    """A signature does not match, or the signed data was changed."""
 
 
 class ExpiredSignatureError(InvalidSignatureError):

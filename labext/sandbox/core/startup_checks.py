@@ -23,11 +23,11 @@ log = logging.getLogger("labext.sandbox")
 
 
 class Quarantine:
-    """The folder into which one start of a sandbox moves what has no row.
+    """The folder to which one start of a sandbox moves files without a database row.
 
     Attributes:
-        path: made with the first move.
-        moved: how many files and folders were moved.
+        path: the folder, created with the first move.
+        moved: the number of moved files and folders.
     """
 
     def __init__(self, folder: DataFolder) -> None:
@@ -48,7 +48,7 @@ class Quarantine:
 
     @property
     def notice(self) -> str | None:
-        """What to tell whoever starts the sandbox; None if nothing was moved."""
+        """Message for the person who starts the sandbox; None if nothing was moved."""
         if not self.moved:
             return None
         return (
@@ -99,12 +99,12 @@ def check_database(
                 if is_database_damaged(folder.database)
                 else empty_database_error(folder)
             )
-        # Numbers are given out again: what was signed for an old one must not open a new one.
+        # Ids are reused: a signature for an old one must not be valid for a new one.
         (folder.secrets / "signing").unlink(missing_ok=True)
 
 
 def recovery_advice(folder: DataFolder) -> str:
-    """Return what to do about a database that cannot be used."""
+    """Return the recovery instructions for an unusable database."""
     return (
         f"Restore a backup with `{folder.command('restore', 'FILE', '--yes')}`, or start with an "
         f"empty database with `{folder.command('start', '--adopt-empty')}`, which moves the old "
@@ -160,7 +160,7 @@ def quarantine_orphans(
 
 
 def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
-    """Return the cause of a start-up failure, with what to do about it."""
+    """Return the cause of a start-up failure, with its remedy."""
     if isinstance(error, LabextError):
         return error
     if is_disk_full(error):
@@ -183,7 +183,7 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
 
 
 def _has_no_rows(database: Database, service: Service) -> bool:
-    there = set(inspect(database.engine).get_table_names())
-    tables = [table for table in service.metadata.sorted_tables if table.name in there]
+    existing_tables = set(inspect(database.engine).get_table_names())
+    tables = [table for table in service.metadata.sorted_tables if table.name in existing_tables]
     with database.read() as session:
         return not any(session.execute(select(1).select_from(t).limit(1)).first() for t in tables)

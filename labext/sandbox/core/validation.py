@@ -14,9 +14,9 @@ from labext.errors import ConflictError, InputError, NotFoundError
 MAX_NAME_LENGTH = 200
 
 
-def not_found_error(noun: str, name: str, known: Iterable[str]) -> NotFoundError:
-    """The error for a name that is not there, with the near one or all."""
-    names = sorted(known)
+def not_found_error(noun: str, name: str, existing: Iterable[str]) -> NotFoundError:
+    """Return the error for an unknown name, suggesting the closest match or all names."""
+    names = sorted(existing)
     near = messages.closest_match(name, names)
     if near is not None:
         hint = f"Did you mean {near}?"
@@ -26,31 +26,31 @@ def not_found_error(noun: str, name: str, known: Iterable[str]) -> NotFoundError
 
 
 def already_exists_error(noun: str, name: str) -> ConflictError:
-    """The error for a name that is there already."""
+    """Return the error for a name that already exists."""
     return ConflictError(
         f"There is {noun} {messages.quote_value(name)} already.", "Choose another name."
     )
 
 
 def require_confirmation(yes: bool, would: str) -> None:
-    """See that what destroys something is meant.
+    """Require confirmation of a destructive operation.
 
     Args:
-        yes: whether it is.
-        would: what it would do, a sentence.
+        yes: whether it was confirmed.
+        would: a sentence that describes the effect.
 
     Raises:
-        InputError: it is not.
+        InputError: it was not confirmed.
     """
     if not yes:
         raise InputError(would, "Add `--yes` to do it.")
 
 
 def validate_name(noun: str, name: str, longest: int = MAX_NAME_LENGTH) -> str:
-    """A name that can be shown and typed again.
+    """Check that a name can be displayed and typed.
 
     Raises:
-        InputError: it is empty or too long, holds a control character, or ends in a blank.
+        InputError: it is empty or too long, or has control characters or outer blanks.
     """
     if not name or name != name.strip() or not name.isprintable() or len(name) > longest:
         raise InputError(
@@ -60,26 +60,26 @@ def validate_name(noun: str, name: str, longest: int = MAX_NAME_LENGTH) -> str:
     return name
 
 
-def next_free_name(wanted: str | None, stem: str, there: Iterable[str]) -> str:
-    """The name that was asked for, or the next free one of `stem1`, `stem2` and so on.
+def next_free_name(requested: str | None, stem: str, existing: Iterable[str]) -> str:
+    """Return the requested name, or the first unused one of `stem1`, `stem2` and so on.
 
     Raises:
-        ConflictError: the name that was asked for is there.
-        InputError: it can't be a name.
+        ConflictError: the requested name already exists.
+        InputError: the requested name is invalid.
     """
-    known = set(there)
-    if wanted is None:
-        return next(n for i in range(1, len(known) + 2) if (n := f"{stem}{i}") not in known)
-    if validate_name(f"a {stem}", wanted, 100) in known:
-        raise already_exists_error(f"a {stem}", wanted)
-    return wanted
+    taken = set(existing)
+    if requested is None:
+        return next(n for i in range(1, len(taken) + 2) if (n := f"{stem}{i}") not in taken)
+    if validate_name(f"a {stem}", requested, 100) in taken:
+        raise already_exists_error(f"a {stem}", requested)
+    return requested
 
 
 def validate_email(email: str) -> str:
-    """An address that tells an account from the others.
+    """Check an e-mail address, which identifies an account.
 
     Raises:
-        InputError: it has not the form of one.
+        InputError: it is not an e-mail address.
     """
     head, at, tail = email.partition("@")
     plain = email.isprintable() and " " not in email and len(email) <= MAX_NAME_LENGTH
@@ -92,15 +92,15 @@ def validate_email(email: str) -> str:
 
 
 YEAR_SECONDS = 366 * 24 * 3600
-"""Seconds, for limits of time that need an end."""
+"""Seconds in a leap year, the upper bound of time limits."""
 
 
 @dataclass(frozen=True)
 class LimitDefinition:
-    """What a limit is about, its value unless it is changed, and the least and most it may be.
+    """Definition of a limit: its description, default and bounds.
 
     Attributes:
-        size: whether it counts bytes, and may be given with a unit.
+        size: whether it is a number of bytes, which may have a unit.
     """
 
     about: str
@@ -111,40 +111,42 @@ class LimitDefinition:
 
 
 class Limits(Mapping[str, LimitDefinition]):
-    """A service's limits by their names.
+    """The limits of a service by name.
 
     Args:
-        table: has the changed ones, in the columns `name` and `value`.
-        known: every limit.
+        table: the changed values, with the columns `name` and `value`.
+        definitions: all limits by name.
     """
 
-    def __init__(self, table: type[DeclarativeBase], known: Mapping[str, LimitDefinition]) -> None:
+    def __init__(
+        self, table: type[DeclarativeBase], definitions: Mapping[str, LimitDefinition]
+    ) -> None:
         self._table = table
-        self._known = known
+        self._definitions = definitions
 
     def __getitem__(self, name: str) -> LimitDefinition:
-        return self._known[name]
+        return self._definitions[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._definitions)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._definitions)
 
     def value(self, session: Session, name: str) -> int:
-        """A limit's value now."""
+        """Return the current value of a limit."""
         changed: Any = session.get(self._table, name)
         return self[name].default if changed is None else int(changed.value)
 
     def change(self, session: Session, name: str, value: int | None) -> None:
-        """Give a limit another value; None for its default again, whatever that will be."""
+        """Set a limit without checking its bounds; None restores the default."""
         if value is not None:
             session.merge(self._table(name=name, value=value))
         elif (changed := session.get(self._table, name)) is not None:
             session.delete(changed)
 
     def records(self, session: Session) -> list[dict[str, Any]]:
-        """Every limit with its value, its default and what it is about."""
+        """Return all limits with their value, default and description."""
         return [
             {
                 "name": name,
@@ -156,28 +158,28 @@ class Limits(Mapping[str, LimitDefinition]):
         ]
 
     def set(self, session: Session, name: str, value: int | None) -> dict[str, Any]:
-        """As `change`, with a look at the bounds; returns the limit's name and value.
+        """Set a limit within its bounds; return its name and value.
 
         Raises:
             NotFoundError: there is no such limit.
-            InputError: it can't have that value.
+            InputError: the value is out of bounds.
         """
         bounds = self._checked(name)
-        wanted = bounds.default if value is None else value
-        if not bounds.least <= wanted <= bounds.most:
+        new_value = bounds.default if value is None else value
+        if not bounds.least <= new_value <= bounds.most:
             raise InputError(
-                f"The limit {name} can't be {wanted:,}.",
+                f"The limit {name} can't be {new_value:,}.",
                 f"Give a whole number, {bounds.least:,} to {bounds.most:,}.",
             )
         self.change(session, name, value)
-        return {"name": name, "value": wanted}
+        return {"name": name, "value": new_value}
 
-    def parsed(self, name: str, text: str) -> int:
-        """Read the value of a limit: of a number of bytes with a unit or without, else a count.
+    def parse(self, name: str, text: str) -> int:
+        """Parse the value of a limit: a size with an optional unit, or a count.
 
         Raises:
             NotFoundError: there is no such limit.
-            InputError: it is neither.
+            InputError: the text is not a valid value.
         """
         bounds = self._checked(name)
         if bounds.size:

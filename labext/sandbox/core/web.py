@@ -22,12 +22,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from labext.sandbox.core.database import is_disk_full
 
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
-"""The names under which the services answer. Any other may be a foreign page's, rebound to us."""
+"""Accepted Host headers. Others are refused because of DNS rebinding."""
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 2 * 1024**3
-"""Bytes of a request's body that any service takes; a service may take less."""
+"""Body size limit of all services, in bytes; a service may set a lower one."""
 
 TOO_LARGE_MESSAGE = "The request's body is too large."
 
@@ -35,13 +35,13 @@ TOO_LARGE_MESSAGE = "The request's body is too large."
 def guard_app(
     app: ASGIApp, *, hosts: Sequence[str] = ALLOWED_HOSTS, most: int = MAX_BODY_BYTES
 ) -> ASGIApp:
-    """`app` behind the check of the Host header (400) and the bound on a body's size (413)."""
+    """Wrap `app` in the check of the Host header (400) and the body size limit (413)."""
     bounded = app if isinstance(app, BodyLimitedApp) else BodyLimitMiddleware(app, most)
     return TrustedHostMiddleware(bounded, allowed_hosts=list(hosts), www_redirect=False)
 
 
 class BodyLimitedApp:
-    """The base of an application that bounds the bodies of its requests itself."""
+    """Base class of applications that limit the size of request bodies themselves."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -49,12 +49,12 @@ class BodyLimitedApp:
 
 
 class BodyLimitMiddleware(BodyLimitedApp):
-    """Refuses a body of more than `most` bytes with 413: by its declared length, or as it comes.
+    """Refuse bodies of more than `most` bytes with 413, by declared or received length.
 
     Args:
-        app: what is behind it.
-        most: bytes.
-        body: makes a refusal's body, as in `handle_errors`.
+        app: the wrapped application.
+        most: the limit in bytes.
+        body: creates the response body, as in `handle_errors`.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class BodyLimitMiddleware(BodyLimitedApp):
 
 
 def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
-    """Give every error of `app` the form that `body(status, message)` makes, as JSON.
+    """Return every error of `app` as JSON in the form of `body(status, message)`.
 
-    Also those that the framework raises itself: no such path, a method that isn't there, a body
-    that FastAPI could not read (400, never its own 422). A disk that is full is told as 500; its
-    transaction has changed nothing. What nobody foresaw is logged and told as 500 without details.
+    This includes errors of the framework: unknown paths and methods, and bodies that FastAPI cannot
+    parse (400 instead of 422). A full disk returns 500; its transaction was rolled back. Unexpected
+    errors are logged and return 500 without details.
     """
     from fastapi.exceptions import RequestValidationError
 
@@ -144,13 +144,12 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
 
 @dataclass(frozen=True)
 class RateLimitStatus:
-    """What an identity has left.
+    """Rate limit state of an identity.
 
     Attributes:
         allowed: whether this request is within the limit.
-        limit, remaining: requests a window, and those left in it.
-        reset: seconds until the oldest counted request leaves the window, and there is room for
-            one more.
+        limit, remaining: requests per window, in total and remaining.
+        reset: seconds until the oldest counted request leaves the window, which allows another one.
     """
 
     allowed: bool
@@ -165,10 +164,10 @@ class RateLimitStatus:
 
 
 class SlidingWindowLimiter:
-    """At most so many requests of one identity in any window of so many seconds.
+    """Limit the requests per identity in a sliding time window.
 
-    A sliding window: `requests` in the last `seconds`, counted from each request. Refused requests
-    don't count. `requests=None` allows everything. Safe to use from threads.
+    Allows `requests` in the last `seconds`. Refused requests don't count. `requests=None` allows
+    everything. Safe to use from threads.
     """
 
     def __init__(
@@ -185,23 +184,25 @@ class SlidingWindowLimiter:
         self._swept = clock()
 
     def take(self, identity: str) -> RateLimitStatus:
-        """Count a request of `identity`, and say whether it is within the limit."""
+        """Count a request of `identity` and return whether it is within the limit."""
         if self.requests is None:
             return RateLimitStatus(True, 0, 0, 0.0)
         with self._lock:
             now = self._clock()
             self._sweep(now)
-            seen = self._seen.setdefault(identity, deque())
-            while seen and seen[0] <= now - self.seconds:
-                seen.popleft()
-            allowed = len(seen) < self.requests
+            request_times = self._seen.setdefault(identity, deque())
+            while request_times and request_times[0] <= now - self.seconds:
+                request_times.popleft()
+            allowed = len(request_times) < self.requests
             if allowed:
-                seen.append(now)
-            remaining = max(0, self.requests - len(seen))
-            return RateLimitStatus(allowed, self.requests, remaining, seen[0] + self.seconds - now)
+                request_times.append(now)
+            remaining = max(0, self.requests - len(request_times))
+            return RateLimitStatus(
+                allowed, self.requests, remaining, request_times[0] + self.seconds - now
+            )
 
     def check(self, identity: str) -> RateLimitStatus:
-        """As `take`, but refuse with 429 and Retry-After.
+        """Count a request; raise 429 with Retry-After if it is over the limit.
 
         Raises:
             HTTPException: too many requests.
@@ -216,12 +217,14 @@ class SlidingWindowLimiter:
         return allowance
 
     def _sweep(self, now: float) -> None:
-        """Forget those who have not asked for a whole window; keeps the table small."""
+        """Remove identities without a request in the last window."""
         if now - self._swept < self.seconds:
             return
         self._swept = now
         over = [
-            name for name, seen in self._seen.items() if not seen or seen[-1] <= now - self.seconds
+            name
+            for name, request_times in self._seen.items()
+            if not request_times or request_times[-1] <= now - self.seconds
         ]
         for name in over:
             del self._seen[name]

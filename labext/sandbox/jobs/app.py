@@ -42,7 +42,7 @@ class JobService:
     """The job service, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
 
     name = "jobs"
-    doors = ("jobs",)
+    endpoints = ("jobs",)
     metadata: MetaData = Base.metadata
     data_folders: Sequence[str] = job_files.DATA_FOLDERS
 

@@ -77,7 +77,7 @@ class Caller:
     ended: str | None = None
 
     @property
-    def counted_as(self) -> str:
+    def rate_limit_key(self) -> str:
         """Whose allowance it uses: the app's, also where it acts for a user (contract, Limits)."""
         if self.app is not None:
             return f"app {self.app.id}"

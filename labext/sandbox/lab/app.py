@@ -159,7 +159,7 @@ class LabService:
     """The laboratory platform as a `Service` of the host."""
 
     name = "lab"
-    doors = ENDPOINTS
+    endpoints = ENDPOINTS
     metadata: MetaData = Base.metadata
     preload: Sequence[str] = ()
     data_folders: Sequence[str] = ()

@@ -45,7 +45,7 @@ def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) ->
     changed: dict[str, int] = {name: value for name, value in rows}  # noqa: C416
     guard.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
     guard.seconds = changed.get("rate_seconds", LIMITS["rate_seconds"].default)
-    return guard.take(caller.counted_as)
+    return guard.take(caller.rate_limit_key)
 
 
 def rate_limit_headers(allowance: RateLimitStatus) -> dict[str, str]:

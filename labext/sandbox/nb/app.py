@@ -243,7 +243,7 @@ class NotebookService:
     """The notebook service as a `Service` of the host."""
 
     name = "nb"
-    doors = ("nb",)
+    endpoints = ("nb",)
     metadata: MetaData = Base.metadata
     preload: Sequence[str] = (
         "labext.sandbox.nb.ingestion.execution",

@@ -298,7 +298,7 @@ def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Itera
                 signer=Signer("key"),
                 origins={
                     door: f"https://localhost:{place}"
-                    for place, door in enumerate(LabService.doors, start=1)
+                    for place, door in enumerate(LabService.endpoints, start=1)
                 },
                 options=Options(rate=rate),  # type: ignore[arg-type]
             )

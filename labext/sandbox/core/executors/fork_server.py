@@ -78,10 +78,10 @@ def _resident_bytes(pid: int) -> int:
 
 def _proportional_bytes(pid: int) -> int:
     try:
-        found = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
+        match = _PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_bytes())
     except OSError:
         return _resident_bytes(pid)
-    return 0 if found is None else int(found[1]) * 1024
+    return 0 if match is None else int(match[1]) * 1024
 
 
 def _portable_resident_bytes(pid: int) -> int:
@@ -91,9 +91,9 @@ def _portable_resident_bytes(pid: int) -> int:
         family = [process, *process.children(recursive=True)]
     except psutil.Error:
         return 0
-    for each in family:
+    for member in family:
         try:
-            total += int(each.memory_info().rss)
+            total += int(member.memory_info().rss)
         except psutil.Error:
             continue
     return total
@@ -190,19 +190,19 @@ class ForkServer:
                 importlib.import_module(module)
             except Exception as error:  # noqa: BLE001 - the task that needs it will tell its user
                 print(f"{module} is not preloaded: {error}", file=sys.stderr)
-        # What is loaded now is shared by all children: a collector that walked it would copy it.
+        # Keep the garbage collector from touching loaded objects, which would unshare their pages.
         gc.collect()
         gc.disable()
         gc.freeze()
 
     def _is_abandoned(self) -> bool:
-        """Whether the supervisor is gone, whatever it has sent before."""
+        """Return whether the supervisor has closed the connection, even if messages are unread."""
         poll = select.poll()
         poll.register(self._supervisor, 0)  # reports a closed end alone
         return bool(poll.poll(0))
 
     def _messages(self, block: bool = False) -> list[dict[str, Any]] | None:
-        """What has come from the supervisor; None once it is gone."""
+        """Return the messages received from the supervisor; None once it is gone."""
         while True:
             try:
                 chunk = self._supervisor.recv(65536)
@@ -226,11 +226,11 @@ class ForkServer:
 
     def _start(self, order: dict[str, Any]) -> None:
         scratch = Path(order["scratch"])
-        found = self._take_idle(scratch) if order["warm"] else None
-        pid, channel = found or self._new_process(scratch, warm=order["warm"])
+        idle = self._take_idle(scratch) if order["warm"] else None
+        pid, channel = idle or self._new_process(scratch, warm=order["warm"])
         began = time.monotonic()
         task = _Task(order["start"], pid, scratch, began, order["memory"], channel)
-        task.was_idle = found is not None
+        task.was_idle = idle is not None
         self._tasks[pid] = task
         self._tell({"started": task.id})
 
@@ -247,17 +247,17 @@ class ForkServer:
         return None
 
     def _new_process(self, scratch: Path, *, warm: bool) -> tuple[int, socket.socket | None]:
-        """Make a process for a task; with a channel to it if it is a warm one."""
-        ours, theirs = socket.socketpair() if warm else (None, None)
+        """Create a process for a task, with a channel to it if it is warm."""
+        parent_end, child_end = socket.socketpair() if warm else (None, None)
         if self._method == "fork":
             sys.stdout.flush()
             sys.stderr.flush()
             parent = os.getpid()
             pid = os.fork()
             if pid == 0:
-                if ours is not None:
-                    ours.close()
-                self._become(scratch, parent, theirs)
+                if parent_end is not None:
+                    parent_end.close()
+                self._become(scratch, parent, child_end)
         else:
             command = [
                 sys.executable,
@@ -266,15 +266,15 @@ class ForkServer:
                 "labext.sandbox.core.executors.task_process",
                 str(scratch),
             ]
-            if theirs is not None:
-                theirs.set_inheritable(True)
-                command.append(str(theirs.fileno()))
+            if child_end is not None:
+                child_end.set_inheritable(True)
+                command.append(str(child_end.fileno()))
             environment = os.environ | {task_process.TASK_VARIABLE: str(scratch)}
             pid = os.posix_spawn(sys.executable, command, environment)
-        if ours is not None and theirs is not None:
-            theirs.close()
-            self._selector.register(ours, selectors.EVENT_READ)
-        return pid, ours
+        if parent_end is not None and child_end is not None:
+            child_end.close()
+            self._selector.register(parent_end, selectors.EVENT_READ)
+        return pid, parent_end
 
     def _note_done(self, ready: Sequence[Any]) -> None:
         """Take note of the warm processes that are done with a task, or have closed their end."""
@@ -314,7 +314,7 @@ class ForkServer:
         channel.close()
 
     def _become(self, scratch: Path, parent: int, channel: socket.socket | None) -> NoReturn:
-        """In the child: let go of what is the server's, do the task, and end."""
+        """In the child process: close the server's resources, run the task and exit."""
         code = 1
         try:
             self._selector.close()
@@ -334,7 +334,7 @@ class ForkServer:
             os._exit(code)
 
     def _reap(self) -> None:
-        """Take the end of every process that has ended: tasks, and what they left to us."""
+        """Reap every process that has ended: tasks and adopted orphans."""
         while True:
             try:
                 # Looked at before it is reaped: as long as it isn't, its number can't be reused,
@@ -389,9 +389,9 @@ class ForkServer:
         self._tasks[task.pid] = task
 
     def _kill_strays(self) -> bool:
-        """Kill what ended tasks have left to us; those that live keep their orphans themselves."""
-        known = {*self._tasks, *self._idle}
-        strays = [pid for pid in _child_pids() if pid not in known]
+        """Kill orphans of ended tasks. Orphans of running tasks stay with their task."""
+        own_pids = {*self._tasks, *self._idle}
+        strays = [pid for pid in _child_pids() if pid not in own_pids]
         for pid in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -450,7 +450,7 @@ def _kill(pid: int) -> None:
 
 
 def _kill_group(group: int) -> bool:
-    """Kill what is left of a group; True where nothing was."""
+    """Kill the rest of a process group; return True if it was empty."""
     try:
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):  # macOS says the latter where all are dead

@@ -27,7 +27,7 @@ _SINGLE_THREAD_VARIABLES = dict.fromkeys(
 
 
 def clean_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a process of ours needs of an environment: no key or token that happens to be in it."""
+    """Environment variables passed to child processes; keys and tokens are left out."""
     return {
         name: value for name, value in environment.items() if _INHERITED_VARIABLES.fullmatch(name)
     }
@@ -50,8 +50,8 @@ class Launcher:
         self, lock: Path, preload: Sequence[str] = (), method: StartMethod | None = None
     ) -> None:
         self._received = b""
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+        self._socket, child_end = socket.socketpair()
+        with child_end:
             # One job is one worker: libraries that start a thread a core would starve the others.
             self._process = subprocess.Popen(
                 [
@@ -59,12 +59,12 @@ class Launcher:
                     "-P",
                     "-m",
                     "labext.sandbox.core.executors.fork_server",
-                    str(theirs.fileno()),
+                    str(child_end.fileno()),
                 ],
                 env=clean_environment()
                 | _SINGLE_THREAD_VARIABLES
                 | {TASKS_VARIABLE: str(lock.parent)},
-                pass_fds=[theirs.fileno()],
+                pass_fds=[child_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
@@ -98,7 +98,7 @@ class Launcher:
         self._send({"kill": task_id})
 
     def events(self) -> list[dict[str, Any]] | None:
-        """What happened, waiting for something to; None once the fork server is gone."""
+        """Wait for events and return them; None once the fork server is gone."""
         try:
             chunk = self._socket.recv(65536)
         except ConnectionError:

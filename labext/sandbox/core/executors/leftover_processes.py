@@ -22,9 +22,9 @@ START_TOLERANCE_SECONDS = 1.0
 
 
 def adopt_orphans() -> None:
-    """Have this process get what its fork server leaves, should that be killed (Linux).
+    """Let this process adopt the orphans of its fork server if that is killed (Linux).
 
-    It is for a process whose own children, but for fork servers, stay in its session.
+    Only for a process whose other children stay in its session.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -44,17 +44,17 @@ def kill_adopted(seconds: float = 5.0) -> int:
                     process.kill()
                     killed.add(process.pid)
                 os.waitpid(process.pid, os.WNOHANG)
-        time.sleep(0.01)  # what they leave in their turn comes here too
+        time.sleep(0.01)  # their orphans are adopted here too
     return len(killed)
 
 
 def _adopted_children() -> list[psutil.Process]:
-    found = []
+    children = []
     for process in psutil.Process().children():
         with contextlib.suppress(OSError):
             if os.getsid(process.pid) != os.getsid(0):
-                found.append(process)
-    return found
+                children.append(process)
+    return children
 
 
 def belongs_to_task(pid: int, scratch: Path) -> bool:
@@ -70,9 +70,9 @@ def belongs_to_task(pid: int, scratch: Path) -> bool:
 
 
 def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
-    """Kill what is left of the tasks with these scratch folders; return how many it was.
+    """Kill the remaining processes of tasks with these scratch folders; return their number.
 
-    Their fork server is gone: of what it started, nothing is anybody else's.
+    Their fork server is gone, so no other process is responsible for them.
     """
     marks = {str(scratch): scratch for scratch in scratches}
     leaders = dict(filter(None, map(_recorded_leader, marks.values())))
@@ -117,7 +117,7 @@ def _is_leftover(
             return False
         start, scratch = leaders[group]
         return _has_recorded_leader(group, start) or (
-            # The leader is dead, or never was this group's: what is left must work in its folder.
+            # The group leader is dead or unrelated: identify members by their working directory.
             not psutil.pid_exists(group) and belongs_to_task(process.pid, scratch)
         )
     except (psutil.Error, OSError):

@@ -26,7 +26,7 @@ from labext.sandbox.core.executors.task_process import PROCESS_FILE
 from labext.sandbox.core.queue import ClaimedTask, Queue, TaskOutcome, TaskTransitions
 
 POLL_SECONDS = 1.0
-"""How often the table is looked at for what another process changed; this one tells by itself."""
+"""Interval of polling the table for changes by other processes; own changes wake the supervisor."""
 
 START_DELAY = 0.05
 """Seconds after which a task that runs is recorded as running. One that has ended by then is
@@ -44,17 +44,17 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Run:
-    """A task that is to have a process, has one, or had one and is not yet recorded as ended.
+    """A task that was claimed and whose end is not yet recorded.
 
     Attributes:
         launched: the fork server was told to start the process.
-        has_begun: the process exists, or did.
-        is_recorded: the queue knows that.
-        began: when it was seen to exist, on the monotonic clock.
+        has_begun: the process exists or has existed.
+        is_recorded: the queue has recorded the start.
+        began: when its existence was observed, on the monotonic clock.
         killed: why its process is being killed.
-        over: the limit that it is killed for.
-        refusal: how the task ends, whatever its process does: it was not to start.
-        next_try, pause: when its start, or its record, is tried again: the disk was full.
+        over: the limit that it exceeded.
+        refusal: the result of a task that must not start, regardless of its process.
+        next_try, pause: when its start or its record is retried after a full disk.
     """
 
     task: ClaimedTask
@@ -82,11 +82,11 @@ class Supervisor:
     """Starts, limits and ends tasks.
 
     Args:
-        work_dir: where the scratch folders are; its own.
-        workers: how many tasks run at once; by default one a core.
+        work_dir: the folder of the scratch folders, used by this supervisor alone.
+        workers: the number of concurrent tasks; by default one per core.
         preload: modules that tasks need, loaded once.
-        method: `fork` or `spawn`; by default what is safe on this system.
-        adopts: this process has called `adopt_orphans`, and its children are fork servers alone.
+        method: `fork` or `spawn`; by default the method that is safe on this system.
+        adopts: this process has called `adopt_orphans`, and all its children are fork servers.
     """
 
     def __init__(
@@ -122,25 +122,25 @@ class Supervisor:
         self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
 
     def start(self) -> None:
-        """Take up what an earlier supervisor left, then run tasks from a thread of its own.
+        """Recover the tasks of an earlier supervisor, then run tasks in a thread.
 
         Raises:
-            RuntimeError: another supervisor works in this folder.
+            RuntimeError: another supervisor uses this folder.
         """
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self._lock_file)
         # The fork server of a supervisor that was killed needs a moment to end its tasks.
         if not lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
-        taken = self._ledger.taken()
-        self._take_up(taken, killed=[task_id for task_id in taken if self._ran(task_id)])
+        leftover = self._ledger.taken()
+        self._take_up(leftover, killed=[task_id for task_id in leftover if self._ran(task_id)])
         lock.release()
         self._launch_server()
         self._queue.listen(self._wake)
         self._thread.start()
 
     def stop(self) -> None:
-        """Kill what runs, queue it again, and return once all of it is gone."""
+        """Kill and requeue the running tasks; return once their processes are gone."""
         self._stopping = True
         self._wake()
         if self._thread.ident is not None:  # it may have failed to start
@@ -222,7 +222,7 @@ class Supervisor:
             run.deadline = run.began + run.task.max_seconds
 
     def _turn(self) -> None:
-        """Record what has started and ended, and start what takes its place."""
+        """Record started and ended tasks, and start the next ones."""
         self._launch_later()
         started, ended = self._started(), self._ended()
         try:
@@ -240,7 +240,7 @@ class Supervisor:
             return
         for run in started:
             self._recorded_start(run, turn.refused.get(run.task.id))
-        for claim in turn.claims:  # first: removing what others have left takes its time
+        for claim in turn.claims:  # first, because removing leftover files takes time
             self._start(claim)
         for run in ended:
             self._recorded(run)
@@ -317,7 +317,7 @@ class Supervisor:
             self._ledger.tick()
 
     def _enforce(self) -> None:
-        """Kill what was told to stop or is over its time."""
+        """Kill tasks that were cancelled or exceed their time limit."""
         alive = [run for run in self._alive() if run.killed is None]
         now = time.monotonic()
         cancelled: set[int] = set()
@@ -340,7 +340,7 @@ class Supervisor:
                 self._launcher.kill(run.task.id)
 
     def _launch_later(self) -> None:
-        """Launch what had to wait for room on the disk."""
+        """Launch tasks that waited for free disk space."""
         for run in self._runs.values():
             if not run.launched and run.ending is None and time.monotonic() >= run.next_try:
                 self._launch(run)
@@ -404,9 +404,9 @@ class Supervisor:
         return (self._work_dir / str(task_id) / PROCESS_FILE).exists()
 
     def _take_up(self, tasks: Sequence[int], killed: Collection[int] = ()) -> None:
-        """Kill what is left of tasks that nobody watches any more, and queue them again.
+        """Kill the remaining processes of unsupervised tasks, and requeue these tasks.
 
-        `killed` are those whose process had begun when the service was killed.
+        `killed` lists the tasks whose process had begun when the service was killed.
         """
         count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
         if self._adopts:
@@ -420,7 +420,7 @@ class Supervisor:
                 remove_path(scratch)
 
     def _wind_up(self) -> None:
-        """Record what has ended by itself, kill what runs, and queue it again."""
+        """Record the tasks that have ended; kill and requeue the others."""
         try:
             self._wake()
             self._receive()
@@ -432,7 +432,7 @@ class Supervisor:
             self._record_starts()
             self._record_ends()
             self._ledger.requeue([*self._runs, *self._lost])
-        except Exception:  # what could not be recorded starts again next time
+        except Exception:  # tasks whose end was not recorded start again next time
             log.exception("Not every task could be queued again.")
 
 

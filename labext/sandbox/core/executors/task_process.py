@@ -19,12 +19,12 @@ from typing import Any
 from labext.redaction import mask
 
 TASK_VARIABLE = "LABEXT_TASK"
-"""The environment variable by which what a task started is known: its scratch folder."""
+"""Environment variable that marks the processes of a task: its scratch folder."""
 
 TASKS_VARIABLE = "LABEXT_TASKS"
-"""The same for whatever a fork server started, and itself: the folder of the scratch folders. The
-system shows the environment with which a process was started, so that one which only forked since
-has this for ever, and a task's own mark never."""
+"""Environment variable that marks a fork server and its processes: the folder of the scratch
+folders. The system shows a process's initial environment, so a forked process keeps this variable
+and never shows the variable of its task."""
 
 PROCESS_FILE = "process.json"
 """In the scratch folder: the task's process, written by itself before the entry runs. It is how the
@@ -63,14 +63,14 @@ def run_task(scratch: Path, parent: int, channel: socket.socket | None = None) -
         if code != 0:
             return code
         channel.sendall(b"\n")
-        told = channel.recv(65536)
-        if not told:
+        message = channel.recv(65536)
+        if not message:
             return 0
-        scratch = Path(told.decode())
+        scratch = Path(message.decode())
 
 
 def _isolate(parent: int) -> None:
-    """Become a process of its own: its signals, its session, its limits."""
+    """Give this process its own signal handlers, session and limits."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -96,11 +96,10 @@ def _execute(scratch: Path) -> int:
 
 
 def _die_with_parent(parent: int) -> None:
-    """Linux kills this process when `parent`, which watches over it, is killed.
+    """Ask Linux to kill this process when `parent` is killed, and to let it adopt orphans.
 
-    And it gives it the orphans: however what a task has started cuts loose (a session of its own, a
-    double fork), it is the task's until that ends, and only then `parent`'s. So a child of `parent`
-    that is no task is what an ended task has left.
+    A detached process (new session, double fork) of a task belongs to the task until the task ends,
+    and then to `parent`. So a child of `parent` that is not a task is an orphan of an ended task.
     """
     if sys.platform != "linux":
         return
@@ -169,7 +168,7 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
     except SystemExit:
         sys.stderr.write(mask(traceback.format_exc()))
         return None
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its job's reason
+    except Exception as error:  # noqa: BLE001 - any exception of a tool becomes its job's reason
         sys.stderr.write(mask(traceback.format_exc()))
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     reason = " ".join(mask(reason).split())[:MAX_REASON_LENGTH]
@@ -178,9 +177,9 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
 
 def _write_whole(path: Path, content: bytes) -> None:
     """Write a file that is there whole or not at all."""
-    part = path.with_name(f".{path.name}")
-    part.write_bytes(content)
-    part.replace(path)
+    partial = path.with_name(f".{path.name}")
+    partial.write_bytes(content)
+    partial.replace(path)
 
 
 if __name__ == "__main__":

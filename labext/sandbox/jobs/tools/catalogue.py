@@ -48,7 +48,7 @@ def all_tools() -> list[Tool]:
 
 def available_tools() -> dict[str, Tool]:
     """The tools whose packages are installed, by name, in the order in which they are listed."""
-    return {tool.name: tool for tool in all_tools() if not tool.absent()}
+    return {tool.name: tool for tool in all_tools() if not tool.missing_modules()}
 
 
 def find_tool(name: str) -> Tool | None:
@@ -57,7 +57,7 @@ def find_tool(name: str) -> Tool | None:
     Looks for the packages of that one alone, so that a submission and a job wait for no other's.
     """
     found = next((tool for tool in all_tools() if tool.name == name), None)
-    return None if found is None or found.absent() else found
+    return None if found is None or found.missing_modules() else found
 
 
 def preload_modules() -> list[str]:

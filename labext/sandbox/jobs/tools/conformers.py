@@ -180,7 +180,7 @@ class ConformerDistances:
             rdMolAlign.GetBestRMS(self._bare, self._bare, one.id, other.id, map=self._ways)
         )
 
-    def unlike(self, ranked: list[Conformer], apart: float) -> list[Conformer]:
+    def select_distinct(self, ranked: list[Conformer], apart: float) -> list[Conformer]:
         """Of conformers in their order those that are further than `apart` from each before."""
         kept: list[Conformer] = []
         for conformer in ranked:
@@ -188,7 +188,7 @@ class ConformerDistances:
                 kept.append(conformer)
         return kept
 
-    def lay_on_best(self, kept: list[Conformer]) -> list[float]:
+    def align_to_best(self, kept: list[Conformer]) -> list[float]:
         """Superpose each on the first, hydrogens along with it; their distances to it."""
         from rdkit.Chem import rdMolAlign
 
@@ -321,11 +321,11 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     full = embed_conformers(request.molecule, request.count, request.seed)
     field, ranked = relax_conformers(full, request.field)
     likeness = ConformerDistances(full)
-    kept = likeness.unlike(ranked, request.apart)
+    kept = likeness.select_distinct(ranked, request.apart)
     bare = Chem.RemoveHs(full)
     smiles = Chem.MolToSmiles(bare)
     opened = count_stereocentres(bare) - count_stereocentres(request.molecule)
-    distances = likeness.lay_on_best(kept)
+    distances = likeness.align_to_best(kept)
     shares = [exp((kept[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in kept]
     _write_structures(full, kept, smiles, out)
     _write_table(kept, distances, shares, out / "conformers.csv")

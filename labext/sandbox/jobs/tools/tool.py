@@ -144,7 +144,7 @@ class Tool:
             "settings": [parameter.record() for parameter in self.visible(gates)],
         }
 
-    def absent(self) -> list[str]:
+    def missing_modules(self) -> list[str]:
         """The modules it requires that are not installed; nothing is imported to find out."""
         return [module for module in self.requires if find_spec(module) is None]
 
