@@ -1,8 +1,7 @@
 """The generated matrix: identity × state × grant × place, each with its status and visible rows.
 
-What is expected is stated here by itself, in `opens` and `expected`, from the contract's Access
-control rules and the table in labext/sandbox/lab/__init__.py; nothing of the platform's own
-reasoning is called.
+The expected results are computed independently in `opens` and `expected`, from the rules in
+labext/sandbox/lab/RULES.md; no code of the platform is called.
 """
 
 from __future__ import annotations

@@ -1,0 +1,102 @@
+"""Check the RULES.md of each sandbox service: numbers, cited modules and cited tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+ROOT = Path(__file__).parents[2]
+SANDBOX = ROOT / "labext" / "sandbox"
+FILES = sorted(SANDBOX.glob("*/RULES.md"))
+HEADER = "| number | rule | module | test |"
+NAMES = re.compile(r"`([^`]+)`")
+
+Row = tuple[str, str, list[str], list[str]]
+"""Number, rule, modules and tests."""
+
+
+def rows_of(file: Path) -> list[Row]:
+    rows = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|") or line == HEADER or set(line) <= set("|- :"):
+            continue
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+        assert len(cells) == 4, line
+        number, rule, modules, tests = cells
+        rows.append((number, rule, NAMES.findall(modules), NAMES.findall(tests)))
+    return rows
+
+
+def module_exists(name: str) -> bool:
+    """Return whether a module exists; it is a dotted name or a path from the root."""
+    path = ROOT / (name if name.endswith(".py") else name.replace(".", "/"))
+    return path.is_file() or path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+@cache
+def read_test_names(path: str) -> frozenset[str]:
+    """Return the test functions of a file, those in classes as `Class::name`."""
+    file = ROOT / path
+    if not file.is_file():
+        return frozenset()
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
+        names |= {prefix + each.name for each in inner if isinstance(each, functions)}
+    return frozenset(name for name in names if name.split("::")[-1].startswith("test"))
+
+
+def test_services_have_rules() -> None:
+    assert {"lab"} <= {file.parent.name for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_rule_numbers_are_consecutive(file: Path) -> None:
+    prefix = file.parent.name.upper()
+    numbers = [row[0] for row in rows_of(file)]
+    assert numbers == [f"{prefix}-{place}" for place in range(1, len(numbers) + 1)]
+    assert numbers
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_every_rule_names_existing_modules_and_tests(file: Path) -> None:
+    wrong = []
+    for number, rule, modules, tests in rows_of(file):
+        if not (rule and modules and tests):
+            wrong.append(f"{number}: has no rule, module or test")
+        wrong += [f"{number}: no module {name}" for name in modules if not module_exists(name)]
+        for test in tests:
+            path, _, name = test.partition("::")
+            if name not in read_test_names(path):
+                wrong.append(f"{number}: no test {test}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_rules_are_not_repeated(file: Path) -> None:
+    rules = [row[1] for row in rows_of(file)]
+    assert len(set(rules)) == len(rules)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
+def test_every_cited_rule_exists(file: Path) -> None:
+    """Docstrings and comments of the service cite rules by number."""
+    known = {row[0] for row in rows_of(file)}
+    cited = re.compile(rf"\b{file.parent.name.upper()}-[0-9]+\b")
+    for module in file.parent.rglob("*.py"):
+        found = set(cited.findall(module.read_text(encoding="utf-8")))
+        assert found <= known, f"{module.relative_to(ROOT)}: {sorted(found - known)}"
+
+
+def test_wheel_contains_the_rules() -> None:
+    files = WheelBuilder(str(ROOT)).recurse_included_files()
+    included = {file.distribution_path for file in files}
+    for file in FILES:
+        assert file.relative_to(ROOT).as_posix() in included
