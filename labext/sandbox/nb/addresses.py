@@ -75,7 +75,7 @@ def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
         private: whether addresses that are not public are allowed.
 
     Raises:
-        Unreadable: the host does not exist, or one of its addresses may not be connected to.
+        UnreadableError: the host does not exist, or one of its addresses may not be connected to.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -16,7 +16,7 @@ from labext.sandbox.nb import errors
 
 
 class CallCancelledError(Exception):
-    """Nobody waits for the answer any more."""
+    """The call was cancelled: nobody waits for its result."""
 
 
 class Connection(Protocol):
@@ -26,92 +26,95 @@ class Connection(Protocol):
 
 
 class CancelToken:
-    """Ends what goes over it when it is hung up, from any thread."""
+    """Cancels the model calls registered with it, from any thread."""
 
     def __init__(self) -> None:
         self._sockets: list[Any] = []
         self._hung_up = False
 
     def check(self) -> None:
-        """See that somebody still waits.
+        """Check that the token has not been cancelled.
 
         Raises:
-            HungUp: nobody does.
+            CallCancelledError: if it was.
         """
         if self._hung_up:
             raise CallCancelledError
 
     def opened(self, connection: Connection) -> None:
-        """Know a connection that has just been opened.
+        """Register a newly opened connection.
 
-        It forgets its socket where the answer has no length, and is read to its end all the same.
+        The socket itself is stored, since the connection drops it while it reads a response without
+        a length.
 
         Raises:
-            HungUp: nobody waits for it.
+            CallCancelledError: if the call was cancelled.
         """
         self._sockets.append(connection.sock)
         self.check()
 
     def cancel(self) -> None:
-        """End what runs, and whatever would come."""
+        """Cancel current and future calls."""
         self._hung_up = True
         for sock in list(self._sockets):
             if sock is not None:
                 with contextlib.suppress(OSError):
-                    # The socket's own, below TLS: another thread is reading there.
+                    # The method of the plain socket, below TLS: another thread may be reading.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 MAX_THREADS = 64
-"""Pieces of such work; further ones wait."""
+"""Maximum number of parallel model calls; further ones wait."""
 
 T = TypeVar("T")
 
 
 class ModelThreads:
-    """The threads of such work; made once for the service."""
+    """The threads for model calls; one instance per service."""
 
     def __init__(self) -> None:
         self._limiter = anyio.CapacityLimiter(MAX_THREADS)
 
     async def run(self, call: Callable[[], T]) -> T:
-        """What a call returns; who is cancelled does not wait for it."""
+        """Return the result of a call; cancellation does not wait for the thread."""
         return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
-    async def stream(self, items: Iterator[T], line: CancelToken) -> AsyncIterator[T]:
-        """Each item as soon as it is there; the line is hung up when nobody takes the next one."""
+    async def stream(self, items: Iterator[T], cancel_token: CancelToken) -> AsyncIterator[T]:
+        """Yield items as they are produced; cancel the token when the consumer stops."""
         try:
             while True:
-                found = await self.run(lambda: list(_take_one(items)))
-                if not found:
+                batch = await self.run(lambda: list(_take_one(items)))
+                if not batch:
                     return
-                yield found[0]
+                yield batch[0]
         finally:
-            line.cancel()
+            cancel_token.cancel()
 
 
-async def cancel_on_disconnect(request: Request, line: CancelToken, work: Awaitable[T]) -> T:
-    """What the work returns; its line is hung up when the client of a request leaves.
+async def cancel_on_disconnect(
+    request: Request, cancel_token: CancelToken, work: Awaitable[T]
+) -> T:
+    """Return the result of the work; cancel its token when the client disconnects.
 
-    The request's body has been read.
+    The request's body must have been read.
 
     Raises:
-        HTTPException: the work ended because of that; nobody hears it.
+        HTTPException: if the work was cancelled; no client receives it.
     """
-    watching = asyncio.create_task(_watch_disconnect(request, line))
+    watcher = asyncio.create_task(_watch_disconnect(request, cancel_token))
     try:
         return await work
     except CallCancelledError:
         raise errors.bad_request("The client has left.") from None
     finally:
-        watching.cancel()
-        line.cancel()  # the service may be stopping
+        watcher.cancel()
+        cancel_token.cancel()  # the service may be stopping
 
 
-async def _watch_disconnect(request: Request, line: CancelToken) -> None:
+async def _watch_disconnect(request: Request, cancel_token: CancelToken) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-    line.cancel()
+    cancel_token.cancel()
 
 
 def _take_one(items: Iterator[T]) -> Iterator[T]:

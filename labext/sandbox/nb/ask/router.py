@@ -36,19 +36,21 @@ _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
 def _answer_run(
-    site: SiteDep, index: IndexDep, question: Question, line: CancelTokenDep
+    site: SiteDep, index: IndexDep, question: Question, cancel_token: CancelTokenDep
 ) -> AnswerRun:
-    return prepare_answer(site, index, question, line)
+    return prepare_answer(site, index, question, cancel_token)
 
 
 AnswerRunDep = Annotated[AnswerRun, Depends(_answer_run)]
 
 
 @router.post("/search/ask", response_class=Response, responses=_STREAM_RESPONSES)
-async def post_ask(asked: AnswerRunDep, line: CancelTokenDep, threads: ThreadsDep) -> Response:
+async def post_ask(
+    asked: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
+) -> Response:
     """Answer a question from the knowledge base, as server-sent events."""
     return StreamingResponse(
-        threads.stream(map(_encode_event, _with_error_event(asked.events())), line),
+        threads.stream(map(_encode_event, _with_error_event(asked.events())), cancel_token),
         media_type="text/event-stream",
         headers=_STREAM_HEADERS,
     )
@@ -56,10 +58,12 @@ async def post_ask(asked: AnswerRunDep, line: CancelTokenDep, threads: ThreadsDe
 
 @router.post("/search/ask/simple", response_model=AnswerRecord)
 async def post_ask_simple(
-    request: Request, asked: AnswerRunDep, line: CancelTokenDep, threads: ThreadsDep
+    request: Request, asked: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
 ) -> Response:
     """Answer a question from the knowledge base, in one piece."""
-    return json_response(await cancel_on_disconnect(request, line, threads.run(asked.answered)))
+    return json_response(
+        await cancel_on_disconnect(request, cancel_token, threads.run(asked.answered))
+    )
 
 
 def _encode_event(event: Event) -> bytes:

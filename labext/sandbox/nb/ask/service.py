@@ -26,11 +26,13 @@ from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count
 from labext.sandbox.nb.tables import Model
 
 
-def create_writer(site: Site, model: Model, line: CancelToken) -> AnswerWriter:
+def create_writer(site: Site, model: Model, cancel_token: CancelToken) -> AnswerWriter:
     """A model of type `llm` as a writer; its server is asked over a line that may be hung up."""
     if registry.is_built_in(model):
         return PassageQuoter(_default_similarity(site))
-    return LlmAnswerWriter(model.name, partial(chat.generate_reply, site, model, line=line))
+    return LlmAnswerWriter(
+        model.name, partial(chat.generate_reply, site, model, cancel_token=cancel_token)
+    )
 
 
 def _default_similarity(site: Site) -> Similarity | None:
@@ -71,7 +73,7 @@ class AnswerRun:
 
         Raises:
             HTTPException: 502, a model's server failed; 422, one can't be asked.
-            HungUp: nobody waits any more.
+            CallCancelledError: if the call was cancelled.
         """
         strategy = self.strategist.strategy(self.question)
         searches = [dict(vars(each)) for each in strategy.searches]
@@ -112,7 +114,7 @@ class AnswerRun:
 
 
 def prepare_answer(
-    site: Site, index: SearchIndex, question: Question, line: CancelToken
+    site: Site, index: SearchIndex, question: Question, cancel_token: CancelToken
 ) -> AnswerRun:
     """How a question is answered.
 
@@ -129,7 +131,7 @@ def prepare_answer(
         ]
         check_identifiers_exist(session, question.source_ids, question.note_ids)
         waiting = count_unprocessed(session, scope)
-    strategist, answerer, finisher = (create_writer(site, model, line) for model in models)
+    strategist, answerer, finisher = (create_writer(site, model, cancel_token) for model in models)
     wanted = {
         "limit": question.limit or DEFAULT_PASSAGES,
         "min_similarity": question.min_similarity,

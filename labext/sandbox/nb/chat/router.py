@@ -79,7 +79,7 @@ async def post_execute(
     site: SiteDep,
     index: IndexDep,
     body: NewMessage,
-    line: CancelTokenDep,
+    cancel_token: CancelTokenDep,
     threads: ThreadsDep,
     turns: Annotated[SessionLocks, Depends(_get_session_locks)],
 ) -> Response:
@@ -90,9 +90,9 @@ async def post_execute(
 
     async def answered() -> dict[str, Any]:
         async with turns.of(body.session_id):
-            return await threads.run(lambda: answer_message(site, index, body, line))
+            return await threads.run(lambda: answer_message(site, index, body, cancel_token))
 
-    return json_response(await cancel_on_disconnect(request, line, answered()))
+    return json_response(await cancel_on_disconnect(request, cancel_token, answered()))
 
 
 @router.post("/chat/context", response_model=ContextRecord)

@@ -189,16 +189,16 @@ class SessionLocks:
 
 
 def answer_message(
-    site: Site, index: SearchIndex, said: NewMessage, line: CancelToken
+    site: Site, index: SearchIndex, said: NewMessage, cancel_token: CancelToken
 ) -> dict[str, Any]:
     """Have a message answered; all messages of the session then.
 
     Raises:
         HTTPException: 404, there is no such session, model, source or note; 422, no model is set,
             or it can't chat; 502, the model's server failed.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
-    line.check()
+    cancel_token.check()
     asked = time.time()
     with site.database.read() as session:
         found = load_session(session, said.session_id)
@@ -209,9 +209,9 @@ def answer_message(
         scope = _notebook_scope(session, found.notebook_id, wanted)
         waiting = count_unprocessed(session, Scope(*scope))
     hits = _find_passages(index, resolve_query(history, said.message), *scope)
-    by = create_writer(site, model, line)
+    by = create_writer(site, model, cancel_token)
     answer = mention_unprocessed(by.talk(history, said.message, hits), waiting)
-    line.check()
+    cancel_token.check()
     return _store_messages(site, said, asked, answer, by.name)
 
 

@@ -98,7 +98,7 @@ def _read_source(order: _SourceJob, work: Path, tell: OnStage) -> Document:
     """The source's text.
 
     Raises:
-        Unreadable: it has none.
+        UnreadableError: it has none.
     """
     try:
         if order.kind == "text":

@@ -52,7 +52,7 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
         private: whether addresses that aren't public are allowed.
 
     Raises:
-        Unreadable: there is no such host, it may not be asked, or what answers is no web server.
+        UnreadableError: if the host does not exist, is refused, or is not a web server.
     """
     import urllib3
 
@@ -148,7 +148,7 @@ def fetch_page(url: str, target: Path, terms: FetchLimits) -> FetchedPage:
     """Fetch a page into the file `target`.
 
     Raises:
-        Unreadable: there is no page, or not within these terms.
+        UnreadableError: there is no page, or not within these terms.
     """
     late = UnreadableError(
         f"{_host(url)} did not send the page within {terms.seconds:g} seconds; try again later."

@@ -301,7 +301,7 @@ def read_audio(file: SourceFile, tell: OnStage) -> Document:
     """Read sound.
 
     Raises:
-        Unreadable: what hears it is missing or failed, it is broken, or nobody speaks in it.
+        UnreadableError: what hears it is missing or failed, it is broken, or nobody speaks in it.
     """
     try:
         said = (file.hear or transcription.transcribe_built_in)(file.path, tell)

@@ -55,7 +55,7 @@ def decode_text(content: bytes, charset: str | None = None) -> str:
     """The text in bytes: by its mark, by the charset that was told, as UTF-8, or as is likely.
 
     Raises:
-        Unreadable: it is no text.
+        UnreadableError: it is no text.
     """
     text = _decode(content, charset)
     strange = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
@@ -167,7 +167,7 @@ def detect_file_type(path: Path, name: str, media_type: str | None = None) -> Fi
         media_type: what a web server says of it; it is believed only where the bytes say nothing.
 
     Raises:
-        Unreadable: the file is empty, or of a kind that can't be read.
+        UnreadableError: the file is empty, or of a kind that can't be read.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
@@ -281,7 +281,7 @@ class SourceFile:
         """Its bytes, where they are text.
 
         Raises:
-            Unreadable: there are far more than its text may have.
+            UnreadableError: there are far more than its text may have.
         """
         if self.path.stat().st_size > 2 * self.most:
             raise text_too_long(self.most)
@@ -305,7 +305,7 @@ def read_file(file: SourceFile, tell: OnStage) -> Document:
     """Read a file.
 
     Raises:
-        Unreadable: it can't be read, or has no text.
+        UnreadableError: it can't be read, or has no text.
     """
     tell("reading")
     kind = detect_file_type(file.path, file.name, file.media_type)
@@ -319,7 +319,7 @@ def check_text_length(reading: Document, most: int) -> Document:
     """See that there is text, and not too much.
 
     Raises:
-        Unreadable: there is none, or more than `most` bytes.
+        UnreadableError: there is none, or more than `most` bytes.
     """
     if not any(text for _page, text in reading.pages):
         raise UnreadableError("There is no text in it.")

@@ -124,13 +124,17 @@ def delete_model(site: SiteDep, model_id: Identifier) -> Response:
 
 @router.post("/models/{model_id}/test", response_model=ModelTestResult)
 async def post_test(
-    request: Request, site: SiteDep, model_id: Identifier, line: CancelTokenDep, threads: ThreadsDep
+    request: Request,
+    site: SiteDep,
+    model_id: Identifier,
+    cancel_token: CancelTokenDep,
+    threads: ThreadsDep,
 ) -> Response:
     """Try a model by a real call of its type. A failure is an answer too."""
 
     def tried() -> Response:
         with site.database.read() as session:
             model = registry.get_model(session, model_id)
-        return json_response(trial.try_model(site, model, line))
+        return json_response(trial.try_model(site, model, cancel_token))
 
-    return await cancel_on_disconnect(request, line, threads.run(tried))
+    return await cancel_on_disconnect(request, cancel_token, threads.run(tried))

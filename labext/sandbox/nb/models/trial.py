@@ -39,27 +39,29 @@ Outcome = tuple[str, dict[str, Any]]
 """A sentence, and what was measured."""
 
 
-def try_model(site: Site, model: Model, line: CancelToken | None = None) -> dict[str, Any]:
+def try_model(site: Site, model: Model, cancel_token: CancelToken | None = None) -> dict[str, Any]:
     """What came of asking a model: `success`, `message` and `details`; a failure is told so too.
 
     Raises:
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     began = time.monotonic()
     try:
-        message, details = _TRIALS[model.kind](site, model, line)
+        message, details = _TRIALS[model.kind](site, model, cancel_token)
     except HTTPException as error:
         return {"success": False, "message": str(error.detail), "details": None}
     seconds = round(time.monotonic() - began, 3)
     return {"success": True, "message": message, "details": {"seconds": seconds, **details}}
 
 
-def _try_chat(site: Site, model: Model, line: CancelToken | None) -> Outcome:
-    reply = chat.generate_reply(site, model, [{"role": "user", "content": TRIAL_TEXT}], line)
+def _try_chat(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
+    reply = chat.generate_reply(
+        site, model, [{"role": "user", "content": TRIAL_TEXT}], cancel_token
+    )
     return f"It answered: {shorten_title(reply)}", {"characters": len(reply)}
 
 
-def _try_embedding(site: Site, model: Model, line: CancelToken | None) -> Outcome:
+def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
         from labext.sandbox.nb.embedding.embedder import create_embedder
 
@@ -70,28 +72,28 @@ def _try_embedding(site: Site, model: Model, line: CancelToken | None) -> Outcom
     else:
         from labext.sandbox.nb.providers import openai
 
-        dimensions = len(openai.embed(site, model, [TRIAL_TEXT], line)[0])
+        dimensions = len(openai.embed(site, model, [TRIAL_TEXT], cancel_token)[0])
     return f"It made a vector of {dimensions:,} dimensions.", {"dimensions": dimensions}
 
 
-def _try_speech(site: Site, model: Model, line: CancelToken | None) -> Outcome:
+def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
         found = _run_in_process(site, model)
         return f"It spoke for {found['spoken']:.1f} seconds.", found
     from labext.sandbox.nb.providers import openai
 
-    size = len(openai.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, line))
+    size = len(openai.synthesize(site, model, TRIAL_TEXT, TRIAL_VOICE, cancel_token))
     return f"It spoke, in {size:,} bytes.", {"bytes": size}
 
 
-def _try_transcription(site: Site, model: Model, line: CancelToken | None) -> Outcome:
+def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
         text = str(_run_in_process(site, model)["heard"])
     else:
         from labext.sandbox.nb.providers import openai
 
         with tempfile.TemporaryDirectory() as folder:
-            text = openai.transcribe(site, model, write_tone(Path(folder)), line)
+            text = openai.transcribe(site, model, write_tone(Path(folder)), cancel_token)
     heard = (
         f"It heard: {shorten_title(text)}" if text else "It heard a tone, in which nobody speaks."
     )

@@ -22,7 +22,7 @@ from labext.sandbox.nb.task_process import ProgressWriter, open_site
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be made: of what, by whom, and how."""
+    """The inputs of an episode: material, models, speakers and voices."""
 
     material: Material
     briefing: str
@@ -36,14 +36,14 @@ class _Plan:
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Make an episode: leaves its sound, outline and transcript in the folder `work`.
+    """Make an episode and write its audio, outline and transcript to the folder `work`.
 
     Args:
-        work: the working folder; what is made is put there.
+        work: the working folder, which receives the result.
         payload: `episode`, its identifier.
 
     Raises:
-        TaskError: it can't be made, or a model's server failed; with the reason.
+        TaskError: with the reason, if the episode can't be made or a model's server failed.
     """
     with open_site(work) as site:
         try:
@@ -74,8 +74,8 @@ def _load_plan(site: Site, identifier: str) -> _Plan:
 
 
 def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
-    stages = ProgressWriter(work)
-    stages.count(OUTLINE, 0, 1)
+    progress = ProgressWriter(work)
+    progress.count(OUTLINE, 0, 1)
     segments = writer.write_outline(
         site,
         plan.outliner,
@@ -86,7 +86,7 @@ def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
-    stages.count(DIALOGUE, 0, len(segments))
+    progress.count(DIALOGUE, 0, len(segments))
     turns = writer.write_dialogue(
         site,
         plan.writer,
@@ -94,13 +94,13 @@ def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         plan.briefing,
         segments,
         plan.speakers,
-        partial(stages.count, DIALOGUE),
+        partial(progress.count, DIALOGUE),
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
     sound = tasks.result_audio(work)
-    spoken = recording.record_dialogue(
-        site, turns, plan.voices, sound, stages.count, language=plan.language
+    spoken_turns = recording.record_dialogue(
+        site, turns, plan.voices, sound, progress.count, language=plan.language
     )
-    tasks.write_result(work, segments, spoken)
-    return {"turns": len(spoken)}
+    tasks.write_result(work, segments, spoken_turns)
+    return {"turns": len(spoken_turns)}

@@ -19,37 +19,36 @@ from labext.sandbox.nb.speech.voices import VoiceRequests
 from labext.sandbox.nb.tables import COMPLETED, NEW, RUNNING, Model, Note, NotebookSource, Source
 
 MAX_CHARACTERS = 2_000_000
-"""Characters of a notebook that an episode is made from."""
+"""Maximum number of a notebook's characters that an episode is made from."""
 
 
 def check_material(session: Session, notebook_id: str) -> None:
-    """See that there is something to talk about.
+    """Check that a notebook has text for an episode.
 
     Raises:
-        HTTPException: 404, there is no such notebook; 400, it is empty, or nothing is read yet.
+        HTTPException: 404 if the notebook does not exist; 400 if it has no text (yet).
     """
-    found = get_notebook(session, notebook_id)
+    notebook = get_notebook(session, notebook_id)
     if any(_text_lengths(session, notebook_id)):
         return
     waiting = _linked_sources(notebook_id).where(Source.status.in_((NEW, RUNNING))).limit(1)
     if session.scalar(waiting) is not None:
         raise errors.bad_request(
-            f"The sources of the notebook {found.name} are still being processed. Wait for them."
+            f"The sources of the notebook {notebook.name} are still being processed. Wait for them."
         )
     raise errors.bad_request(
-        f"The notebook {found.name} has nothing to talk about. Add a source that can be read, or a "
-        "note."
+        f"The notebook {notebook.name} has nothing to talk about. Add a source that can be read, "
+        "or a note."
     )
 
 
 def gather_material(session: Session, notebook_id: str) -> Material:
-    """The texts of the sources that are read, and the notes; the oldest first.
+    """Return the texts of the completed sources and of the notes, the oldest first.
 
-    Of more than `MOST` characters each text gives its beginning, and the long ones give way to the
-    short.
+    If they exceed `MAX_CHARACTERS`, long texts are cut to an equal share.
 
     Raises:
-        HTTPException: as `check`.
+        HTTPException: as `check_material`.
     """
     check_material(session, notebook_id)
     most = fair_share(_text_lengths(session, notebook_id), MAX_CHARACTERS)
@@ -69,16 +68,16 @@ def gather_material(session: Session, notebook_id: str) -> Material:
 
 
 def fair_share(lengths: Sequence[int], most: int) -> int:
-    """The length to which each of several texts is cut, so that they have at most so many together.
+    """Return the length to which texts are cut so that their total is at most `most`.
 
-    The short ones leave what they don't need to the long ones.
+    Texts shorter than their share leave the rest to the longer ones.
     """
-    left = most
-    for place, length in enumerate(ordered := sorted(lengths)):
-        each = left // (len(ordered) - place)
-        if length > each:
-            return each
-        left -= length
+    remaining = most
+    for index, length in enumerate(ordered := sorted(lengths)):
+        share = remaining // (len(ordered) - index)
+        if length > share:
+            return share
+        remaining -= length
     return most
 
 
@@ -89,7 +88,7 @@ def _text_lengths(session: Session, notebook_id: str) -> list[int]:
 
 
 def _completed_sources(notebook_id: str) -> Select[Any]:
-    """The sources of a notebook that are read."""
+    """Select the completed sources of a notebook."""
     return _linked_sources(notebook_id).where(Source.status == COMPLETED)
 
 
@@ -98,44 +97,49 @@ def _linked_sources(notebook_id: str) -> Select[Any]:
 
 
 def episode_speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
-    """Who speaks, profile after profile.
+    """Return the speakers of several speaker profiles, in order.
 
     Raises:
-        HTTPException: 400, nobody, too many, or two of one name.
+        HTTPException: 400 if there are none or too many, or if two have the same name.
     """
-    every = [each for profile in profiles for each in profile["speakers"]]
-    if not every:
+    speakers = [speaker for profile in profiles for speaker in profile["speakers"]]
+    if not speakers:
         raise errors.bad_request(
             "Nobody is to speak. Name speaker profiles, or give the episode profile some."
         )
-    if len(every) > MAX_SPEAKERS:
+    if len(speakers) > MAX_SPEAKERS:
         raise errors.bad_request(
-            f"{len(every)} speakers are too many: an episode has at most {MAX_SPEAKERS}. Name "
+            f"{len(speakers)} speakers are too many: an episode has at most {MAX_SPEAKERS}. Name "
             "fewer speaker profiles."
         )
-    check_speaker_names([each["name"] for each in every])
-    return [Speaker(each["name"], each["backstory"], each["personality"]) for each in every]
+    check_speaker_names([speaker["name"] for speaker in speakers])
+    return [
+        Speaker(speaker["name"], speaker["backstory"], speaker["personality"])
+        for speaker in speakers
+    ]
 
 
 def requested_voices(session: Session, profiles: Sequence[Mapping[str, Any]]) -> VoiceRequests:
-    """By which model and voice each speaks.
+    """Return the model and the requested voice of each speaker.
 
     Raises:
-        HTTPException: 422, nothing is there that could speak; 404, the model is gone.
+        HTTPException: 422 if no speech model is available; 404 if the model was deleted.
     """
-    found: dict[str, tuple[Model, str | None]] = {}
+    requests: dict[str, tuple[Model, str | None]] = {}
     for profile in profiles:
         model = _voice_model(session, profile["voice_model"])
-        found |= {each["name"]: (model, each["voice_id"]) for each in profile["speakers"]}
-    return found
+        requests |= {
+            speaker["name"]: (model, speaker["voice_id"]) for speaker in profile["speakers"]
+        }
+    return requests
 
 
-def _voice_model(session: Session, wanted: str | None) -> Model:
-    if wanted is None and registry.get_default_model(session, "text_to_speech") is None:
-        speaks = select(Model.id).where(Model.kind == registry.TTS).limit(1)
-        if session.scalar(speaks) is None:
+def _voice_model(session: Session, requested: str | None) -> Model:
+    if requested is None and registry.get_default_model(session, "text_to_speech") is None:
+        speech_models = select(Model.id).where(Model.kind == registry.TTS).limit(1)
+        if session.scalar(speech_models) is None:
             raise errors.not_configured(
                 f"Nothing that speaks is installed. Install it: `{install_line('speech')}`, then "
                 "restart the sandbox; or add a model of type tts."
             )
-    return registry.select_model(session, "text_to_speech", wanted)
+    return registry.select_model(session, "text_to_speech", requested)

@@ -30,7 +30,7 @@ from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text import extractive, segmentation
 
 _SEGMENT_TURNS = {"short": "3 to 5", "medium": "6 to 10", "long": "10 to 16"}
-"""Turns of a segment of each size."""
+"""Number of turns to ask for, by segment size."""
 
 SUMMARY_PROMPT = (
     "Summarise this material for somebody who will plan a podcast about it. Keep every finding, "
@@ -46,19 +46,19 @@ _SPEECH_RULES = (
 def system_prompt(
     briefing: str, speakers: Sequence[Speaker], language: str | None, max_tokens: int | None
 ) -> str:
-    """What is so for the whole episode."""
-    told = [
+    """Return the system prompt, which applies to the whole episode."""
+    sections = [
         "You write a podcast about the material of a researcher's notebook.",
         f"Briefing: {briefing.strip()}" if briefing.strip() else "",
-        "Speakers:\n" + "\n".join(_describe_speaker(each) for each in speakers),
+        "Speakers:\n" + "\n".join(_describe_speaker(speaker) for speaker in speakers),
         f"Write in {language}." if language else "Write in the language of the material.",
         f"Keep each answer within {max_tokens} tokens." if max_tokens else "",
     ]
-    return "\n\n".join(filter(None, told))
+    return "\n\n".join(filter(None, sections))
 
 
 def outline_prompt(notebook: str, material: str, count: int) -> str:
-    """Plan the episode."""
+    """Return the prompt for the outline."""
     return (
         f"# The material of the notebook {notebook}\n\n{material}\n\n# Your task\n\n"
         f"Plan an episode of {count} segment{'s' if count > 1 else ''}. Answer with a JSON object "
@@ -68,20 +68,20 @@ def outline_prompt(notebook: str, material: str, count: int) -> str:
 
 
 def dialogue_prompt(
-    material: str, segments: Sequence[Segment], number: int, said: Sequence[Turn], names: str
+    material: str, segments: Sequence[Segment], number: int, previous: Sequence[Turn], names: str
 ) -> str:
-    """Write one segment.
+    """Return the prompt for the dialogue of one segment.
 
     Args:
-        material: what it is about.
+        material: the excerpts that the segment is about.
         segments: the whole outline.
-        number: of the segment, from 0.
-        said: the last turns before it.
+        number: the index of the segment.
+        previous: the last turns before this segment.
         names: the speakers' names.
     """
     segment = segments[number]
-    plan = "\n".join(f"{n}. {each.name}: {each.description}" for n, each in enumerate(segments, 1))
-    before = "\n".join(f"{each.speaker}: {each.dialogue}" for each in said)
+    plan = "\n".join(f"{n}. {item.name}: {item.description}" for n, item in enumerate(segments, 1))
+    before = "\n".join(f"{turn.speaker}: {turn.dialogue}" for turn in previous)
     place = (
         "It opens the episode: greet the listeners."
         if number == 0
@@ -97,18 +97,18 @@ def dialogue_prompt(
     )
 
 
-def retry_prompt(what: str) -> str:
-    """Ask again after an answer that won't do."""
-    return f"That was {what}. Answer again, with the JSON object that was asked for and no more."
+def retry_prompt(problem: str) -> str:
+    """Return the prompt that follows a reply in the wrong form."""
+    return f"That was {problem}. Answer again, with the JSON object that was asked for and no more."
 
 
-def _describe_speaker(each: Speaker) -> str:
-    about = " ".join(filter(None, (each.backstory.strip(), each.personality.strip())))
-    return f"- {each.name}: {about}" if about else f"- {each.name}"
+def _describe_speaker(speaker: Speaker) -> str:
+    about = " ".join(filter(None, (speaker.backstory.strip(), speaker.personality.strip())))
+    return f"- {speaker.name}: {about}" if about else f"- {speaker.name}"
 
 
 MAX_REPLY_LENGTH = 400_000
-"""Characters of a reply that are looked at."""
+"""Characters of a reply that are parsed."""
 
 _MAX_OBJECTS = 2000
 _MAX_NAME_LENGTH = 200
@@ -126,37 +126,39 @@ _SPEAKER_LINE = re.compile(
 
 
 def parse_segments(reply: str, most: int) -> list[Segment]:
-    """The segments that a reply names, at most so many; none where there are none."""
-    found = [_parse_segment(each) for each in _json_objects(reply)]
-    if not any(found) and "{" not in reply:
-        found = [_parse_list_item(line) for line in reply.splitlines()]
-    return [each for each in found if each is not None][:most]
+    """Return at most `most` segments of a reply; an empty list if it has none."""
+    segments = [_parse_segment(item) for item in _json_objects(reply)]
+    if not any(segments) and "{" not in reply:
+        segments = [_parse_list_item(line) for line in reply.splitlines()]
+    return [segment for segment in segments if segment is not None][:most]
 
 
 def parse_turns(reply: str, speakers: Sequence[Speaker]) -> list[Turn]:
-    """What the speakers say in a reply, as it can be spoken; what others say is left out."""
-    said = [
-        (_first_text(each, _SPEAKER_FIELDS), _first_text(each, _DIALOGUE_FIELDS))
-        for each in _json_objects(reply)
+    """Return the turns of a reply as speakable text, ignoring unknown speakers."""
+    utterances = [
+        (_first_text(item, _SPEAKER_FIELDS), _first_text(item, _DIALOGUE_FIELDS))
+        for item in _json_objects(reply)
     ]
-    if not any(who and text for who, text in said) and "{" not in reply:
-        lines = (_SPEAKER_LINE.match(line) for line in reply[:MAX_REPLY_LENGTH].splitlines())
-        said = [(line.group(1), line.group(2)[:_MAX_TEXT_LENGTH]) for line in lines if line]
-    found: list[Turn] = []
-    for who, text in said:
+    if not any(who and text for who, text in utterances) and "{" not in reply:
+        matches = (_SPEAKER_LINE.match(line) for line in reply[:MAX_REPLY_LENGTH].splitlines())
+        utterances = [
+            (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH]) for match in matches if match
+        ]
+    turns: list[Turn] = []
+    for who, text in utterances:
         speaker = _match_speaker(who, speakers)
         spoken = strip_markup(text)
         if speaker is None or not spoken:
             continue
-        if found and found[-1].speaker == speaker.name:
-            found[-1] = Turn(speaker.name, f"{found[-1].dialogue} {spoken}")
+        if turns and turns[-1].speaker == speaker.name:
+            turns[-1] = Turn(speaker.name, f"{turns[-1].dialogue} {spoken}")
         else:
-            found.append(Turn(speaker.name, spoken))
-    return found
+            turns.append(Turn(speaker.name, spoken))
+    return turns
 
 
 def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in a reply, also those within others and those of one that breaks off."""
+    """Yield the JSON objects in a reply, including nested ones and those in truncated JSON."""
     reply = reply[:MAX_REPLY_LENGTH]
     decoder = json.JSONDecoder(strict=False)
     start = 0
@@ -165,44 +167,44 @@ def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:
         if start < 0:
             return
         try:
-            found, start = decoder.raw_decode(reply, start)
+            value, start = decoder.raw_decode(reply, start)
         except (ValueError, RecursionError):
             start += 1
             continue
-        yield from _nested_objects(found)
+        yield from _nested_objects(value)
 
 
 def _nested_objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    waiting = [value]  # the next one last
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield each
-            waiting.extend(reversed(each.values()))
-        elif isinstance(each, list):
-            waiting.extend(reversed(each))
+    pending = [value]  # a stack: the next value is last
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield item
+            pending.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            pending.extend(reversed(item))
 
 
-def _parse_segment(found: Mapping[str, Any]) -> Segment | None:
+def _parse_segment(item: Mapping[str, Any]) -> Segment | None:
     if any(
-        isinstance(each, list) and each and isinstance(each[0], dict) for each in found.values()
+        isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values()
     ):
-        return None  # it is what holds them
+        return None  # a container of segments
     name, description = (
-        spoken_title(_first_text(found, _NAME_FIELDS)),
-        strip_markup(_first_text(found, _DESCRIPTION_FIELDS)),
+        spoken_title(_first_text(item, _NAME_FIELDS)),
+        strip_markup(_first_text(item, _DESCRIPTION_FIELDS)),
     )
-    if not name or any(key in found for key in ("speaker", "dialogue")):
+    if not name or any(key in item for key in ("speaker", "dialogue")):
         return None
-    size = _first_text(found, ("size", "length")).lower()
+    size = _first_text(item, ("size", "length")).lower()
     return Segment(name[:_MAX_NAME_LENGTH], description, size if size in _SIZES else "medium")
 
 
 def _parse_list_item(line: str) -> Segment | None:
-    found = _LIST_ITEM.match(line)
-    if found is None:
+    match = _LIST_ITEM.match(line)
+    if match is None:
         return None
-    name, _, description = re.sub(r"[*_`]", "", found.group(1)).partition(": ")
+    name, _, description = re.sub(r"[*_`]", "", match.group(1)).partition(": ")
     name = spoken_title(name.strip(" :-–—"))
     return (
         Segment(name[:_MAX_NAME_LENGTH], strip_markup(description[:_MAX_TEXT_LENGTH]))
@@ -211,27 +213,29 @@ def _parse_list_item(line: str) -> Segment | None:
     )
 
 
-def _first_text(found: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The text of the first of some fields that has one, whatever its capitals."""
-    known = {str(name).lower(): value for name, value in found.items()}
-    texts = (known.get(name) for name in names)
-    said = next((each for each in texts if isinstance(each, str) and each.strip()), "")
-    return segmentation.encodable(said[:_MAX_TEXT_LENGTH])
+def _first_text(item: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the first non-blank text among several fields, ignoring case in field names."""
+    values = {str(name).lower(): value for name, value in item.items()}
+    texts = (values.get(name) for name in names)
+    selected = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return segmentation.encodable(selected[:_MAX_TEXT_LENGTH])
 
 
 def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
-    """The speaker who is meant: by the name, its first word, or `Speaker 1`."""
-    wanted = _normalize_name(name)
-    if not wanted:
+    """Return the speaker that a name refers to: by full name, first word, or `Speaker 1`."""
+    normalized = _normalize_name(name)
+    if not normalized:
         return None
-    whole = [each for each in speakers if _normalize_name(each.name) == wanted]
-    first = [
-        each for each in speakers if _normalize_name(each.name).split()[:1] == wanted.split()[:1]
+    full_matches = [speaker for speaker in speakers if _normalize_name(speaker.name) == normalized]
+    first_word_matches = [
+        speaker
+        for speaker in speakers
+        if _normalize_name(speaker.name).split()[:1] == normalized.split()[:1]
     ]
-    for found in (whole, first):
-        if len(found) == 1:
-            return found[0]
-    number = re.fullmatch(r"speaker (\d)", wanted)
+    for matches in (full_matches, first_word_matches):
+        if len(matches) == 1:
+            return matches[0]
+    number = re.fullmatch(r"speaker (\d)", normalized)
     if number and 0 < int(number.group(1)) <= len(speakers):
         return speakers[int(number.group(1)) - 1]
     return None
@@ -242,19 +246,19 @@ def _normalize_name(name: str) -> str:
 
 
 _PIECE_LENGTH = 1200
-"""Characters of what is chosen or left out."""
+"""Characters of a text piece, the unit of selection."""
 
 _MAX_CHARACTERS = 1_000_000
 _SENTENCE_LENGTH = 150
-"""Characters of a usual sentence."""
+"""Assumed average sentence length."""
 
 _MIN_SUMMARY_LENGTH = 500
-"""Characters of a short version that a model is asked for: of many notes it would be many times."""
+"""Shortest summary that is requested of a model, so that many notes don't cause many requests."""
 
 
 @dataclass(frozen=True)
 class _TextPiece:
-    """A piece of a text: which text's, its place there, and the stems of its words."""
+    """A piece of a text: the text's number, its position, and the stems of its words."""
 
     source: int
     place: int
@@ -263,11 +267,11 @@ class _TextPiece:
 
 
 class Excerpts:
-    """The material of an episode, as much of it as a model can be given.
+    """Excerpts of an episode's material that fit a model's context.
 
     Args:
-        site: where the service lives.
-        material: all of it.
+        site: the service's site.
+        material: the complete material.
     """
 
     def __init__(self, site: Site, material: Material) -> None:
@@ -276,52 +280,53 @@ class Excerpts:
             self._terms = chat.part_limits(session)
 
     def whole(self) -> str:
-        """All of the material, its long texts in short where there is too much of it."""
+        """Return all of the material, with long texts summarized if it is too long."""
         with self._site.database.read() as session:
             model = registry.get_default_model(session, "summary")
-        most = fair_share([len(each.text) for each in self._texts], self._terms.characters)
+        most = fair_share([len(item.text) for item in self._texts], self._terms.characters)
         return _format_texts(
-            Text(each.title, _shorten(self._site, model, each.text, most, self._terms))
-            for each in self._texts
+            Text(item.title, _shorten(self._site, model, item.text, most, self._terms))
+            for item in self._texts
         )
 
     def about(self, segment: Segment) -> str:
-        """The pieces of the material that have most to do with a segment, in their order."""
+        """Return the pieces of the material most relevant to a segment, in their original order."""
         most = self._terms.characters
-        if sum(len(each.text) for each in self._texts) <= most:
+        if sum(len(text.text) for text in self._texts) <= most:
             return _format_texts(self._texts)
-        wanted = frozenset(segmentation.stem_words(f"{segment.name} {segment.description}"))
+        segment_terms = frozenset(segmentation.stem_words(f"{segment.name} {segment.description}"))
         ranked = sorted(
-            self._pieces, key=lambda each: (-len(wanted & each.terms), each.place, each.source)
+            self._pieces,
+            key=lambda piece: (-len(segment_terms & piece.terms), piece.place, piece.source),
         )
         best = sorted(
-            ranked[: max(1, most // _PIECE_LENGTH)], key=lambda each: (each.source, each.place)
+            ranked[: max(1, most // _PIECE_LENGTH)], key=lambda piece: (piece.source, piece.place)
         )
         return _format_texts(
-            Text(self._texts[source].title, "\n…\n".join(each.text for each in pieces))
-            for source, pieces in groupby(best, key=lambda each: each.source)
+            Text(self._texts[source].title, "\n…\n".join(piece.text for piece in pieces))
+            for source, pieces in groupby(best, key=lambda piece: piece.source)
         )
 
     @cached_property
     def _pieces(self) -> list[_TextPiece]:
         return [
             _TextPiece(source, place, piece, frozenset(segmentation.stem_words(piece)))
-            for source, each in enumerate(self._texts)
+            for source, text in enumerate(self._texts)
             for place, piece in enumerate(
-                chat.split_text(each.text[:_MAX_CHARACTERS], _PIECE_LENGTH)
+                chat.split_text(text.text[:_MAX_CHARACTERS], _PIECE_LENGTH)
             )
         ]
 
 
 def _shorten(site: Site, model: Model | None, text: str, most: int, terms: chat.PartLimits) -> str:
-    """A text in at most so many characters."""
+    """Return a text shortened to at most `most` characters."""
     if len(text) <= most:
         return text
     if most >= _MIN_SUMMARY_LENGTH and model is not None and not registry.is_built_in(model):
 
         def ask(prompt: str, piece: str) -> str:
-            said = f"{prompt}\n\n{piece}"
-            return chat.generate_reply(site, model, [{"role": "user", "content": said}])
+            content = f"{prompt}\n\n{piece}"
+            return chat.generate_reply(site, model, [{"role": "user", "content": content}])
 
         try:
             return chat.ask_in_parts(ask, SUMMARY_PROMPT, text, terms)[:most]
@@ -331,23 +336,23 @@ def _shorten(site: Site, model: Model | None, text: str, most: int, terms: chat.
 
 
 def _format_texts(texts: Iterable[Text]) -> str:
-    return "\n\n".join(f"## {each.title}\n\n{each.text}" for each in texts)
+    return "\n\n".join(f"## {item.title}\n\n{item.text}" for item in texts)
 
 
 _CONTEXT_TURNS = 6
-"""Turns before a segment that the model is told again."""
+"""Turns of the previous segment that are included in the prompt."""
 
 T = TypeVar("T")
 
 
 class LlmScriptWriter:
-    """A language model as a writer.
+    """Write an episode's script with a language model.
 
     Args:
-        site: where the service lives.
-        model: of type `llm`, not the built-in one.
-        language: of the episode; None is the material's.
-        max_tokens: of each answer; None leaves it to the server.
+        site: the service's site.
+        model: a model of type `llm` other than the built-in one.
+        language: the language of the episode; None for that of the material.
+        max_tokens: the limit of each reply; None for the server's default.
     """
 
     def __init__(
@@ -359,11 +364,11 @@ class LlmScriptWriter:
     def outline(
         self, material: Material, briefing: str, count: int, speakers: Sequence[Speaker]
     ) -> list[Segment]:
-        """The segments that the model plans; raises as `writing.outline`."""
-        told = Excerpts(self._site, material).whole()
-        return self._asked(
+        """Return the segments that the model plans; raises as `writer.write_outline`."""
+        excerpts = Excerpts(self._site, material).whole()
+        return self._request(
             system_prompt(briefing, speakers, self._language, self._max_tokens),
-            outline_prompt(material.notebook, told, count),
+            outline_prompt(material.notebook, excerpts, count),
             lambda reply: parse_segments(reply, count),
             "no outline",
         )
@@ -374,65 +379,65 @@ class LlmScriptWriter:
         briefing: str,
         segments: Sequence[Segment],
         speakers: Sequence[Speaker],
-        tell: Callable[[int, int], None],
+        on_progress: Callable[[int, int], None],
     ) -> list[Turn]:
-        """What the model has the speakers say; raises as `writing.dialogue`."""
+        """Return the turns that the model writes; raises as `writer.write_dialogue`."""
         system = system_prompt(briefing, speakers, self._language, self._max_tokens)
         excerpts = Excerpts(self._site, material)
-        names = ", ".join(each.name for each in speakers)
-        said: list[Turn] = []
+        names = ", ".join(speaker.name for speaker in speakers)
+        script: list[Turn] = []
         for number, segment in enumerate(segments):
-            tell(number, len(segments))
+            on_progress(number, len(segments))
             last = number == len(segments) - 1
-            heard = {each.speaker for each in said}
-            missing = [each for each in speakers if last and each.name not in heard]
-            turns = self._asked(
+            heard = {turn.speaker for turn in script}
+            missing = [speaker for speaker in speakers if last and speaker.name not in heard]
+            turns = self._request(
                 system,
                 dialogue_prompt(
-                    excerpts.about(segment), segments, number, said[-_CONTEXT_TURNS:], names
+                    excerpts.about(segment), segments, number, script[-_CONTEXT_TURNS:], names
                 ),
                 partial(_complete_turns, speakers, missing),
                 f"no dialogue of {names}",
             )
-            said += [replace(turns[0], opens=True), *turns[1:]]
-        tell(len(segments), len(segments))
-        return said
+            script += [replace(turns[0], opens=True), *turns[1:]]
+        on_progress(len(segments), len(segments))
+        return script
 
-    def _asked(
-        self, system: str, prompt: str, parsed: Callable[[str], Sequence[T]], what: str
+    def _request(
+        self, system: str, prompt: str, parse: Callable[[str], Sequence[T]], problem: str
     ) -> list[T]:
-        """What is made of the model's answer; of a second one, where the first won't do.
+        """Return the parsed reply of the model, asking once more if the first one can't be parsed.
 
         Raises:
-            HTTPException: 502, neither will; or as `chatting.reply`.
+            HTTPException: 502 if neither can be parsed; else as `chat.generate_reply`.
         """
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         for _ in range(2):
             reply = chat.generate_reply(
                 self._site, self._model, messages, max_tokens=self._max_tokens
             )
-            found = list(parsed(reply))
-            if found:
-                return found
+            items = list(parse(reply))
+            if items:
+                return items
             messages += [
                 {"role": "assistant", "content": reply},
-                {"role": "user", "content": retry_prompt(what)},
+                {"role": "user", "content": retry_prompt(problem)},
             ]
-        raise _invalid_reply(self._model, reply, what)
+        raise _invalid_reply(self._model, reply, problem)
 
 
 def _complete_turns(
     speakers: Sequence[Speaker], missing: Sequence[Speaker], reply: str
 ) -> list[Turn]:
-    """The turns of a reply; none where somebody says nothing who should."""
-    found = parse_turns(reply, speakers)
-    heard = {each.speaker for each in found}
-    return found if all(each.name in heard for each in missing) else []
+    """Return the turns of a reply, or an empty list if a missing speaker is still silent."""
+    turns = parse_turns(reply, speakers)
+    heard = {turn.speaker for turn in turns}
+    return turns if all(speaker.name in heard for speaker in missing) else []
 
 
-def _invalid_reply(model: Model, reply: str, what: str) -> HTTPException:
+def _invalid_reply(model: Model, reply: str, problem: str) -> HTTPException:
     return errors.bad_gateway(
-        f"The model {model.name} answered “{quote_reply(reply)}”, which is {what}. Try again, "
+        f"The model {model.name} answered “{quote_reply(reply)}”, which is {problem}. Try again, "
         "or choose "
         "another model."
     )

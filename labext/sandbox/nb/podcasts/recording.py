@@ -20,11 +20,11 @@ from labext.sandbox.nb.speech.engine import require_packages
 from labext.sandbox.nb.speech.voices import VoiceAssignments, VoiceRequests, assign_voices
 
 _COMPRESSION = 0.5
-"""80 kbit/s. The rate is constant, so that a player finds a second of the sound exactly."""
+"""80 kbit/s. The bit rate is constant, so that players seek exactly."""
 
 
 class AudioWriteError(TaskError):
-    """The file did not come out whole."""
+    """The audio file could not be written completely."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -34,17 +34,16 @@ class AudioWriteError(TaskError):
 
 @contextmanager
 def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
-    """What writes samples into an MP3 of one channel, which is there at the end of the block.
+    """Yield a function that writes samples to a mono MP3, which appears when the block ends.
 
-    The file says by how much the encoder delays and how many samples there are, so that players
-    begin and end with the sound itself.
+    The file states the encoder delay and the number of samples, so that players skip the padding.
 
     Args:
-        target: the file; what is there is replaced. Its part lies beside it meanwhile.
+        target: the file, replaced if it exists; written to a `.part` file beside it first.
 
     Raises:
-        HTTPException: 422, what it needs is not installed.
-        Broken: it can't be written.
+        HTTPException: 422 if a package is missing.
+        AudioWriteError: if the file can't be written.
     """
     require_packages("soundfile")
     import soundfile  # type: ignore[import-untyped]
@@ -70,10 +69,10 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
                     written += len(samples)
 
                 yield write
-            there = soundfile.info(str(part)).frames
+            frames = soundfile.info(str(part)).frames
         except (soundfile.LibsndfileError, AssertionError):  # the latter: fewer were written
             raise AudioWriteError from None
-        if there != written:
+        if frames != written:
             raise AudioWriteError
         part.replace(target)
     finally:
@@ -81,7 +80,7 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 
 
 OnProgress = Callable[[str, int, int], None]
-"""Takes the stage, how much of it is done, and of how much: turns, or seconds of sound."""
+"""Called with the stage, the amount done and the total: turns, or seconds of audio."""
 
 (
     SILENCE_BEFORE,
@@ -90,15 +89,15 @@ OnProgress = Callable[[str, int, int], None]
     SILENCE_BETWEEN_SEGMENTS,
     SILENCE_AFTER,
 ) = 0.3, 0.25, 0.45, 1.2, 0.6
-"""Seconds of silence."""
+"""Seconds of silence at these positions."""
 
 _MAX_WAITING = 16
-"""Pieces that may wait for the encoder: some megabytes."""
+"""Maximum number of pieces waiting for the encoder: a few megabytes."""
 
 
 @dataclass(frozen=True)
 class _SpeechPiece:
-    """As much of a turn as is said in one breath; `first` of its turn, or not."""
+    """A part of a turn that is synthesized at once; `first` marks the first of its turn."""
 
     place: int
     text: str
@@ -110,34 +109,33 @@ def record_dialogue(
     turns: Sequence[Turn],
     cast: VoiceRequests,
     target: Path,
-    tell: OnProgress,
+    on_progress: OnProgress,
     *,
     language: str | None = None,
 ) -> list[SpokenTurn]:
-    """Speak a dialogue into an MP3, which is there when it is whole.
+    """Synthesize a dialogue into an MP3, which appears when it is complete.
 
-    What is spoken is written while the next is spoken, and memory doesn't grow with the length.
+    Synthesis and encoding run concurrently, and memory use doesn't grow with the length.
 
     Args:
-        site: where the service lives.
-        turns: what is said; a turn without anything that can be said is left out.
-        cast: for each speaker's name the model, and a voice of it or None.
-        target: the file; its folder is there.
-        tell: called in this thread with `speech` and turns, then with `encoding` and seconds.
-        language: of what is said: `de`; None is English.
+        site: the service's site.
+        turns: the dialogue; turns without speakable text are skipped.
+        cast: the model and voice (or None) of each speaker, by name.
+        target: the file, in an existing folder.
+        on_progress: called in this thread with `speech` and turns, then `encoding` and seconds.
+        language: the language of the dialogue, such as `de`; None is English.
 
     Returns:
-        the turns with their words as they stand in the dialogue, and when they are heard, as was
-        counted in the samples written.
+        The turns with their original text and their times, counted in samples written.
 
     Raises:
-        HTTPException: 422, what is needed is not installed or set, or there are too few voices;
-            400, nothing can be said; 502, a model's server failed.
-        Broken: the file can't be written.
+        HTTPException: 422 if a package or setting is missing or there are too few voices; 400 if
+            there is no speakable text; 502 if a model's server failed.
+        AudioWriteError: if the file can't be written.
     """
     voices = assign_voices(site, cast, language)
     times: dict[int, tuple[float, float]] = {}
-    tell(SPEECH, 0, len(turns))
+    on_progress(SPEECH, 0, len(turns))
     with (
         write_mp3(target) as write,
         _encoding_thread(write) as tape,
@@ -148,23 +146,23 @@ def record_dialogue(
         for piece, sound in pieces:
             if piece.place > last:
                 last = piece.place
-                tell(SPEECH, last, len(turns))
+                on_progress(SPEECH, last, len(turns))
             samples = trim_silence(resample(sound))
             if not len(samples):
                 continue
-            begun = times.get(piece.place)
+            interval = times.get(piece.place)
             if times:
-                tape.pause(_silence_before(turns, piece, begun is not None, max(times)))
-            start = begun[0] if begun else tape.seconds
+                tape.pause(_silence_before(turns, piece, interval is not None, max(times)))
+            start = interval[0] if interval else tape.seconds
             tape.put(normalize(samples))
             times[piece.place] = (start, tape.seconds)
         if not times:
             raise errors.bad_request("Nothing of the dialogue can be spoken. Generate it again.")
-        tell(SPEECH, len(turns), len(turns))
+        on_progress(SPEECH, len(turns), len(turns))
         tape.pause(SILENCE_AFTER)
         for done in tape.finished():
-            tell(ENCODING, int(done), int(tape.seconds))
-        tell(ENCODING, int(tape.seconds), int(tape.seconds))
+            on_progress(ENCODING, int(done), int(tape.seconds))
+        on_progress(ENCODING, int(tape.seconds), int(tape.seconds))
     return [
         SpokenTurn(turn.speaker, turn.dialogue, *(round(second, 3) for second in times[place]))
         for place, turn in enumerate(turns)
@@ -179,7 +177,7 @@ def _split_turns(turns: Sequence[Turn], language: str | None) -> Iterator[_Speec
 
 
 def _silence_before(turns: Sequence[Turn], piece: _SpeechPiece, within: bool, before: int) -> float:
-    """The silence before a piece; `before` is the turn that was heard last."""
+    """Return the seconds of silence before a piece; `before` is the last turn that was heard."""
     if within:
         return SILENCE_BETWEEN_PIECES
     opened = any(turn.opens for turn in turns[before + 1 : piece.place + 1])
@@ -190,35 +188,35 @@ def _silence_before(turns: Sequence[Turn], piece: _SpeechPiece, within: bool, be
 def _synthesized(
     site: Site, pieces: Iterable[_SpeechPiece], turns: Sequence[Turn], voices: VoiceAssignments
 ) -> Iterator[Iterator[tuple[_SpeechPiece, Sound]]]:
-    """The pieces in their order with their sound; a few are spoken ahead."""
-    line = CancelToken()
-    at_once = max(engine.max_parallel(model) for model, _voice in voices.values())
-    pool = ThreadPoolExecutor(at_once, "speaking")
+    """Yield the pieces in order with their audio; a few are synthesized ahead."""
+    cancel_token = CancelToken()
+    parallel = max(engine.max_parallel(model) for model, _voice in voices.values())
+    pool = ThreadPoolExecutor(parallel, "speaking")
 
-    def ask(piece: _SpeechPiece) -> Future[Sound]:
+    def submit(piece: _SpeechPiece) -> Future[Sound]:
         model, voice = voices[turns[piece.place].speaker]
-        return pool.submit(engine.synthesize, site, model, voice, piece.text, line)
+        return pool.submit(engine.synthesize, site, model, voice, piece.text, cancel_token)
 
     def sounds() -> Iterator[tuple[_SpeechPiece, Sound]]:
-        asked: deque[tuple[_SpeechPiece, Future[Sound]]] = deque()
+        pending: deque[tuple[_SpeechPiece, Future[Sound]]] = deque()
         for piece in pieces:
-            asked.append((piece, ask(piece)))
-            if len(asked) > at_once:
-                piece, sound = asked.popleft()
+            pending.append((piece, submit(piece)))
+            if len(pending) > parallel:
+                piece, sound = pending.popleft()
                 yield piece, sound.result()
-        while asked:
-            piece, sound = asked.popleft()
+        while pending:
+            piece, sound = pending.popleft()
             yield piece, sound.result()
 
     try:
         yield sounds()
     finally:
-        line.cancel()
+        cancel_token.cancel()
         pool.shutdown(cancel_futures=True)
 
 
 class _AudioQueue:
-    """Samples on their way to the encoder, which works in a thread of its own."""
+    """Samples queued for the encoder, which runs in its own thread."""
 
     def __init__(self, pool: ThreadPoolExecutor, write: Callable[[Samples], None]) -> None:
         self._pool, self._write = pool, write
@@ -227,7 +225,7 @@ class _AudioQueue:
 
     @property
     def seconds(self) -> float:
-        """How long it is so far."""
+        """Return the duration of all samples so far."""
         return self._length / RATE
 
     def put(self, samples: Samples) -> None:
@@ -242,7 +240,7 @@ class _AudioQueue:
         self.put(np.zeros(int(seconds * RATE), np.float32))
 
     def finished(self) -> Iterator[float]:
-        """The seconds that are encoded, until all are."""
+        """Yield the encoded seconds until everything is encoded."""
         while self._waiting:
             length, written = self._waiting.popleft()
             written.result()

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 STAGES = OUTLINE, DIALOGUE, SPEECH, ENCODING = "outline", "dialogue", "speech", "encoding"
-"""What is done for an episode, in this order."""
+"""The stages of making an episode, in order."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A source or a note: its title, and what it says."""
+    """The title and text of a source or a note."""
 
     title: str
     text: str
@@ -23,7 +23,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Material:
-    """What an episode is about: a notebook, and the texts in it."""
+    """The material of an episode: a notebook's name and texts."""
 
     notebook: str
     texts: Sequence[Text]
@@ -31,7 +31,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who speaks; no two of an episode have one name."""
+    """A speaker; names are unique within an episode."""
 
     name: str
     backstory: str = ""
@@ -49,7 +49,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a speaker, by name, says at once; `opens` where a segment begins with it."""
+    """An uninterrupted utterance of a speaker; `opens` marks the first turn of a segment."""
 
     speaker: str
     dialogue: str
@@ -58,7 +58,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class SpokenTurn:
-    """A turn as it is heard, from `start` to `end`: seconds from the episode's beginning."""
+    """A turn with its `start` and `end` in seconds from the episode's beginning."""
 
     speaker: str
     dialogue: str
@@ -100,8 +100,8 @@ _UNWRAPPED = (
     (r"([(\[]) ", r"\1"),
     (r"[,;:]\.", "."),
 )
-_DROPS = [re.compile(each) for each in _DROPPED]
-_UNWRAPS = [(re.compile(pattern), with_what) for pattern, with_what in _UNWRAPPED]
+_DROPS = [re.compile(pattern) for pattern in _DROPPED]
+_UNWRAPS = [(re.compile(pattern), replacement) for pattern, replacement in _UNWRAPPED]
 _SILENT_CATEGORIES = {"So", "Sk", "Cs", "Co", "Cn", "Cf", "Cc"}
 _KEPT = "°\n\t"
 _MAX_TITLE_LENGTH = 500
@@ -109,17 +109,17 @@ _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 
 
 def strip_markup(text: str) -> str:
-    """A text as one line to be spoken; empty where nothing of it can be."""
+    """Return a text as a single speakable line; empty if nothing of it can be spoken."""
     text = _LINK.sub(r"\1", html.unescape(text))
     for pattern in _DROPS:
         text = pattern.sub(" ", text)
     text = "".join(
-        each
-        for each in text
-        if each in _KEPT or unicodedata.category(each) not in _SILENT_CATEGORIES
+        char
+        for char in text
+        if char in _KEPT or unicodedata.category(char) not in _SILENT_CATEGORIES
     )
-    for pattern, with_what in _UNWRAPS:
-        text = pattern.sub(with_what, text)
+    for pattern, replacement in _UNWRAPS:
+        text = pattern.sub(replacement, text)
     text = text.strip(" ,;:-–—")
     if not any(letter.isalnum() for letter in text):
         return ""
@@ -128,7 +128,7 @@ def strip_markup(text: str) -> str:
 
 @lru_cache(maxsize=1000)
 def spoken_title(text: str) -> str:
-    """A title as it is said: of a file's name without its ending."""
+    """Return a title as it is spoken: without file suffix, underscores and markup."""
     text = text[:_MAX_TITLE_LENGTH]
     name = re.sub(
         r"(?i)\.(?:pdf|docx?|html?|txt|md|csv|mp3|wav|mp4|pptx?|xlsx?)$", "", text.strip()

@@ -36,7 +36,7 @@ _WITH_TRANSCRIPT = (undefer(Episode.outline), undefer(Episode.transcript))
 
 
 def load_episode(session: Session, identifier: str, *, whole: bool = False) -> Episode:
-    """An episode; with `whole`, its outline and transcript too.
+    """Return an episode; with `whole`, including its outline and transcript.
 
     Raises:
         HTTPException: 404.
@@ -48,7 +48,7 @@ def load_episode(session: Session, identifier: str, *, whole: bool = False) -> E
 
 
 def get_episode(site: Site, identifier: str) -> dict[str, Any]:
-    """An episode with what is said in it.
+    """Return the record of an episode with its transcript.
 
     Raises:
         HTTPException: 404.
@@ -59,21 +59,21 @@ def get_episode(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def list_episodes(site: Site) -> list[dict[str, Any]]:
-    """All episodes, the newest first, without what is said in them."""
+    """Return the records of all episodes without transcripts, the newest first."""
     newest = select(Episode).order_by(Episode.created.desc(), Episode.id)
     with site.database.read() as session:
-        return [_episode_record(each) for each in session.scalars(newest)]
+        return [_episode_record(episode) for episode in session.scalars(newest)]
 
 
 def get_job(site: Site, identifier: str) -> dict[str, Any]:
-    """How far a job is. The one before a retry is no longer known.
+    """Return the progress of a job. A retry replaces the previous job's identifier.
 
     Raises:
         HTTPException: 404.
     """
-    wanted = select(Episode).where(Episode.job_id == identifier).options(*_WITH_TRANSCRIPT)
+    query = select(Episode).where(Episode.job_id == identifier).options(*_WITH_TRANSCRIPT)
     with site.database.read() as session:
-        episode = session.scalar(wanted)
+        episode = session.scalar(query)
     if episode is None:
         raise errors.not_found("podcast job", identifier)
     return {
@@ -89,7 +89,7 @@ def get_job(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def stage_text(episode: Episode) -> str:
-    """What is being done, in words: `speech, 12 of 40`; empty unless it runs."""
+    """Return the current stage in words, such as `speech, 12 of 40`; empty unless running."""
     if episode.status != RUNNING:
         return ""
     counted = f", {episode.done:,} of {episode.total:,}" if episode.total else ""
@@ -97,7 +97,7 @@ def stage_text(episode: Episode) -> str:
 
 
 def _episode_record(episode: Episode) -> dict[str, Any]:
-    there = episode.status == COMPLETED
+    has_audio = episode.status == COMPLETED
     return {
         "id": episode.id,
         "name": episode.name,
@@ -111,8 +111,8 @@ def _episode_record(episode: Episode) -> dict[str, Any]:
         "speaker_profiles": episode.speakers,
         "briefing": episode.briefing,
         "duration": episode.duration,
-        "audio_file": files.audio_name(episode.id) if there else None,
-        "audio_url": f"/api/podcasts/episodes/{episode.id}/audio" if there else None,
+        "audio_file": files.audio_name(episode.id) if has_audio else None,
+        "audio_url": f"/api/podcasts/episodes/{episode.id}/audio" if has_audio else None,
         "audio_bytes": episode.size,
         "created_at": format_time(episode.created),
         "updated_at": format_time(episode.changed),
@@ -150,11 +150,11 @@ def _result_record(episode: Episode) -> dict[str, Any] | None:
 
 
 STOP_TIMEOUT = 5.0
-"""How long an answer waits for the process to be gone."""
+"""Seconds that a response waits for the process to end."""
 
 
 def delete_episode(site: Site, identifier: str) -> dict[str, str]:
-    """Remove an episode; one that is being made is stopped. Says so.
+    """Delete an episode, stopping its task if it is still being made.
 
     Raises:
         HTTPException: 404.
@@ -170,10 +170,10 @@ def delete_episode(site: Site, identifier: str) -> dict[str, str]:
 
 
 def episode_audio(site: Site, identifier: str) -> Response:
-    """The sound of a completed episode, MP3; Range, If-Range and ETag are there.
+    """Return the MP3 of a completed episode; supports Range, If-Range and ETag.
 
     Raises:
-        HTTPException: 404, there is no such episode, or it has no sound: the sentence says why.
+        HTTPException: 404 if the episode does not exist or has no audio; the message says why.
     """
     with site.database.read() as session:
         episode = load_episode(session, identifier)
@@ -195,12 +195,12 @@ Record = dict[str, Any]
 
 
 def order_episode(site: Site, order: EpisodeOrder) -> Record:
-    """Order an episode; two orders are two episodes, also under one name.
+    """Order an episode; each order creates a new one, even under the same name.
 
     Raises:
-        HTTPException: 404, there is no such notebook, profile or model; 400, the notebook has
-            nothing to talk about, or these can't speak; 422, a model is not set or not installed;
-            413, the briefing is too long.
+        HTTPException: 404 if the notebook, a profile or a model does not exist; 400 if the
+            notebook has no text or the speakers are invalid; 422 if a model is not set or not
+            installed; 413 if the briefing is too long.
     """
     with site.database.read() as session:
         profile, speakers = _ordered_profiles(session, order)
@@ -237,13 +237,14 @@ def order_episode(site: Site, order: EpisodeOrder) -> Record:
 
 
 def retry_episode(site: Site, identifier: str) -> Record:
-    """Have a failed episode made again (contract, States and transitions), by a new job.
+    """Restart a failed episode (contract, States and transitions) with a new job.
 
-    By the profiles as they are now, where they are still there: what made it fail may have been
-    put right in them. Its briefing stays.
+    Uses the current profiles if they still exist, since the cause of the failure may have been
+    corrected in them. The briefing is unchanged.
 
     Raises:
-        HTTPException: 400, it has not failed, or its notebook is deleted; else as `generate`.
+        HTTPException: 400 if it has not failed or its notebook was deleted; else as
+            `order_episode`.
     """
     with site.database.read() as session:
         episode = _load_failed(session, identifier)
@@ -272,22 +273,22 @@ def retry_episode(site: Site, identifier: str) -> Record:
 
 
 def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
-    """The profiles of an order, as the episode keeps them."""
+    """Return the profiles of an order as they are stored with the episode."""
     profile = service.load_profile(session, EpisodeProfile, order.episode_profile_id)
     named = order.speaker_profile_ids or profile.speaker_profile_ids
-    speakers = [service.load_profile(session, SpeakerProfile, each) for each in named]
+    speakers = [service.load_profile(session, SpeakerProfile, name) for name in named]
     return service.episode_profile_record(profile), [
-        service.speaker_profile_record(each) for each in speakers
+        service.speaker_profile_record(speaker) for speaker in speakers
     ]
 
 
 def _current_profiles(session: Session, episode: Episode) -> tuple[Record, list[Record]]:
-    """An episode's profiles as they are now, and as they were where they are gone."""
+    """Return an episode's profiles as they are now, or as stored if they were deleted."""
     profile = session.get(EpisodeProfile, episode.profile["id"])
     speakers = []
-    for kept in episode.speakers:
-        now = session.get(SpeakerProfile, kept["id"])
-        speakers.append(kept if now is None else service.speaker_profile_record(now))
+    for stored in episode.speakers:
+        current = session.get(SpeakerProfile, stored["id"])
+        speakers.append(stored if current is None else service.speaker_profile_record(current))
     return episode.profile if profile is None else service.episode_profile_record(profile), speakers
 
 
@@ -304,7 +305,7 @@ def _check_order(
     profile: Mapping[str, Any],
     speakers: Sequence[Mapping[str, Any]],
 ) -> None:
-    """See that an episode can be made, as far as that can be known."""
+    """Check that an episode can be made, as far as this can be known in advance."""
     with site.database.read() as session:
         inputs.check_material(session, notebook_id)
         inputs.episode_speakers(speakers)

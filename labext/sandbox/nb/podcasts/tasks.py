@@ -27,7 +27,7 @@ _AUDIO_FILE = "sound.mp3"
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """What was made: the records of the segments and the turns, seconds, and bytes of the sound."""
+    """The result of the task: segment and turn records, duration in seconds, and audio bytes."""
 
     outline: list[dict[str, Any]]
     transcript: list[dict[str, Any]]
@@ -36,48 +36,48 @@ class EpisodeResult:
 
 
 def result_audio(work: Path) -> Path:
-    """Where the process writes the sound."""
+    """Return the path to which the task process writes the audio."""
     return work / _AUDIO_FILE
 
 
 def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[SpokenTurn]) -> None:
-    """Leave what was made beside its sound, which is whole and on the disk from then on."""
+    """Write the result beside its audio, after syncing the audio to disk."""
     from labext.sandbox.nb.podcasts.recording import (
-        SILENCE_AFTER,  # the service itself records nothing
+        SILENCE_AFTER,  # imported here: the service itself records nothing
     )
 
     with result_audio(work).open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size
-    made = EpisodeResult(
-        [asdict(each) for each in segments],
-        [asdict(each) for each in spoken],
+    result = EpisodeResult(
+        [asdict(segment) for segment in segments],
+        [asdict(turn) for turn in spoken],
         round(spoken[-1].end + SILENCE_AFTER, 3),
         size,
     )
-    (work / _RESULT_FILE).write_bytes(orjson.dumps(asdict(made)))
+    (work / _RESULT_FILE).write_bytes(orjson.dumps(asdict(result)))
 
 
 def take_result(work: Path, target: Path) -> EpisodeResult:
-    """Move the sound to its place, if it is not there yet, and return what else was made.
+    """Move the audio to its final path, if not yet done, and return the result.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError: it is not there, or not all of it.
+        OSError, ValueError, KeyError, TypeError: if the result is missing or incomplete.
     """
-    made = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
-    # The transaction that this is part of may have failed after the move, and come again.
+    result = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
+    # The enclosing transaction may have failed after the move and be repeated.
     if result_audio(work).exists():
         result_audio(work).replace(target)
-    if not made.size or target.stat().st_size != made.size:
+    if not result.size or target.stat().st_size != result.size:
         raise ValueError("The sound is not whole.")
-    return made
+    return result
 
 
 PODCAST_TASK = "nb.podcast"
 
 
 def podcast_task_kind(site: Site) -> TaskKind:
-    """Making an episode."""
+    """Return the task kind that makes an episode."""
     return TaskKind(
         name=PODCAST_TASK,
         entry="labext.sandbox.nb.podcasts.execution:run",
@@ -91,14 +91,14 @@ def podcast_task_kind(site: Site) -> TaskKind:
 
 
 def task_key(identifier: str) -> str:
-    """The name of an episode's task in the queue."""
+    """Return the key of an episode's task in the queue."""
     return f"{PODCAST_TASK} {identifier}"
 
 
 def queue_episode(session: Session, site: Site, episode: Episode) -> None:
-    """Have an episode made, in the transaction that makes it new.
+    """Queue an episode's task in the current transaction.
 
-    Sources go first: somebody waits for them.
+    Source tasks have priority, because users wait for them.
     """
     site.queue.put(
         session,
@@ -133,7 +133,7 @@ def _on_requeue(session: Session, task: Task) -> None:
 
 
 def _on_tick(site: Site, session: Session, tasks: Sequence[Task]) -> None:
-    """Store how far each episode is."""
+    """Store the progress of each episode."""
     for task in tasks:
         counted = task_process.read_count(_task_work_folder(site, task))
         episode = _load_task_episode(session, task) if counted is not None else None
@@ -173,7 +173,7 @@ def _load_result(site: Site, episode: Episode, work: Path) -> EpisodeResult | No
 
 
 def _failure_reason(ending: TaskOutcome) -> str:
-    """Why an episode failed, in words for whoever ordered it."""
+    """Return the reason why an episode failed, for the user."""
     if ending.outcome == "done":
         return "What was made of it is lost; retry it."
     if ending.outcome == "stopped":

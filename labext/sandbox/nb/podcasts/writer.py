@@ -24,13 +24,13 @@ from labext.sandbox.nb.text import extractive
 from labext.sandbox.nb.text.extractive import Sentence
 
 SEGMENT_SENTENCES = {"short": 3, "medium": 6, "long": 10}
-"""Sentences that a segment of each size quotes at most."""
+"""Maximum number of quoted sentences, by segment size."""
 
 MAX_CHARACTERS = 400_000
-"""Characters of a source that are read."""
+"""Characters of a source that are considered."""
 
 _MIN_SENTENCES = 4
-"""Sentences of a segment; where there are fewer, there are fewer segments."""
+"""Sentences per segment; fewer sentences give fewer segments."""
 
 _MIN_WORDS, _MAX_WORDS = 4, 45
 _MAX_TITLES = 3
@@ -66,7 +66,7 @@ def template_outline(material: Material, count: int) -> list[Segment]:
     segments: list[Segment] = []
     for group in _group_quotes(material, count):
         name = _segment_name(material, group)
-        number = sum(1 for each in segments if each.name.partition(", part ")[0] == name)
+        number = sum(1 for segment in segments if segment.name.partition(", part ")[0] == name)
         size = next(
             (size for size, most in SEGMENT_SENTENCES.items() if len(group) <= most), "long"
         )
@@ -115,13 +115,13 @@ def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list
     )
     text = f"Welcome. This episode quotes the sources of the notebook “{subject}”."
     if titles:
-        named = [f"“{each}”" for each in titles[:_MAX_TITLES]]
+        named = [f"“{title}”" for title in titles[:_MAX_TITLES]]
         more = len(titles) - len(named)
         rest = [f"{more} more"] if more else []
         text += f" They are {_join_names([*named, *rest])}." if more or len(named) > 1 else ""
         text += f" It is {named[0]}." if not more and len(named) == 1 else ""
     turns = [Turn(first.name, text)]
-    return turns + [Turn(each.name, f"{each.name.strip()} reads, too.") for each in others]
+    return turns + [Turn(other.name, f"{other.name.strip()} reads, too.") for other in others]
 
 
 def _quote_turns(
@@ -170,18 +170,16 @@ def _group_quotes(material: Material, count: int) -> list[list[_Quote]]:
 
 
 def _collect_quotes(material: Material) -> list[_Quote]:
-    """Return what can be read aloud of each source, each sentence once."""
-    found: dict[str, _Quote] = {}
+    """Return the speakable sentences of all sources, without duplicates."""
+    quotes: dict[str, _Quote] = {}
     for number, text in enumerate(material.texts):
         sentences = extractive.parse_sentences(text.text[:MAX_CHARACTERS])
-        spoken = [(each, strip_markup(each.text)) for each in sentences]
-        listenable = [
-            (each, said) for each, said in spoken if each.complete and _is_listenable(each, said)
-        ]
+        spoken = [(sentence, strip_markup(sentence.text)) for sentence in sentences]
+        listenable = [pair for pair in spoken if pair[0].complete and _is_listenable(*pair)]
         # Notes of a few words have no whole sentences.
-        for sentence, said in listenable or [pair for pair in spoken if pair[1]]:
-            found.setdefault(said.casefold(), _Quote(number, sentence, said))
-    return list(found.values())
+        for sentence, spoken_text in listenable or [pair for pair in spoken if pair[1]]:
+            quotes.setdefault(spoken_text.casefold(), _Quote(number, sentence, spoken_text))
+    return list(quotes.values())
 
 
 def _is_listenable(sentence: Sentence, spoken: str) -> bool:
@@ -205,14 +203,14 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 OnProgress = Callable[[int, int], None]
-"""Takes how many segments are written, and of how many."""
+"""Called with the number of segments written and their total."""
 
 
 def check_language(model: Model, language: str | None) -> None:
-    """See that a model can write in a language; None is the sources' own.
+    """Check that a model can write in a language; None is the language of the sources.
 
     Raises:
-        HTTPException: 422, it is the built-in one, whose template is in English.
+        HTTPException: 422 if it is the built-in model, whose template is in English.
     """
     if registry.is_built_in(model) and not voices.is_english(language):
         raise errors.not_configured(
@@ -232,21 +230,21 @@ def write_outline(
     language: str | None = None,
     max_tokens: int | None = None,
 ) -> list[Segment]:
-    """The segments of an episode: one at least, `count` at most.
+    """Return the segments of an episode: at least one, at most `count`.
 
     Args:
-        site: where the service lives.
-        model: of type `llm`.
-        material: what it is about; has a text at least.
-        briefing: what the episode is to be like; perhaps empty.
-        count: how many segments are wanted.
-        speakers: one to four.
-        language: of the episode; None is the material's.
-        max_tokens: of an answer of the model; None leaves it to its server.
+        site: the service's site.
+        model: a model of type `llm`.
+        material: the notebook's texts, at least one.
+        briefing: instructions for the episode; may be empty.
+        count: the requested number of segments.
+        speakers: one to four speakers.
+        language: the language of the episode; None for that of the material.
+        max_tokens: the limit of a reply; None for the server's default.
 
     Raises:
-        HTTPException: 502, the model's server failed or answered no outline; 422, the model can't
-            be asked, or nothing of the material can be said.
+        HTTPException: 502 if the model's server failed or sent no outline; 422 if the model can't
+            be used or the material has no speakable text.
     """
     check_language(model, language)
     if registry.is_built_in(model):
@@ -264,33 +262,33 @@ def write_dialogue(
     briefing: str,
     segments: Sequence[Segment],
     speakers: Sequence[Speaker],
-    tell: OnProgress,
+    on_progress: OnProgress,
     *,
     language: str | None = None,
     max_tokens: int | None = None,
 ) -> list[Turn]:
-    """What is said, segment after segment: text to be spoken, without any markup.
+    """Return the turns of all segments as speakable text without markup.
 
-    Every speaker says something, and nobody else does.
+    Every speaker has at least one turn, and there are no other speakers.
 
     Args:
-        site: where the service lives.
-        model: of type `llm`.
-        material: what it is about; has a text at least.
-        briefing: what the episode is to be like; perhaps empty.
-        segments: the outline, whoever made it.
-        speakers: one to four.
-        tell: called with how many segments are written and how many there are, from 0 on.
-        language: of the episode; None is the material's.
-        max_tokens: of an answer of the model; None leaves it to its server.
+        site: the service's site.
+        model: a model of type `llm`.
+        material: the notebook's texts, at least one.
+        briefing: instructions for the episode; may be empty.
+        segments: the outline, written by any model.
+        speakers: one to four speakers.
+        on_progress: called with the number of segments written and their total, from 0 on.
+        language: the language of the episode; None for that of the material.
+        max_tokens: the limit of a reply; None for the server's default.
 
     Raises:
-        HTTPException: as `outline`.
+        HTTPException: as `write_outline`.
     """
     check_language(model, language)
     if registry.is_built_in(model):
-        return template_script(material, briefing, segments, speakers, tell)
+        return template_script(material, briefing, segments, speakers, on_progress)
     from labext.sandbox.nb.podcasts import llm_writer
 
     writer = llm_writer.LlmScriptWriter(site, model, language, max_tokens)
-    return writer.dialogue(material, briefing, segments, speakers, tell)
+    return writer.dialogue(material, briefing, segments, speakers, on_progress)

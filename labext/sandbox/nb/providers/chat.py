@@ -21,7 +21,7 @@ def generate_reply(
     site: Site,
     model: Model,
     messages: Sequence[Mapping[str, str]],
-    line: CancelToken | None = None,
+    cancel_token: CancelToken | None = None,
     max_tokens: int | None = None,
 ) -> str:
     """A model's answer to a conversation.
@@ -29,21 +29,21 @@ def generate_reply(
     The built-in model is no language model: it returns key sentences of the last message.
 
     Args:
-        site: where the service lives.
+        site: the service's site.
         model: of type `llm`.
         messages: `{"role": "system|user|assistant", "content": …}` each, the last one the user's.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
         max_tokens: of the answer; None leaves it to the server.
 
     Raises:
         HTTPException: 502, the model's server failed; 422, it can't be asked.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     if registry.is_built_in(model):
         return extractive.summarize(messages[-1]["content"])
     from labext.sandbox.nb.providers import openai  # and with it requests, which takes its time
 
-    return openai.chat(site, model, messages, line, max_tokens)
+    return openai.chat(site, model, messages, cancel_token, max_tokens)
 
 
 MAX_TITLE_LENGTH = 80

@@ -116,15 +116,15 @@ def request_json(
     provider: ProviderServer,
     path: str,
     sent: Payload | None = None,
-    line: CancelToken | None = None,
+    cancel_token: CancelToken | None = None,
 ) -> Any:
     """The JSON that a provider answers; see `fetched`.
 
     Raises:
         HTTPException: as `fetched`; 502 too, what it answers is no JSON.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
-    text = request_bytes(provider, path, sent, line).decode("utf-8", "replace")
+    text = request_bytes(provider, path, sent, cancel_token).decode("utf-8", "replace")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -135,7 +135,7 @@ def request_bytes(
     provider: ProviderServer,
     path: str,
     sent: Payload | None = None,
-    line: CancelToken | None = None,
+    cancel_token: CancelToken | None = None,
     accept: str = "application/json",
 ) -> bytes:
     """Return the bytes that a provider answers.
@@ -147,18 +147,18 @@ def request_bytes(
         provider: whom to ask.
         path: below its address: `/chat/completions`.
         sent: what is posted; None gets.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
         accept: what kind of answer is wanted.
 
     Raises:
         HTTPException: 502, it could not be reached, or did not answer well; 429, it is asked too
             often.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
-    response, content = _send(provider, path, sent, line, accept)
+    response, content = _send(provider, path, sent, cancel_token, accept)
     if response.status_code == 404 and not urlsplit(provider.base_url).path.strip("/"):
         below = replace(provider, base_url=f"{provider.base_url.rstrip('/')}/v1")
-        second, body = _send(below, path, sent, line, accept)
+        second, body = _send(below, path, sent, cancel_token, accept)
         if second.status_code != 404:
             provider, response, content = below, second, body
     if not 200 <= response.status_code < 300:
@@ -167,11 +167,15 @@ def request_bytes(
 
 
 def _send(
-    provider: ProviderServer, path: str, sent: Payload | None, line: CancelToken | None, accept: str
+    provider: ProviderServer,
+    path: str,
+    sent: Payload | None,
+    cancel_token: CancelToken | None,
+    accept: str,
 ) -> tuple[requests.Response, bytes]:
     """Return a provider's response, whatever its status, and its body; arguments as `fetched`."""
-    line = line or CancelToken()
-    line.check()
+    cancel_token = cancel_token or CancelToken()
+    cancel_token.check()
     # Of a name, the address is checked once it is connected to.
     host = urlsplit(provider.base_url).hostname or ""
     if any(map(is_refused_ip, parse_numeric_host(host))):
@@ -180,7 +184,7 @@ def _send(
     if sent is not None:
         headers["Content-Type"] = sent.media_type
     ours = CancelToken()
-    with _open_session(provider, line, ours) as session:
+    with _open_session(provider, cancel_token, ours) as session:
         # A proxy of the environment has nothing to do with this machine.
         session.trust_env = host not in _LOOPBACK_HOSTS
         try:
@@ -196,7 +200,7 @@ def _send(
             ) as response:
                 content = _read_body(provider, response, ours)
         except (requests.RequestException, OSError) as error:
-            line.check()
+            cancel_token.check()
             raise telling.connection_failed(provider, error) from None
     return response, content
 
@@ -245,13 +249,15 @@ class _CheckedAdapter(HTTPAdapter):
         return pool
 
 
-def _read_body(provider: ProviderServer, response: requests.Response, line: CancelToken) -> bytes:
+def _read_body(
+    provider: ProviderServer, response: requests.Response, cancel_token: CancelToken
+) -> bytes:
     """The body, within the time and the size that an answer may take.
 
     A server that says a byte now and then is hung up: no read of the body ends by itself then.
     """
     until = time.monotonic() + provider.seconds
-    late = Timer(provider.seconds, line.cancel)
+    late = Timer(provider.seconds, cancel_token.cancel)
     late.daemon = True
     late.start()
     try:
@@ -293,7 +299,7 @@ def chat(
     site: Site,
     model: Model,
     messages: Sequence[Mapping[str, str]],
-    line: CancelToken | None = None,
+    cancel_token: CancelToken | None = None,
     max_tokens: int | None = None,
 ) -> str:
     """What a model answers to a conversation.
@@ -302,19 +308,19 @@ def chat(
         site: has the key.
         model: of type `llm`.
         messages: `{"role": "system|user|assistant", "content": …}` each.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
         max_tokens: of the answer; None leaves it to the server.
 
     Raises:
         HTTPException: 502, its server failed; 422, it has no server, or no key that can be read.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     provider = server_of_model(site, model)
     turns = [dict(each) for each in messages]
     body: dict[str, Any] = {"model": model.name, "messages": turns, "stream": False}
     if max_tokens is not None:
         body["max_tokens"] = max_tokens
-    answer = request_json(provider, "/chat/completions", JsonPayload(body), line)
+    answer = request_json(provider, "/chat/completions", JsonPayload(body), cancel_token)
     try:
         text = _message_text(answer["choices"][0]["message"]["content"])
     except (KeyError, IndexError, TypeError):
@@ -326,20 +332,20 @@ def chat(
 
 
 def embed(
-    site: Site, model: Model, texts: Sequence[str], line: CancelToken | None = None
+    site: Site, model: Model, texts: Sequence[str], cancel_token: CancelToken | None = None
 ) -> list[list[float]]:
     """The vectors of texts, one each, all of one length.
 
     Raises:
         HTTPException: as `chat`.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     provider = server_of_model(site, model)
     vectors: list[list[float]] = []
     for start in range(0, len(texts), BATCH_SIZE):
         batch = list(texts[start : start + BATCH_SIZE])
         body = JsonPayload({"model": model.name, "input": batch})
-        answer = request_json(provider, "/embeddings", body, line)
+        answer = request_json(provider, "/embeddings", body, cancel_token)
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             vectors += [_parse_vector(row["embedding"]) for row in rows]
@@ -351,7 +357,7 @@ def embed(
 
 
 def synthesize(
-    site: Site, model: Model, text: str, voice: str, line: CancelToken | None = None
+    site: Site, model: Model, text: str, voice: str, cancel_token: CancelToken | None = None
 ) -> bytes:
     """A text, spoken.
 
@@ -360,42 +366,44 @@ def synthesize(
         model: of type `tts`.
         text: what is said.
         voice: the server's name of who says it: `alloy`.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
 
     Returns:
         a WAV file, or what else a server that knows no WAV makes: MP3, OGG or FLAC.
 
     Raises:
         HTTPException: as `chat`.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     provider = server_of_model(site, model)
     body = {"model": model.name, "input": text, "voice": voice, "response_format": "wav"}
     sound = request_bytes(
-        provider, "/audio/speech", JsonPayload(body), line, accept="audio/wav, audio/*"
+        provider, "/audio/speech", JsonPayload(body), cancel_token, accept="audio/wav, audio/*"
     )
     if not _AUDIO_MAGIC.match(sound):
         raise invalid_response(provider, sound.decode("utf-8", "replace"))
     return sound
 
 
-def transcribe(site: Site, model: Model, path: Path, line: CancelToken | None = None) -> str:
+def transcribe(
+    site: Site, model: Model, path: Path, cancel_token: CancelToken | None = None
+) -> str:
     """What is said in a file of sound; empty where nobody speaks.
 
     Args:
         site: has the key.
         model: of type `stt`.
         path: the file; its suffix tells the server its format.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
 
     Raises:
         HTTPException: as `chat`.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
         OSError: the file can't be read.
     """
     provider = server_of_model(site, model)
     form = FormPayload({"model": model.name, "response_format": "json"}, "file", path)
-    answer = request_json(provider, "/audio/transcriptions", form, line)
+    answer = request_json(provider, "/audio/transcriptions", form, cancel_token)
     text = answer.get("text") if isinstance(answer, dict) else None
     if not isinstance(text, str):
         raise invalid_response(provider, json.dumps(answer))

@@ -13,64 +13,64 @@ if TYPE_CHECKING:
     from pyloudnorm import Meter  # type: ignore[import-untyped]
 
 Samples: TypeAlias = "NDArray[np.float32]"
-"""From -1 to 1."""
+"""Audio samples from -1 to 1."""
 
 RATE = 22_050
-"""Samples a second of an episode: espeak-ng's own, and an MP3's."""
+"""Sample rate of an episode: that of espeak-ng, valid in an MP3."""
 
 _SILENCE_LEVEL = 10 ** (-50 / 20)
-"""What is softer than the loudest by so much is silence."""
+"""Samples quieter than this, relative to the loudest one, are silence."""
 
 _EDGE_SECONDS = 0.02
-"""What is left of the silence around speech, so that no sound is cut."""
+"""Silence kept around speech, so that no sound is cut off."""
 
 _MARGIN_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Sound:
-    """Samples of one channel, `rate` a second."""
+    """Mono samples with their sample rate."""
 
     samples: Samples
     rate: int
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Return the duration."""
         return len(self.samples) / self.rate
 
 
 def resample(sound: Sound, rate: int = RATE) -> Samples:
-    """The samples at another rate, without what is too high for the lower one of the two.
+    """Return the samples at another rate, low-pass filtered for the lower of the two rates.
 
-    By the spectrum, which is exact. The sound is taken to go round in a circle, so that silence is
-    put at its end: the end shall not be heard at the beginning.
+    Uses the Fourier transform, which treats the signal as periodic: silence is appended so that the
+    end does not leak into the beginning.
     """
     import numpy as np
 
     if sound.rate == rate or not len(sound.samples):
         return sound.samples
     step = sound.rate // math.gcd(sound.rate, rate)
-    have = len(sound.samples)
-    length = -(-(have + int(sound.rate * _MARGIN_SECONDS)) // step) * step
-    made = length * rate // sound.rate
+    count = len(sound.samples)
+    length = -(-(count + int(sound.rate * _MARGIN_SECONDS)) // step) * step
+    output_length = length * rate // sound.rate
     padded = np.zeros(length, np.float32)
-    padded[:have] = sound.samples
-    spectrum = np.fft.rfft(padded)[: made // 2 + 1]
-    resampled = np.fft.irfft(spectrum, made) * (made / length)
-    return resampled[: -(-have * rate // sound.rate)].astype(np.float32)
+    padded[:count] = sound.samples
+    spectrum = np.fft.rfft(padded)[: output_length // 2 + 1]
+    resampled = np.fft.irfft(spectrum, output_length) * (output_length / length)
+    return resampled[: -(-count * rate // sound.rate)].astype(np.float32)
 
 
 def trim_silence(samples: Samples) -> Samples:
-    """The samples without the silence at both ends; none where all is silence."""
+    """Return the samples without the silence at both ends; empty if all is silence."""
     import numpy as np
 
     loud = np.abs(samples)
-    if not len(loud) or not (most := float(loud.max())):
+    if not len(loud) or not (peak := float(loud.max())):
         return samples[:0]
-    heard = np.flatnonzero(loud > most * _SILENCE_LEVEL)
+    audible = np.flatnonzero(loud > peak * _SILENCE_LEVEL)
     edge = int(RATE * _EDGE_SECONDS)
-    return samples[max(0, int(heard[0]) - edge) : int(heard[-1]) + 1 + edge]
+    return samples[max(0, int(audible[0]) - edge) : int(audible[-1]) + 1 + edge]
 
 
 TARGET_LOUDNESS = -19.0

@@ -16,62 +16,62 @@ from labext.sandbox.nb.speech.audio import Sound
 from labext.sandbox.nb.tables import Model
 
 ENGINES = {"espeak-ng": "espeak", "flite": "flite"}
-"""The built-in models by name, and the module of each: it has `voices()` and `say(voice, text)`."""
+"""Built-in models by name, with their modules, which define `voices()` and `say(voice, text)`."""
 
 _PACKAGES = ("soundfile",)
 
 
-def list_voices(site: Site, model: Model) -> list[str]:  # noqa: ARG001 - a server's list may come of it
-    """The voices of a model, those first that differ most; none where any name goes.
+def list_voices(site: Site, model: Model) -> list[str]:  # noqa: ARG001 - reserved for a server's list of voices
+    """Return the voices of a model, the most distinct ones first; empty if any name is accepted.
 
     Raises:
-        HTTPException: 422, what it needs is not installed.
+        HTTPException: 422 if a package is missing.
     """
     require_packages(*_PACKAGES)
     return _engine(model).voices() if registry.is_built_in(model) else []
 
 
 def synthesize(
-    site: Site, model: Model, voice: str, text: str, line: CancelToken | None = None
+    site: Site, model: Model, voice: str, text: str, cancel_token: CancelToken | None = None
 ) -> Sound:
-    """A text as a voice says it.
+    """Return the speech of a text by a voice.
 
-    Only in the process of a task: an engine may have but one voice at a time.
+    To be called in a task process only: an engine may be limited to one voice at a time.
 
     Args:
-        site: has the key of the model's server.
-        model: of type `tts`.
-        voice: one of `voices`, or what the model's server calls one.
-        text: as it is to be read out (`wording`); it is no markup.
-        line: to the model's server; may be hung up while it waits.
+        site: the service's site, which holds the key of the model's server.
+        model: a model of type `tts`.
+        voice: one of `list_voices`, or a voice name of the model's server.
+        text: normalized text (see `normalization`) without markup.
+        cancel_token: cancels the request to the model's server.
 
     Returns:
-        what is heard, perhaps nothing.
+        The audio, which may be empty.
 
     Raises:
-        HTTPException: 422, what it needs is not installed, or it has no such voice; 502, its server
+        HTTPException: 422 if a package is missing or the voice does not exist; 502 if the server
             failed.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the request was cancelled.
     """
     if registry.is_built_in(model):
         sound: Sound = _engine(model).say(voice, text)
         return sound
 
-    return synthesize_remote(site, model, voice, text, line)
+    return synthesize_remote(site, model, voice, text, cancel_token)
 
 
 def max_parallel(model: Model) -> int:
-    """How many texts it says best at a time."""
+    """Return the best number of texts to synthesize in parallel."""
     return int(_engine(model).AT_ONCE) if registry.is_built_in(model) else 2
 
 
 def require_packages(*packages: str) -> None:
-    """See that packages of the extra are installed.
+    """Check that packages of the speech extra are installed.
 
     Raises:
-        HTTPException: 422, one is not.
+        HTTPException: 422 if one is missing.
     """
-    if any(find_spec(each) is None for each in packages):
+    if any(find_spec(package) is None for package in packages):
         raise errors.not_configured(
             "Speech needs packages that are not installed here: "
             f"run `{install_line('speech')}`, then try again."
@@ -89,26 +89,25 @@ def _engine(model: Model) -> ModuleType:
 
 
 REMOTE_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
-"""OpenAI's, which most servers know: who has been given none gets one of these."""
+"""OpenAI's voices, which most servers accept: assigned to speakers without a voice."""
 
 
 def synthesize_remote(
-    site: Site, model: Model, voice: str, text: str, line: CancelToken | None = None
+    site: Site, model: Model, voice: str, text: str, cancel_token: CancelToken | None = None
 ) -> Sound:
-    """A text as a voice of the model's server says it.
+    """Return the speech of a text by a voice of the model's server.
 
     Raises:
-        HTTPException: 502, the server failed, or what it answered is no sound; 422, it can't be
-            asked.
-        HungUp: nobody waits any more.
+        HTTPException: 502 if the server failed or its reply is not audio; 422 if it can't be used.
+        CallCancelledError: if the request was cancelled.
     """
     import soundfile  # type: ignore[import-untyped]
 
     from labext.sandbox.nb.providers import openai
 
-    answered = openai.synthesize(site, model, text, voice, line)
+    content = openai.synthesize(site, model, text, voice, cancel_token)
     try:
-        samples, rate = soundfile.read(io.BytesIO(answered), dtype="float32", always_2d=True)
+        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
     except (soundfile.SoundFileError, RuntimeError, ValueError):
         raise errors.bad_gateway(
             f"The sound that the server of the model {model.name} answered can't be read. "

@@ -13,26 +13,26 @@ from labext.sandbox.nb.speech.audio import Sound
 AT_ONCE = 2
 
 _VOICES = ("slt", "rms", "awb", "kal16")
-"""A woman, and three men who are told apart; the others of them sound like a telephone."""
+"""One female and three distinct male voices; the other voices sound like a telephone."""
 
 _PITCHES = {"awb": 145, "kal16": 80}
-"""Hertz, where a voice's own would be another's."""
+"""Pitch in hertz, for voices whose own pitch is too close to another's."""
 
 _SECONDS = 120
 
 
 def voices() -> list[str]:
-    """Its voices.
+    """Return the voices.
 
     Raises:
-        HTTPException: 422, it is not installed.
+        HTTPException: 422 if flite is not installed.
     """
     _find_program()
     return list(_VOICES)
 
 
 def say(voice: str, text: str) -> Sound:
-    """A text as a voice says it."""
+    """Return the speech of a text by a voice."""
     import soundfile  # type: ignore[import-untyped]
 
     if voice not in _VOICES:
@@ -44,17 +44,17 @@ def say(voice: str, text: str) -> Sound:
     if voice in _PITCHES:
         command += ["--setf", f"int_f0_target_mean={_PITCHES[voice]}"]
     with tempfile.TemporaryDirectory(prefix="labext-") as folder:
-        said, heard = Path(folder, "said"), Path(folder, "heard")
-        said.write_text(text, encoding="ascii", errors="ignore")  # it knows no other letters
+        text_file, audio_file = Path(folder, "said"), Path(folder, "heard")
+        text_file.write_text(text, encoding="ascii", errors="ignore")  # flite supports ASCII only
         try:
             subprocess.run(
-                [*command, "-f", said, "-o", heard],
+                [*command, "-f", text_file, "-o", audio_file],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_SECONDS,
                 check=True,
             )
-            samples, rate = soundfile.read(heard, dtype="float32", format=None)
+            samples, rate = soundfile.read(audio_file, dtype="float32", format=None)
         except (OSError, subprocess.SubprocessError, soundfile.SoundFileError):
             raise errors.not_configured(
                 "flite fails to speak here. Set the default slot text_to_speech to another model: "
@@ -64,10 +64,10 @@ def say(voice: str, text: str) -> Sound:
 
 
 def _find_program() -> str:
-    found = shutil.which("flite")
-    if found is None:
+    program = shutil.which("flite")
+    if program is None:
         raise errors.not_configured(
             "flite is not installed any more: `apt install flite`, or set the default slot "
             "text_to_speech to another model."
         )
-    return found
+    return program

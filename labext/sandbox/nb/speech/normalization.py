@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from labext.sandbox.nb.speech import voices
 
 SPOKEN_SIGNS = "^°µμΩ→←↑↓©®™"
-"""Signs that are said, though they are no letters."""
+"""Signs that are spoken although they are not letters."""
 
 _PREFIXES = {
     "p": "pico",
@@ -143,39 +143,39 @@ _ABBREVIATIONS: Mapping[str, str] = {
     "sp.": "species",
 }
 _ABBREVIATION = re.compile(
-    r"(?<!\w)(?:" + "|".join(re.escape(each) for each in _ABBREVIATIONS) + r")(?=[\s,;:)]|$)"
+    r"(?<!\w)(?:" + "|".join(re.escape(key) for key in _ABBREVIATIONS) + r")(?=[\s,;:)]|$)"
 )
 
 _Replacement = Callable[[re.Match[str]], str] | str
 _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
-    (_ABBREVIATION, lambda found: _ABBREVIATIONS[found[0]]),
-    # Of a species the period ends no sentence: E. coli.
+    (_ABBREVIATION, lambda match: _ABBREVIATIONS[match[0]]),
+    # The period of a genus abbreviation ends no sentence: E. coli.
     (re.compile(r"\b([A-Z])\.\s?(?=[a-z]{3,}\b)"), r"\1 "),
     (
         re.compile(r"(\d)\s?[×x*]\s?10\s?(?:\^\s?)?\(?([−+-]?[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻\d]+)\)?"),
-        lambda found: f"{found[1]} times ten to the {_spell_exponent(found[2])}",
+        lambda match: f"{match[1]} times ten to the {_spell_exponent(match[2])}",
     ),
     (
         re.compile(r"\b10(?:\^\s?\(?([−+-]?\d+)\)?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))"),
-        lambda found: f"ten to the {_spell_exponent(found[1] or found[2])}",
+        lambda match: f"ten to the {_spell_exponent(match[1] or match[2])}",
     ),
     (
         re.compile(r"(\d)[eE]([−+-]?\d{1,3})\b"),
-        lambda found: f"{found[1]} times ten to the {_spell_exponent(found[2])}",
+        lambda match: f"{match[1]} times ten to the {_spell_exponent(match[2])}",
     ),
     (re.compile(r"(\d)\s?[×x]\s?g\b"), r"\1 times gravity"),
     (
         re.compile(r"\bOD\s?_?([₀-₉\d]{3})\b"),
-        lambda found: f"O D {found[1].translate(_SUPERSCRIPTS)}",
+        lambda match: f"O D {match[1].translate(_SUPERSCRIPTS)}",
     ),
     (re.compile(r"\bpH\s?(?=\d)"), "p H "),
     # A range, and not a negative number: 4–10 °C.
     (
         re.compile(r"(?<=\d)(\s?°[CF]|\s?%)?\s?[–—-]\s?(?=\d)"),
-        lambda found: f"{found[1] or ''} to ",
+        lambda match: f"{match[1] or ''} to ",
     ),
-    (_QUANTITY, lambda found: _spell_quantity(found)),
-    (_PER, lambda found: f"{_UNITS[found[1]]}s per {_UNITS[found[2]]}"),
+    (_QUANTITY, lambda match: _spell_quantity(match)),
+    (_PER, lambda match: f"{_UNITS[match[1]]}s per {_UNITS[match[2]]}"),
     (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
     (re.compile(r"(?<![\w.])[−-](?=\d)"), "minus "),
     (re.compile(r"(?<=[A-Za-z])⁺"), " plus"),
@@ -183,23 +183,23 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
     # Genes: araBAD, lacZ, pBAD.
     (
         re.compile(r"\b([a-z]{3})([A-Z]{1,4})(?=\d{0,3}\b|Δ|::)"),
-        lambda found: f"{found[1]} {' '.join(found[2])}",
+        lambda match: f"{match[1]} {' '.join(match[2])}",
     ),
-    (re.compile(r"\b([pm])([A-Z]{2,6})(?=\d{0,4}\b)"), lambda found: f"{found[1]} {found[2]}"),
-    # A number with more digits than anybody hears is said digit by digit, and not all of it.
-    (re.compile(r"\d{13,}"), lambda found: f"{' '.join(found[0][:4])} and so on"),
+    (re.compile(r"\b([pm])([A-Z]{2,6})(?=\d{0,4}\b)"), lambda match: f"{match[1]} {match[2]}"),
+    # Of a very long number only the first digits are spoken, one by one.
+    (re.compile(r"\d{13,}"), lambda match: f"{' '.join(match[0][:4])} and so on"),
     (re.compile(r"\s[–—]\s|—"), ", "),
     (re.compile(r"(?<=\w)/(?=\w)"), " or "),
-    (_SIGN, lambda found: f" {_GREEK.get(found[0]) or _SIGN_NAMES.get(found[0], '')} "),
+    (_SIGN, lambda match: f" {_GREEK.get(match[0]) or _SIGN_NAMES.get(match[0], '')} "),
     (re.compile(r"(?<!\s)\s+(?=[,.;:!?])"), ""),
 )
 
 
 def spell_out(text: str) -> str:
-    """A text with what is no word put into words."""
+    """Return a text with units, signs, genes and numbers replaced by words."""
     text = text.replace("μ", "µ").replace("º", "°").replace("℃", "°C")
-    for pattern, said in _RULES:
-        text = pattern.sub(said, text)
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
     return text.translate(_SUPERSCRIPTS)
 
 
@@ -207,25 +207,25 @@ def _spell_exponent(number: str) -> str:
     return number.translate(_SUPERSCRIPTS).replace("−", "-").replace("+", "").replace("-", "minus ")
 
 
-def _spell_quantity(found: re.Match[str]) -> str:
-    number, blank, unit, per = found.groups()
+def _spell_quantity(match: re.Match[str]) -> str:
+    number, blank, unit, per = match.groups()
     if not blank and unit in ("K", "s", "U", "V", "J", "W"):  # 20s, a name such as 4K
-        return found[0]
+        return match[0]
     name = _UNITS[unit]
     if number not in ("1", "-1", "−1"):
         if name.startswith("degree"):
             name = name.replace("degree", "degrees")
         elif not name.endswith(_NO_PLURAL) and "per" not in name:
             name += "s"
-    said = f"{number} {name}"
-    return f"{said} per {_UNITS[per]}" if per else said
+    spoken = f"{number} {name}"
+    return f"{spoken} per {_UNITS[per]}" if per else spoken
 
 
 MAX_PIECE_LENGTH = 600
-"""Characters that are spoken at once; a longer text is parted, between sentences if it can be."""
+"""Maximum characters synthesized at once; longer texts are split, preferably between sentences."""
 
 _UNSPOKEN = {"Cc", "Cf", "Cs", "Co", "Cn", "So", "Sk"}
-"""Categories of characters that nobody says: controls, private ones, emoji."""
+"""Unicode categories that are not spoken: controls, private use, emoji."""
 
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)(?:www\.)?([\w.-]+)\S*", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\]\n]{1,300})\]\([^)\s]{1,2000}\)")
@@ -245,11 +245,12 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 
 
 def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
-    """What is said of a text, in pieces of bounded length; none where nothing can be said.
+    """Yield the speakable pieces of a text, each of bounded length.
 
     Args:
-        text: as it stands in the dialogue.
-        language: of the text: `de`; None is English, whose units and signs are put into words.
+        text: a turn's text.
+        language: the language of the text, such as `de`; None is English, whose units and signs
+            are replaced by words.
     """
     for part in _split_parts(normalize_text(text, language)):
         if _SAYABLE.search(part):
@@ -257,7 +258,7 @@ def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
 
 
 def normalize_text(text: str, language: str | None = None) -> str:
-    """A text as it is read out, in one line."""
+    """Return a text as it is read out, on one line."""
     text = _LINK.sub(r"\1", text)
     text = _CITATION.sub("", text)
     text = _MARKUP.sub(" ", text)
@@ -265,12 +266,12 @@ def normalize_text(text: str, language: str | None = None) -> str:
     if english:
         text = _ADDRESS.sub(r"the page at \1", text)
         text = _BASES.sub(_describe_bases, text)
-        text = _RESIDUES.sub(lambda found: f"a sequence of {len(found[0])} residues", text)
+        text = _RESIDUES.sub(lambda match: f"a sequence of {len(match[0])} residues", text)
     else:
         text = _ADDRESS.sub(r"\1", text)
     text = "".join(
-        each if unicodedata.category(each) not in _UNSPOKEN or each in SPOKEN_SIGNS else " "
-        for each in text
+        char if unicodedata.category(char) not in _UNSPOKEN or char in SPOKEN_SIGNS else " "
+        for char in text
     )
     if english:
         text = spell_out(text)
@@ -278,19 +279,19 @@ def normalize_text(text: str, language: str | None = None) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
-def _describe_bases(found: re.Match[str]) -> str:
-    count = len(_NOT_BASE.sub("", found[0].strip("53'′’ -")))
+def _describe_bases(match: re.Match[str]) -> str:
+    count = len(_NOT_BASE.sub("", match[0].strip("53'′’ -")))
     return f"a sequence of {count} bases"
 
 
-def _shorten_token(found: re.Match[str]) -> str:
-    """Of what is written without a blank and too long to be a word, its beginning."""
-    words = re.findall(r"[^\W_]{2,12}", found[0])[:3]
+def _shorten_token(match: re.Match[str]) -> str:
+    """Return the first words of a token that is too long to be a word."""
+    words = re.findall(r"[^\W_]{2,12}", match[0])[:3]
     return " ".join(words)
 
 
 def _split_parts(text: str) -> Iterator[str]:
-    """The text in parts of at most `LONGEST` characters: of sentences, or else of words."""
+    """Split a text into parts of at most `MAX_PIECE_LENGTH` characters, at sentences or words."""
     part = ""
     for sentence in _SENTENCE.split(text):
         for words in _split_long(sentence):

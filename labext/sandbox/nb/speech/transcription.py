@@ -1,4 +1,4 @@
-"""Decode audio files, and transcribe what is said in them."""
+"""Decode audio files and transcribe speech."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.tables import Model
 
 RATE = 16_000
-"""Samples a second, as models that hear speech want them."""
+"""Sample rate that speech recognition models expect."""
 
 _BLOCK_SECONDS = 10
 _CHUNK_SIZE = 64 * 1024
@@ -27,11 +27,11 @@ _TAPS = 63
 
 @dataclass(frozen=True)
 class DecodedAudio:
-    """What is heard in a file.
+    """Decoded audio of a file.
 
     Attributes:
-        blocks: 16-bit samples of one channel, `RATE` a second.
-        seconds: how long it is in all, where that is known.
+        blocks: 16-bit mono samples at `RATE`.
+        seconds: the total duration, if known.
     """
 
     blocks: Iterator[bytes]
@@ -40,10 +40,10 @@ class DecodedAudio:
 
 @contextmanager
 def decode_audio(path: Path) -> Iterator[DecodedAudio]:
-    """A file's sound, while the block runs; what soundfile doesn't know, ffmpeg does.
+    """Yield a file's audio, decoded by soundfile or else by ffmpeg.
 
     Raises:
-        Unreadable: the extra or ffmpeg is missing, it is broken, or there is no sound in it.
+        UnreadableError: if the extra or ffmpeg is missing, or the file is broken or has no audio.
     """
     package = import_soundfile()
     try:
@@ -57,20 +57,20 @@ def decode_audio(path: Path) -> Iterator[DecodedAudio]:
 
 
 def import_soundfile() -> Any:
-    """The package that reads and writes files of sound.
+    """Import the package that reads and writes audio files.
 
     Raises:
-        Unreadable: it isn't installed.
+        UnreadableError: if it isn't installed.
     """
     try:
         import soundfile  # type: ignore[import-untyped]
-    except (ImportError, OSError):  # OSError: without its library
+    except (ImportError, OSError):  # OSError: its library is missing
         raise packages_missing() from None
     return soundfile
 
 
 def packages_missing() -> UnreadableError:
-    """What hears is not installed."""
+    """Return the error that the packages for speech recognition are missing."""
     return UnreadableError(
         "Sound is read with packages that are not installed here: "
         f"run `{install_line('speech')}`, then retry it."
@@ -78,19 +78,19 @@ def packages_missing() -> UnreadableError:
 
 
 def _resample_blocks(sound: Any) -> Iterator[bytes]:
-    """A file's samples as one channel of the rate that is wanted."""
+    """Yield a file's samples as mono at `RATE`."""
     import numpy as np
 
     rate = sound.samplerate
     for block in sound.blocks(blocksize=rate * _BLOCK_SECONDS, dtype="float32", always_2d=True):
         mono = block.mean(axis=1)
-        if rate > RATE:  # what is too high for the lower rate would sound as something else
+        if rate > RATE:  # low-pass filter against aliasing
             place = np.arange(_TAPS) - _TAPS // 2
             kernel = np.sinc(place * RATE / rate) * np.hamming(_TAPS)
             mono = np.convolve(mono, kernel / kernel.sum(), mode="same")
         if rate != RATE:
-            wanted = np.arange(0, len(mono), rate / RATE)
-            mono = np.interp(wanted, np.arange(len(mono)), mono)
+            positions = np.arange(0, len(mono), rate / RATE)
+            mono = np.interp(positions, np.arange(len(mono)), mono)
         yield (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
 
 
@@ -101,32 +101,32 @@ def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
             "Its sound is taken out by ffmpeg, which is not installed here: "
             "`apt install ffmpeg` or `brew install ffmpeg`, then retry it."
         )
-    # A file may be a list of others: ffmpeg must not look elsewhere.
+    # A file may refer to others: ffmpeg must not open any other protocol.
     command = [ffmpeg, "-nostdin", "-hide_banner", "-loglevel", "error"]
     command += ["-protocol_whitelist", "file,pipe", "-i", str(path)]
     command += ["-vn", "-ac", "1", "-ar", str(RATE), "-f", "s16le", "pipe:1"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        there = False
+        has_audio = False
         try:
             while chunk := process.stdout.read(_CHUNK_SIZE):
-                there = True
+                has_audio = True
                 yield chunk
         finally:
             process.kill()
-    if not there:
+    if not has_audio:
         raise UnreadableError("It is broken, or has no sound.")
 
 
 _MAX_UTTERANCE_SECONDS = 60
-"""What is said without a pause is cut after so long."""
+"""Speech without a pause is cut after this time."""
 
 
 def import_pocketsphinx() -> Any:
-    """The package.
+    """Import the speech recognition package.
 
     Raises:
-        Unreadable: it isn't installed.
+        UnreadableError: if it isn't installed.
     """
     try:
         import pocketsphinx  # type: ignore[import-untyped]
@@ -135,27 +135,27 @@ def import_pocketsphinx() -> Any:
     return pocketsphinx
 
 
-def recognize(sound: DecodedAudio, tell: Callable[[str], None]) -> str:
-    """What is said: a paragraph between two pauses; empty where nobody speaks.
+def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> str:
+    """Return the recognized speech, a paragraph per utterance; empty if nobody speaks.
 
     Args:
-        sound: it.
-        tell: takes the stage.
+        sound: the decoded audio.
+        on_stage: called with the stage.
 
     Raises:
-        Unreadable: what is needed is not installed, or there is no sound.
+        UnreadableError: if a package is missing or there is no audio.
     """
     minutes = "" if sound.seconds is None else f" of {int(sound.seconds // 60) + 1}"
-    said = []
+    paragraphs = []
     for second, words in _utterances(_frames(sound.blocks)):
-        tell(f"listening, minute {int(second // 60) + 1}{minutes}")
+        on_stage(f"listening, minute {int(second // 60) + 1}{minutes}")
         if words:
-            said.append(words)
-    return "\n\n".join(said)
+            paragraphs.append(words)
+    return "\n\n".join(paragraphs)
 
 
 def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces as long as the detector of speech wants them; the last one may be shorter."""
+    """Yield frames of the length that the speech detector expects; the last may be shorter."""
     length = import_pocketsphinx().Endpointer(sample_rate=RATE).frame_bytes
     rest = b""
     for block in blocks:
@@ -169,11 +169,11 @@ def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
-    """What is said between pauses, with the second where it ends; None while it is said."""
+    """Yield utterances with the second of their end; None while one is in progress."""
     package = import_pocketsphinx()
     speech = package.Endpointer(sample_rate=RATE)
     decoder = package.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
-    begun: float | None = None
+    started: float | None = None
     second = 0.0
     for frame in frames:
         second += len(frame) / 2 / RATE
@@ -181,21 +181,21 @@ def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, str | None]]:
         sound = speech.end_stream(frame) if short else speech.process(frame)
         if sound is None:
             continue
-        if begun is None:
+        if started is None:
             decoder.start_utt()
-            begun = second
+            started = second
         decoder.process_raw(sound)
-        if not speech.in_speech or second > begun + _MAX_UTTERANCE_SECONDS:
+        if not speech.in_speech or second > started + _MAX_UTTERANCE_SECONDS:
             yield second, _finish_utterance(decoder)
-            begun = None
+            started = None
         elif int(second) != int(second - len(frame) / 2 / RATE):
             yield second, None
-    if begun is not None:
+    if started is not None:
         yield second, _finish_utterance(decoder)
 
 
 def _finish_utterance(decoder: Any) -> str | None:
-    """The words of the utterance that ends here."""
+    """Return the words of the current utterance and end it."""
     decoder.end_utt()
     hypothesis = decoder.hyp()
     return None if hypothesis is None else str(hypothesis.hypstr).strip() or None
@@ -204,69 +204,70 @@ def _finish_utterance(decoder: Any) -> str | None:
 SLOT = "speech_to_text"
 
 OnStage = Callable[[str], None]
-"""Takes a stage in a few words, such as `listening, minute 2 of 9`."""
+"""Called with a stage in a few words, such as `listening, minute 2 of 9`."""
 
 
-def transcribe_by_default(site: Site, path: Path, tell: OnStage) -> str:
-    """As `transcript`, by the model of the slot `speech_to_text`.
+def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> str:
+    """Transcribe as `transcribe`, with the model of the slot `speech_to_text`.
 
     Raises:
-        HTTPException: 422 also where the slot has none.
+        HTTPException: as `transcribe`.
+        UnreadableError: also if the slot is empty.
     """
     with site.database.read() as session:
         model = registry.get_default_model(session, SLOT)
     if model is None:
-        # Without the extra there is nothing that the slot could be set to.
+        # Without the extra, there is no model that the slot could be set to.
         import_soundfile()
         import_pocketsphinx()
         raise UnreadableError(
             f"No model hears what is said in it. Set the default slot {SLOT}: "
             f"`labext sandbox nb models default {SLOT} NAME`, then retry it."
         )
-    return transcribe(site, model, path, tell)
+    return transcribe(site, model, path, on_stage)
 
 
-def transcribe(site: Site, model: Model, path: Path, tell: OnStage) -> str:
-    """What is said in a file of sound or film; empty where nobody speaks.
+def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> str:
+    """Return the speech in an audio or video file; empty if nobody speaks.
 
     Args:
-        site: has the key of the model's server.
-        model: of type `stt`.
+        site: the service's site, which holds the key of the model's server.
+        model: a model of type `stt`.
         path: the file.
-        tell: takes the stage.
+        on_stage: called with the stage.
 
     Raises:
-        Unreadable: there is no sound in it, or what is needed to hear it is not installed.
-        HTTPException: 502, the model's server failed; 422, it can't be asked.
+        UnreadableError: if the file has no audio, or a package or program is missing.
+        HTTPException: 502 if the model's server failed; 422 if it can't be used.
     """
     if registry.is_built_in(model):
-        return transcribe_built_in(path, tell)
+        return transcribe_built_in(path, on_stage)
     from labext.sandbox.nb.providers import openai
 
     with tempfile.TemporaryDirectory(prefix="labext-") as folder:
-        sent = Path(folder, "sound.mp3")
+        upload = Path(folder, "sound.mp3")
         with decode_audio(path) as sound:
-            _compress(sound, sent, tell)
-        tell(f"listening, by {model.name}")
-        return openai.transcribe(site, model, sent)
+            _compress(sound, upload, on_stage)
+        on_stage(f"listening, by {model.name}")
+        return openai.transcribe(site, model, upload)
 
 
-def transcribe_built_in(path: Path, tell: OnStage) -> str:
-    """What the built-in model hears in a file.
+def transcribe_built_in(path: Path, on_stage: OnStage) -> str:
+    """Return the speech that the built-in model recognizes in a file.
 
     Raises:
-        Unreadable: as `transcript`.
+        UnreadableError: as `transcribe`.
     """
     import_pocketsphinx()
     with decode_audio(path) as sound:
-        return recognize(sound, tell)
+        return recognize(sound, on_stage)
 
 
-def _compress(sound: DecodedAudio, target: Path, tell: OnStage) -> None:
-    """The sound as a small MP3, since servers take but 25 MB: that is over an hour of it."""
+def _compress(sound: DecodedAudio, target: Path, on_stage: OnStage) -> None:
+    """Write the audio as a small MP3: servers accept at most 25 MB, which is over an hour."""
     import numpy as np
 
-    tell("taking the sound out")
+    on_stage("taking the sound out")
     with import_soundfile().SoundFile(
         target,
         "w",
@@ -278,7 +279,7 @@ def _compress(sound: DecodedAudio, target: Path, tell: OnStage) -> None:
         compression_level=0.7,
     ) as file:
         rest = b""
-        for block in sound.blocks:  # of a pipe they may end within a sample
+        for block in sound.blocks:  # blocks from a pipe may end within a sample
             block = rest + block
             file.write(np.frombuffer(block[: len(block) & ~1], "<i2"))
             rest = block[len(block) & ~1 :]

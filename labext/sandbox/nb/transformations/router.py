@@ -37,14 +37,18 @@ def post_transformation(site: SiteDep, body: NewTransformation) -> Response:
 
 @router.post("/transformations/execute", response_model=ExecuteResult)
 async def post_execute(
-    request: Request, site: SiteDep, body: ExecuteRequest, line: CancelTokenDep, threads: ThreadsDep
+    request: Request,
+    site: SiteDep,
+    body: ExecuteRequest,
+    cancel_token: CancelTokenDep,
+    threads: ThreadsDep,
 ) -> Response:
     """Run a transformation on a text.
 
     The built-in model picks sentences of the text that the prompt asks for; it writes none.
     """
-    work = threads.run(lambda: service.execute_transformation(site, body, line))
-    return json_response(await cancel_on_disconnect(request, line, work))
+    work = threads.run(lambda: service.execute_transformation(site, body, cancel_token))
+    return json_response(await cancel_on_disconnect(request, cancel_token, work))
 
 
 @router.get("/transformations/default-prompt", response_model=InstructionsRecord)

@@ -157,37 +157,39 @@ def _to_record(there: Transformation) -> dict[str, Any]:
 SLOT = "transformation"
 
 
-def execute_transformation(site: Site, wanted: ExecuteRequest, line: CancelToken) -> dict[str, Any]:
+def execute_transformation(
+    site: Site, wanted: ExecuteRequest, cancel_token: CancelToken
+) -> dict[str, Any]:
     """Run a transformation on a text: the answer of the operation.
 
     Raises:
         HTTPException: 404, there is no such transformation or model; 422, there is no model for it,
             or it can't do what is asked; 413, the text is too long; 502, the model's server failed.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
         settings.check_text_size(session, wanted.input_text)
         there = load_transformation(session, wanted.transformation_id)
         model = registry.select_model(session, SLOT, wanted.model_id or there.model_id)
-    output = run_transformation(site, model, there.prompt, wanted.input_text, line)
+    output = run_transformation(site, model, there.prompt, wanted.input_text, cancel_token)
     return {"output": output, "transformation_id": there.id, "model_id": model.id}
 
 
 def run_transformation(
-    site: Site, model: Model, prompt: str, text: str, line: CancelToken | None = None
+    site: Site, model: Model, prompt: str, text: str, cancel_token: CancelToken | None = None
 ) -> str:
     """What a model makes of a text: by the default prompt, then by this one.
 
     Args:
-        site: where the service lives.
+        site: the service's site.
         model: of type `llm`.
         prompt: the transformation's.
         text: what it is run on.
-        line: may be hung up while it waits.
+        cancel_token: cancels the call.
 
     Raises:
         HTTPException: 502, 422 and 413 as `executed`.
-        HungUp: nobody waits any more.
+        CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
         before, terms = get_instructions(session).strip(), chat.part_limits(session)
@@ -197,7 +199,7 @@ def run_transformation(
     def ask(prompt: str, text: str) -> str:
         system = [{"role": "system", "content": before}] if before else []
         asked = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
-        return chat.generate_reply(site, model, [*system, asked], line)
+        return chat.generate_reply(site, model, [*system, asked], cancel_token)
 
     return chat.ask_in_parts(ask, prompt, text, terms)
 
@@ -242,10 +244,10 @@ def _default_transformations(site: Site) -> list[Transformation]:
         return list(session.scalars(ordered))
 
 
-def _create_insight(site: Site, each: Transformation, text: str, line: CancelToken) -> str:
+def _create_insight(site: Site, each: Transformation, text: str, cancel_token: CancelToken) -> str:
     with site.database.read() as session:
         model = registry.select_model(session, SLOT, each.model_id)
-    return run_transformation(site, model, each.prompt, text, line)
+    return run_transformation(site, model, each.prompt, text, cancel_token)
 
 
 @contextmanager
