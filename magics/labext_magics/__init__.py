@@ -24,7 +24,7 @@ def register(ip: InteractiveShell) -> None:
 
 
 def unregister(ip: InteractiveShell) -> None:
-    """Take away whatever `register` and the magics have left: matchers, threads, widgets."""
+    """Remove everything that `register` and the magics have added: matchers, threads, widgets."""
     for table in ip.magics_manager.magics.values():
         for name in MAGICS:
             if getattr(table.get(name), "labext_magic", None) == name:
@@ -53,7 +53,7 @@ def _lazy_magic(ip: InteractiveShell, name: str) -> Any:
     magic: Any = no_var_expand(needs_local_scope(run))
     magic.__name__ = magic.__qualname__ = name
     magic.__doc__ = f"`%{name}` lists its subcommands."
-    magic.getdoc = help_text  # what `%name?` shows
+    magic.getdoc = help_text  # the text of `%name?`
     magic.labext_magic = name
     return magic
 

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 ValueSource = tuple[Sequence[str], str]
 
 STATES = ("new", "running", "completed", "failed", "canceled")
-"""What a command may be (real services, section nb)."""
+"""States of a background command (real services, section nb)."""
 
 
 def open_notebook_values(
     session: Session, typed: Mapping[str, str]
 ) -> Mapping[str, Callable[[str], ValueSource]]:
-    """Return what finds the values of a kind, knowing what is typed before it.
+    """Return, for each kind of value of `%nb`, the function that lists its candidates.
 
     Args:
-        session: of this shell.
-        typed: the values of the line so far.
+        session: the shell's session.
+        typed: the arguments and options before the cursor, by name.
     """
 
     def named(key: str, look: Callable[[NotebookClient], Sequence[str]]) -> Sequence[str]:
@@ -57,7 +57,7 @@ def open_notebook_values(
 
     def commands(_: str) -> ValueSource:
         return named(
-            "commands", lambda nb: [str(each["job_id"]) for each in nb.commands.iter()]
+            "commands", lambda nb: [str(task["job_id"]) for task in nb.commands.iter()]
         ), "command"
 
     def kinds(_: str) -> ValueSource:
@@ -68,10 +68,10 @@ def open_notebook_values(
     def settings(fragment: str) -> ValueSource:
         name, equals, _ = fragment.partition("=")
         if not equals:
-            return [f"{each}=" for each in named("settings", lambda nb: nb.settings.names())], (
-                "setting"
-            )
-        return [f"{name}={each}" for each in named(f"settings/{name}", _values(name))], "value"
+            return [
+                f"{setting}=" for setting in named("settings", lambda nb: nb.settings.names())
+            ], "setting"
+        return [f"{name}={value}" for value in named(f"settings/{name}", _values(name))], "value"
 
     return {
         "insights": insights,
@@ -84,14 +84,14 @@ def open_notebook_values(
 
 
 def _values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
-    """Return what gives the values that a setting may have, as far as they are known."""
+    """Return the function that lists the known values of a setting."""
 
     def look(nb: NotebookClient) -> Sequence[str]:
         from labext.nb.records import SETTING_CHOICES
 
-        known = name.replace("-", "_")
-        return SETTING_CHOICES.get(known) or (
-            ("yes", "no") if isinstance(nb.settings.get().get(known), bool) else ()
+        setting = name.replace("-", "_")
+        return SETTING_CHOICES.get(setting) or (
+            ("yes", "no") if isinstance(nb.settings.get().get(setting), bool) else ()
         )
 
     return look
@@ -102,10 +102,10 @@ MAX_CANDIDATES = {
     "jobs": ("jobs", "tools", "files", "pipelines"),
     "nb": ("notebooks", "sources", "notes", "transformations", "episodes"),
 }
-"""What is found out when a service is connected, so that a first Tab has it."""
+"""Kinds of names that are fetched when a service is connected, for the first Tab."""
 
 NEWEST = 200
-"""How many of the newest jobs, and of the sequences changed last, are offered."""
+"""Number of the newest jobs, and of the most recently changed sequences, that are offered."""
 
 EXPRESSION = Parameter("EXPRESSION", value_types.VARIABLE, "a variable inside {…}")
 
@@ -116,18 +116,18 @@ _Group = Literal[
 
 
 def prefetch(ip: InteractiveShell, service: str) -> threading.Thread:
-    """Look for the names that are most often completed, in a thread that is returned."""
-    known = Candidates(ip, ())
-    target = partial(known.look_for, MAX_CANDIDATES[service])
+    """Fetch the names that are completed most often, in a thread, and return the thread."""
+    candidates = Candidates(ip, ())
+    target = partial(candidates.look_for, MAX_CANDIDATES[service])
     thread = threading.Thread(target=target, name=f"labext-names-{service}", daemon=True)
     thread.start()
     return thread
 
 
 def fill_once(ip: InteractiveShell, service: str) -> None:
-    """Start to look for a service's names at its first completion, also where no line connects it.
+    """Start fetching a service's names at its first completion, even before `connect`.
 
-    Without a configured service nothing is asked.
+    Sends no request if the service is not configured.
     """
     names = session.session_of(ip).names
     if service not in names.filled:
@@ -136,7 +136,7 @@ def fill_once(ip: InteractiveShell, service: str) -> None:
 
 
 class Candidates:
-    """Finds what may stand at one place of a line, knowing what is typed before it."""
+    """Lists the candidates for one place in a line, given the arguments before it."""
 
     def __init__(self, ip: InteractiveShell, typed: Sequence[tuple[str, str]]) -> None:
         self._variables: Mapping[str, Any] = ip.user_ns
@@ -185,12 +185,12 @@ class Candidates:
         }
 
     def look_for(self, kinds: Sequence[str]) -> None:
-        """Find names of several kinds one after the other."""
+        """Fetch the names of several kinds, one after the other."""
         for kind in kinds:
             self._by_kind[kind]("")
 
     def of(self, parameter: Parameter, typed: str) -> Iterator[ValueSource]:
-        """Yield texts that the parameter may have as its value, and what they are in one word."""
+        """Yield candidate values of a parameter, each list with its completion type."""
         kind = parameter.kind
         if parameter is EXPRESSION:
             yield user_names(self._variables), "variable"
@@ -200,14 +200,14 @@ class Candidates:
             yield self._by_kind[kind.live](typed)
 
     def _of_jobs(self, what: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return what the job service has, as far as it is known by now."""
+        """Return names from the job service, as far as the cache has them."""
         return self._session.names.get(f"jobs/{what}", lambda: look(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
 
     def _sequences(self) -> Sequence[str]:
-        """Return the names of the sequences that were changed last, as far as they are known."""
+        """Return the names of the most recently changed sequences, as far as the cache has them."""
 
         def look() -> Sequence[str]:
             return self._session.lab().names(limit=NEWEST)
@@ -215,11 +215,11 @@ class Candidates:
         return self._session.names.get("lab/sequences", look)
 
     def _lab_folders(self) -> Sequence[str]:
-        """Return the names of the lab platform's folders, as far as they are known."""
+        """Return the names of the lab platform's folders, as far as the cache has them."""
         return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
 
     def _of_nb(self, what: str) -> Sequence[str]:
-        """Return names on the notebook service: of the notebook that is named, else in use."""
+        """Return names from the notebook service, of the named notebook or else the one in use."""
         chosen = self._session.notebook
         within = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
         if within is None and chosen is not None and "all" not in self._typed:
@@ -241,7 +241,7 @@ class Candidates:
         return self._session.names.get(f"nb/{what}/{scope}", look)
 
     def _of_group(self, group: _Group) -> Sequence[str]:
-        """Return the names of a kind of things that belong to no one notebook."""
+        """Return the names of records that do not belong to a notebook."""
 
         def look() -> Sequence[str]:
             return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
@@ -252,41 +252,41 @@ class Candidates:
         """Return the names and types of models."""
 
         def look() -> Sequence[tuple[str, str]]:
-            found = self._session.nb().models.iter()
-            return [*dict.fromkeys((str(each["name"]), str(each["type"])) for each in found)]
+            models = self._session.nb().models.iter()
+            return [*dict.fromkeys((str(model["name"]), str(model["type"])) for model in models)]
 
         return self._session.names.get("nb/models", look)
 
     def _providers(self) -> Sequence[str]:
         def look() -> Sequence[str]:
-            return [str(each) for each in self._session.nb().models.providers()["provider"]]
+            return [str(provider) for provider in self._session.nb().models.providers()["provider"]]
 
         return self._session.names.get("nb/providers", look)
 
     def _assignments(self, fragment: str) -> ValueSource:
-        """Return slots, and behind one the models of its type."""
+        """Return the slots; after `SLOT=`, the models of the slot's type."""
         slot, equals, _ = fragment.partition("=")
         if not equals:
-            return [f"{each}=" for each in _slots()], "slot"
-        wanted = _slots().get(slot.replace("-", "_"))
-        names = [name for name, of in self._models() if of == wanted]
+            return [f"{name}=" for name in _slots()], "slot"
+        model_type = _slots().get(slot.replace("-", "_"))
+        names = [name for name, of in self._models() if of == model_type]
         return [f"{slot}={name}" for name in names], "model"
 
     def _registrations(self, fragment: str) -> ValueSource:
-        """Return the types of models behind a model's name; what a provider offers is its own."""
+        """Return the model types after `NAME=`; a provider's model names are not completed."""
         name, equals, _ = fragment.partition("=")
         types = value_types.MODEL_TYPE.choices
-        return [f"{name}={each}" for each in types] if equals else [], "value"
+        return [f"{name}={model_type}" for model_type in types] if equals else [], "value"
 
     def _podcast_profiles(self) -> list[str]:
-        """Return the names of profiles, of the kind that is named if one is."""
+        """Return the names of podcast profiles, limited to `--kind` if it is given."""
         kind = self._typed.get("kind")
         episodes = [] if kind == "speaker" else self._of_group("episode_profiles")
         speakers = [] if kind == "episode" else self._of_group("speaker_profiles")
         return [*dict.fromkeys([*episodes, *speakers])]
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
-        """Return the parameters of the tool that is named on the line, by name."""
+        """Return the parameters of the tool named on the line, by name."""
         named = self._typed.get("TOOL") or self._typed.get("type")
         record = next((t for t in self._tools() if t.get("name") == named), {})
         return {str(p.get("name")): p for p in record.get("settings") or () if p.get("name")}
@@ -295,7 +295,7 @@ class Candidates:
         name, equals, _ = fragment.partition("=")
         parameters = self._parameters()
         if not equals:
-            return [f"{each}=" for each in parameters], "setting"
+            return [f"{setting}=" for setting in parameters], "setting"
         parameter = parameters.get(name, {})
         values = [_option_text(option) for option in parameter.get("options") or ()]
         if not values and isinstance(parameter.get("default"), bool):
@@ -307,26 +307,26 @@ class Candidates:
     def _mapping(self, fragment: str) -> ValueSource:
         name, equals, _ = fragment.partition("=")
         if not equals:
-            return [f"{each}=" for each in self._parameters()], "setting"
+            return [f"{setting}=" for setting in self._parameters()], "setting"
         return [f"{name}={column}" for column in self._columns()], "column"
 
     def _result_files(self) -> list[str]:
-        """Return the files in a job's results, else those that were fetched before."""
+        """Return the files in a job's results, else those already downloaded."""
         job = self._typed.get("NAME")
         if job is None:
             return []
         email = self._typed.get("email")
-        found = self._of_jobs(
+        paths = self._of_jobs(
             f"results/{job}/{email or ''}", lambda jobs: jobs.result_files(job, email)
         )
-        if found:
-            return [str(each) for each in found]
+        if paths:
+            return [str(file) for file in paths]
         folder = Path(self._typed.get("to") or job).expanduser()
         files = (path for path in islice(folder.rglob("*"), 1000) if path.is_file())
         return sorted(path.relative_to(folder).as_posix() for path in files)
 
     def _rows(self) -> list[str]:
-        """Return the variables that hold rows: frames, and mappings of names to settings."""
+        """Return the variables that hold rows: DataFrames, and mappings of names to settings."""
         pandas = sys.modules.get("pandas")
         kinds_of_rows = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
         names = user_names(self._variables)
@@ -338,9 +338,9 @@ class Candidates:
 
 
 def _recent_jobs(jobs: JobsClient) -> Iterator[tuple[str, bool]]:
-    """Yield the newest jobs' names and whether each has jobs of its own.
+    """Yield the names of the newest jobs, each with whether it is a batch.
 
-    A split batch goes by its own name.
+    The parts of a split batch are given under the batch's name.
     """
     from labext.jobs import records
     from labext.jobs.identity import parse_part_name
@@ -360,7 +360,7 @@ def _batch_names(jobs: JobsClient) -> list[str]:
 
 
 def _saved_pipelines(jobs: JobsClient) -> list[str]:
-    """Return the saved pipelines that the newest jobs are runs of: the service lists none."""
+    """Return the saved pipelines that the newest jobs ran; the service has no list of them."""
     from labext.jobs import records
     from labext.jobs.identity import stored_settings
 
@@ -376,14 +376,14 @@ def _sequence_columns() -> list[str]:
 
 
 def _after_comma(words: Sequence[str], typed: str) -> list[str]:
-    """Return the words as the next of those that are typed with commas between them."""
+    """Return the words as continuations of a comma-separated list, without those already in it."""
     before, comma, _ = typed.rpartition(",")
     taken = before.split(",")
     return [f"{before}{comma}{word}" for word in words if word not in taken]
 
 
 def _slots() -> Mapping[str, str]:
-    """Return the default slots and the type of the model in each."""
+    """Return the default slots, each with the type of its model."""
     from labext.nb.records import SLOTS
 
     return SLOTS
@@ -395,20 +395,20 @@ def _profiles() -> list[str]:
 
     try:
         return profile_names()
-    except LabextError:  # a profile file that can't be read: `connect` will say so
+    except LabextError:  # an unreadable profile file is reported by `connect`
         return []
 
 
 def _paths(typed: str) -> list[str]:
-    """Return the paths that begin with what is typed; a folder's ends with a slash."""
+    """Return the paths that begin with the typed text; folders end with a slash."""
     head, slash, start = typed.rpartition("/")
     folder = Path(head + slash).expanduser() if head or slash else Path()
     try:
         entries = sorted(islice(folder.iterdir(), 1000))
     except OSError:
         return []
-    shown = (e for e in entries if e.name.startswith(start) and (start or e.name[:1] != "."))
-    return [f"{head}{slash}{e.name}{'/' if e.is_dir() else ''}" for e in shown]
+    visible = (e for e in entries if e.name.startswith(start) and (start or e.name[:1] != "."))
+    return [f"{head}{slash}{e.name}{'/' if e.is_dir() else ''}" for e in visible]
 
 
 def _option_text(option: Any) -> str:

@@ -20,10 +20,9 @@ _LITERALS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 def parse_body(text: str) -> Any:
-    """Return the body's mappings and lists; a bare word in them is a `Typed`.
+    """Return the body's mappings and lists; unquoted scalars become `BareText`.
 
-    Raises InputError for what is neither YAML nor JSON, for a name that is there twice, and for an
-    empty body.
+    Raises InputError if the body is empty, is neither YAML nor JSON, or has a duplicate key.
     """
     if text.lstrip()[:1] in ("{", "["):
         try:
@@ -38,7 +37,7 @@ def parse_body(text: str) -> Any:
 
 
 def untyped(value: Any) -> Any:
-    """Return a value with each bare word in it replaced by what it means without a schema."""
+    """Return a value with each `BareText` in it replaced by its meaning without a schema."""
     if isinstance(value, BareText):
         return value.meaning
     if isinstance(value, Mapping):
@@ -49,14 +48,14 @@ def untyped(value: Any) -> Any:
 
 
 def as_text(value: Any) -> Any:
-    """Return a value with each bare word in it as the text that was typed: for names."""
+    """Return a value with each `BareText` in it replaced by its text, for names."""
     if isinstance(value, BareText):
         return value.text
     return [as_text(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_scalar(text: str) -> Any:
-    """Return what a bare word means where nobody says: JSON's numbers and words, else the text."""
+    """Parse a bare word as a JSON number, boolean or null, else return it as text."""
     if text in _LITERALS:
         return _LITERALS[text]
     if _INTEGER.fullmatch(text):
@@ -65,12 +64,12 @@ def parse_scalar(text: str) -> Any:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in mapping:
             raise InputError(f"`{name}` is there twice in the cell's body.", "Keep one of the two.")
-        found[name] = value
-    return found
+        mapping[name] = value
+    return mapping
 
 
 def _yaml(text: str) -> Any:
@@ -93,7 +92,7 @@ def _yaml(text: str) -> Any:
 
 
 def _node_value(node: Any, above: tuple[int, ...]) -> Any:
-    """Make the value of a YAML node: no merge keys, no tags but the plain ones, names as text."""
+    """Convert a YAML node; refuse merge keys, custom tags and loops."""
     if (
         id(node) in above
         or not node.tag.startswith(_PLAIN_TAGS)
@@ -123,23 +122,23 @@ T = TypeVar("T")
 
 
 def merge_pairs(pairs: Sequence[Mapping[str, T]]) -> dict[str, T]:
-    """Return the pairs of several options as one dict; InputError for a name that comes twice."""
-    found: dict[str, T] = {}
-    for each in pairs:
-        for name, value in each.items():
-            if name in found:
+    """Merge the pairs of several options into one dict; InputError for a duplicate name."""
+    merged: dict[str, T] = {}
+    for mapping in pairs:
+        for name, value in mapping.items():
+            if name in merged:
                 raise InputError(f"`{name}` is set twice.", "Keep one of the two.")
-            found[name] = value
-    return found
+            merged[name] = value
+    return merged
 
 
 def cast_settings(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with each bare word cast by the tool's schema.
+    """Return the settings with each `BareText` cast by the tool's schema.
 
-    A number or a truth value that is none stays as it was typed: the client names all that is wrong
-    at once. Objects of the user's are handed on as they are.
+    A value that is not a valid number or boolean stays text, so that the client can report all
+    errors at once. Values from Python expressions are passed on unchanged.
 
-    Raises InputError for a list or an object that can't be read as one.
+    Raises InputError for a list or an object that cannot be parsed.
     """
     return {name: _cast(tool, name, value) for name, value in settings.items()}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Texts that may stand in place of what is being typed, and the one word they are."""
+    """A list of completions of one type."""
 
     texts: Sequence[str]
     type: str
@@ -26,15 +26,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CursorContext:
-    """What is being typed: what may stand there, and what of it is there already.
+    """The token under the cursor and the parts of the line that determine its candidates.
 
     Attributes:
-        fragment: what is there, as it stands in the line; it is replaced.
-        bare: the same without its quotes.
-        command, parameter: what it belongs to, as far as the line says.
-        words: the words before it, where they may go on as a command's name.
+        fragment: the token as typed; a completion replaces it.
+        bare: the token without its quotes.
+        command, parameter: the command and the parameter that the token belongs to, if known.
+        words: the words before it, if they may continue as a command's name.
         typed: names and texts of the arguments and options before it.
-        options: those that may come next.
+        options: the options that may come next.
     """
 
     fragment: str
@@ -47,7 +47,7 @@ class CursorContext:
 
 
 def match(ip: InteractiveShell, name: str, context: CompletionContext) -> SimpleMatcherResult:
-    """Return the completions for one place in a cell, for IPython's matcher of version 2."""
+    """Return the completions at the cursor, in the form of IPython's matcher API version 2."""
     from IPython.core.completer import SimpleCompletion
 
     from labext_magics.core.dispatch import magic_named
@@ -58,17 +58,17 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
     place = None if line is None else completion_context(magic_named(name), line)
     if place is None:
         return {"completions": [], "suppress": False}
-    found = [
+    completions = [
         SimpleCompletion(text=_quoted(text, offer, place), type=offer.type)
         for offer in candidates_at(magic_named(name), place, candidates.Candidates(ip, place.typed))
         for text in offer.texts
-        # a service's name that breaks the line, or steers the terminal, is no name to type
+        # skip names with line breaks or control characters: they cannot be typed
         if text.startswith(place.bare) and text.isprintable()
     ]
-    # an empty answer would not suppress the others: the fragment itself stands for nothing
-    found = found or [SimpleCompletion(text=place.fragment, type="text")]
+    # an empty list would not suppress the other matchers, so the fragment completes to itself
+    completions = completions or [SimpleCompletion(text=place.fragment, type="text")]
     return {
-        "completions": found,
+        "completions": completions,
         "matched_fragment": place.fragment,
         "suppress": True,
         "ordered": True,
@@ -76,26 +76,26 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
 
 
 def magic_line(name: str, text: str, row: int, column: int) -> str | None:
-    """Return what stands between the magic's name and the cursor, if the cursor is on its line.
+    """Return the text between the magic's name and the cursor, if the cursor is on its line.
 
-    `%jobs …`, `df = %jobs …`, `a, b = %jobs …`, indented or not, `%%jobs …` on a cell's first line,
-    and the lines that a backslash joins to one of them.
+    Recognizes `%jobs …`, `df = %jobs …` and `a, b = %jobs …`, indented or not, `%%jobs …` on the
+    first line of a cell, and lines continued with a backslash.
     """
     lines = text.split("\n")
     joined, first = lines[row][:column], row
     while first > 0 and lines[first - 1].endswith("\\"):
         first -= 1
         joined = lines[first][:-1] + " " + joined
-    found = re.match(rf"\s*(?:(?P<to>[^%=#'\"]+)=\s*)?(?P<kind>%%?){name}\s(?P<line>.*)", joined)
-    if found is None:
+    match = re.match(rf"\s*(?:(?P<to>[^%=#'\"]+)=\s*)?(?P<kind>%%?){name}\s(?P<line>.*)", joined)
+    if match is None:
         return None
-    if found["kind"] == "%%" and (found["to"] or any(before.strip() for before in lines[:first])):
+    if match["kind"] == "%%" and (match["to"] or any(before.strip() for before in lines[:first])):
         return None
-    return found["line"]
+    return match["line"]
 
 
 def completion_context(magic: Magic, line: str) -> CursorContext | None:
-    """Return what is being typed at the end of a line; None in a comment."""
+    """Return the completion context at the end of a line, or None inside a comment."""
     tokens = list(iter_tokens(line, partial=True))
     end = tokens[-1].end if tokens else 0
     if line[end:].lstrip().startswith("#"):
@@ -116,7 +116,7 @@ def completion_context(magic: Magic, line: str) -> CursorContext | None:
 
 
 def _in_command(command: Command, tokens: list[Token], current: Token, raw: str) -> CursorContext:
-    """Return the place behind a command's name: an option, its value, or an argument."""
+    """Return the context after a command's name: an option, its value, or an argument."""
     typed: list[tuple[str, str]] = []
     places = list(command.arguments)
     waiting: Parameter | None = None
@@ -146,20 +146,22 @@ def _in_command(command: Command, tokens: list[Token], current: Token, raw: str)
 
 
 def candidates_at(
-    magic: Magic, place: CursorContext, known: candidates.Candidates
+    magic: Magic, place: CursorContext, source: candidates.Candidates
 ) -> Iterator[Candidate]:
-    """Yield what may stand at a place, the likeliest first."""
+    """Yield the candidates for a context, the most likely first."""
     if place.parameter is not candidates.EXPRESSION and (place.command is None or place.words):
         yield Candidate(_next_words(magic, place.words), "command")
     if place.parameter is not None and not place.fragment.startswith("--"):
-        yield from (Candidate(texts, word) for texts, word in known.of(place.parameter, place.bare))
+        yield from (
+            Candidate(texts, word) for texts, word in source.of(place.parameter, place.bare)
+        )
     if place.options:
         options = [f"--{o.name}" for o in place.options]
         yield Candidate([*options, "--help"], "option")
 
 
 def _quoted(text: str, offer: Candidate, place: CursorContext) -> str:
-    """Return a text as it stands in a line: in quotes where it needs them, or has begun so."""
+    """Return a completion as typed in a line, quoted if necessary or if a quote is open."""
     if offer.type in ("command", "option") or place.parameter is candidates.EXPRESSION:
         return text
     mark = place.fragment[:1]
@@ -167,7 +169,7 @@ def _quoted(text: str, offer: Candidate, place: CursorContext) -> str:
 
 
 def _next_words(magic: Magic, words: Sequence[str]) -> list[str]:
-    """Return the words that may follow these in the name of a command."""
+    """Return the words that may follow these in a command's name."""
     names = [c.name.split() for c in magic.commands]
     after = [n[len(words)] for n in names if n[: len(words)] == list(words) and len(n) > len(words)]
     return list(dict.fromkeys(after))

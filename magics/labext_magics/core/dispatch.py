@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Call:
-    """What a command has to work with besides its arguments.
+    """The context in which a command runs.
 
     Attributes:
         session: the clients of this shell.
         scope: the user's variables.
-        body: the cell's text below the line, if there is one.
+        body: the cell's text below the line, if any.
     """
 
     session: session.Session
@@ -62,23 +62,23 @@ def help_text(name: str, topic: str = "") -> str:
 def run(
     ip: InteractiveShell, name: str, text: str, body: str | None, local: dict[str, Any] | None
 ) -> Any:
-    """Do what a line says, and return what the cell shows.
+    """Run a line and return the result that the cell displays.
 
-    `--out` stores the result under a name in place of showing it, and a `;` at the end of the line
-    hides it, as IPython's own magics do.
+    `--out` stores the result in a variable instead of displaying it; a `;` at the end of the line
+    suppresses the display, as with IPython's own magics.
     """
     magic = magic_named(name)
     read = line.tokenize(text)
     scope = Namespace(ip.user_ns, local)
-    wanted = grammar.parse(magic, read, scope, has_body=bool(body and body.strip()))
-    if wanted.command is None:
-        print(help.help_text(magic, wanted.topic))
+    parsed = grammar.parse(magic, read, scope, has_body=bool(body and body.strip()))
+    if parsed.command is None:
+        print(help.help_text(magic, parsed.topic))
         return None
-    out = wanted.values.pop("out", None)
+    out = parsed.values.pop("out", None)
     open_session = session.session_of(ip)
     call = Call(open_session, scope, body)
     try:
-        result = wanted.command.run(call, **wanted.values)
+        result = parsed.command.run(call, **parsed.values)
     except LabextError as error:
         advised = error if magic.advise is None else magic.advise(call, error)
         if advised is error:
@@ -86,7 +86,7 @@ def run(
         raise advised from error.__cause__
     finally:
         open_session.names.expire()
-    if wanted.command.name in ("connect", "login"):
+    if parsed.command.name in ("connect", "login"):
         candidates.prefetch(ip, name)
     if out is not None:
         scope.store(out, result)

@@ -48,7 +48,7 @@ _SYNONYMS = {
         "info": "status",
     },
 }
-"""Words that people type, and the command of each magic that does what they mean."""
+"""Synonyms that users type, mapped to the command of each magic."""
 
 _VERBS = {
     **dict.fromkeys(("remove", "rm"), "delete"),
@@ -59,38 +59,42 @@ _VERBS = {
     **dict.fromkeys(("stop", "kill"), "cancel"),
     **dict.fromkeys(("history", "log", "logs"), "status"),
 }
-"""The same for the word behind a noun."""
+"""Synonyms of the verb after a noun."""
 
 LISTING = ("list", "ls", "all")
-"""Verbs for what a noun does alone."""
+"""Verbs that mean the noun's own command, which lists its records."""
 
 
 def suggest_command(magic: str, word: str, commands: Sequence[Command]) -> str | None:
-    """Return the command of a magic that `word` was probably meant to be."""
+    """Return the command of a magic that `word` was probably meant as."""
     meant = _SYNONYMS.get(magic, {}).get(word.casefold())
-    return meant or _closest(word, {each.name.split()[0]: each for each in commands})
+    return meant or _closest(word, {command.name.split()[0]: command for command in commands})
 
 
 def suggest_verb(word: str, commands: Sequence[Command]) -> str | None:
-    """Return the verb, of those behind one noun, that `word` was probably meant to be."""
-    verbs = {each.name.split()[1]: each for each in commands}
+    """Return the verb of a noun that `word` was probably meant as."""
+    verbs = {command.name.split()[1]: command for command in commands}
     meant = _VERBS.get(word.casefold())
     return meant if meant in verbs else _closest(word, verbs)
 
 
 def _closest(word: str, among: dict[str, Command]) -> str | None:
-    """Return the nearest name; of a command that destroys something only for a slip of a key."""
-    near = messages.closest_match(word, [name for name, each in among.items() if not each.destroys])
-    slip = messages.closest_match(word, [name for name, each in among.items() if each.destroys])
+    """Return the closest name; a destructive command is suggested only for a typing error."""
+    near = messages.closest_match(
+        word, [name for name, command in among.items() if not command.destroys]
+    )
+    slip = messages.closest_match(
+        word, [name for name, command in among.items() if command.destroys]
+    )
     if slip is not None and _is_typo(word.casefold(), slip):
         return slip
     return near
 
 
 def _is_typo(word: str, name: str) -> bool:
-    """Tell whether a word is a name but for one letter or the order of letters, or its start.
+    """Tell whether a word is a prefix of a name or differs by one letter or by letter order.
 
-    Short names are one letter from many words.
+    Names under four letters match only by letter order: too many words are one letter away.
     """
     if len(name) > 2 and word != name and sorted(word) == sorted(name):
         return True
@@ -113,12 +117,12 @@ class Parameter:
     """One argument or option of a command.
 
     Attributes:
-        name: as it is shown, without `--`.
-        kind: what it holds; None for an option that takes no value.
-        help: one phrase.
-        required: whether it must be there.
-        many: whether it may come more than once; its value is then a list.
-        dest: the handler's parameter, where it isn't called like the option.
+        name: the name as displayed, without `--`.
+        kind: the type of the value; None for an option without a value.
+        help: a one-phrase description.
+        required: whether it is required.
+        many: whether it may be repeated; its value is then a list.
+        dest: the handler's parameter, if its name differs.
     """
 
     name: str
@@ -136,7 +140,7 @@ class Parameter:
 
     @property
     def empty(self) -> Any:
-        """What the handler gets when it isn't on the line."""
+        """The value that the handler gets if the parameter is not on the line."""
         if self.kind is None:
             return False
         return [] if self.many else None
@@ -144,17 +148,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand: what may stand on its line, and what does its work.
+    """One subcommand: its arguments and options, and the function that runs it.
 
     Attributes:
         name: one or more words, as in `sandbox start`.
         summary: one sentence for the list of commands.
         run: called with the `Call` and a keyword argument for each parameter.
-        body: what a cell's body may hold; empty if the command takes none.
+        body: a description of the cell's body; empty if the command takes none.
         guarded: arguments that look like a key are refused.
-        details, examples: more for its own help.
-        heading: what it stands under in the list of commands; empty if that isn't parted.
-        instead: the line that a word without a place was probably meant for, before that word.
+        details, examples: additional paragraphs of the command's help.
+        heading: the section of the command list; empty if the list has no sections.
+        instead: the command to suggest before a surplus word.
     """
 
     name: str
@@ -171,12 +175,12 @@ class Command:
 
     @property
     def destroys(self) -> bool:
-        """True if it ends or removes something."""
+        """True if the command stops or deletes something."""
         last = self.name.split()[-1]
         return self.option("--yes") is not None or last in ("stop", "unlink", "logout")
 
     def option(self, name: str) -> Parameter | None:
-        """Return the option that is written `--name`."""
+        """Return the option written as `--name`."""
         return next((o for o in self.options if f"--{o.name}" == name), None)
 
 
@@ -185,7 +189,7 @@ class Magic:
     """A magic and its commands.
 
     Attributes:
-        advise: gives an error of a command a better next step; takes the call and the error.
+        advise: replaces the next step of a command's error; takes the call and the error.
     """
 
     name: str
@@ -194,18 +198,18 @@ class Magic:
     advise: Callable[[Any, LabextError], LabextError] | None = None
 
     def find(self, words: Sequence[str]) -> Command | None:
-        """Return the command with the most words that these begin with."""
-        found = [c for c in self.commands if c.name.split() == list(words[: len(c.name.split())])]
-        return max(found, key=lambda c: len(c.name), default=None)
+        """Return the command with the longest name that these words begin with."""
+        matches = [c for c in self.commands if c.name.split() == list(words[: len(c.name.split())])]
+        return max(matches, key=lambda c: len(c.name), default=None)
 
     def below(self, group: str) -> list[Command]:
-        """Return the commands that begin with this word and have another."""
+        """Return the commands whose name begins with this word and continues."""
         return [c for c in self.commands if c.name.startswith(f"{group} ")]
 
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """What a line asks for: help on a command or a group (`run` is None), or a command."""
+    """A parsed line: a command to run, or a help topic if `command` is None."""
 
     topic: str
     command: Command | None = None
@@ -215,9 +219,9 @@ class ParsedLine:
 def parse(
     magic: Magic, line: TokenizedLine, scope: Namespace, *, has_body: bool = False
 ) -> ParsedLine:
-    """Read a line by the declaration of its magic.
+    """Parse a line by the declaration of its magic.
 
-    Raises InputError, with the nearest word there is, for anything that doesn't fit.
+    Raises InputError, with the closest valid word, for anything that does not match.
     """
     words = [_token_text(t) for t in line.tokens]
     secrets.refuse_options(line.tokens, magic.name)
@@ -242,7 +246,7 @@ def parse(
 
 
 def _group(magic: Magic, words: list[str]) -> str:
-    """Return what help is wanted on where the words name no command."""
+    """Return the help topic if the words name a group or nothing; else raise InputError."""
     if not words or words[0] in HELP:
         return ""
     if words[0] == "help":
@@ -261,13 +265,13 @@ def _group(magic: Magic, words: list[str]) -> str:
 
 
 def _group_or_command(magic: Magic, words: list[str]) -> str:
-    """Return the topic of `help WORDS`; the words after a command's name say nothing more."""
+    """Return the topic of `help WORDS`; words after a command's name are ignored."""
     command = magic.find(words)
     return command.name if command else _group(magic, words)
 
 
 def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
-    """Raise InputError, naming the verbs there are, for a word behind a noun that isn't one."""
+    """Raise InputError, listing the verbs, if the word after a noun is not one of its verbs."""
     verbs = [c.name.split()[1] for c in magic.below(command.name)]
     if not verbs or command.arguments or not rest or rest[0].is_option:
         return
@@ -316,7 +320,7 @@ def _match(
 def _option(
     command: Command, title: str, token: Token, left: Iterator[Token]
 ) -> tuple[Parameter, Raw]:
-    """Return the option that a token names, and its value, from the next token if need be."""
+    """Return the option that a token names, with its value, from the next token if necessary."""
     name, equals, text = token.text.partition("=")
     option = command.option(name)
     if option is None:

@@ -30,7 +30,7 @@ def help_text(magic: Magic, topic: str = "") -> str:
 
 
 def usage(magic: Magic, command: Command) -> str:
-    """Return how a command is written, in one line."""
+    """Return the one-line syntax of a command."""
     parts = [f"%{magic.name} {command.name}"]
     for argument in command.arguments:
         name = f"{argument.name}…" if argument.many else argument.name
@@ -67,7 +67,7 @@ def _help(option: Parameter) -> str:
 
 
 def _by_heading(commands: Sequence[Command]) -> Iterable[str]:
-    """Yield the commands, those under one heading together."""
+    """Yield the commands, grouped by heading."""
     widest = max(len(c.name) for c in commands)
     for place, (heading, group) in enumerate(groupby(commands, key=lambda c: c.heading)):
         if heading:
@@ -77,10 +77,10 @@ def _by_heading(commands: Sequence[Command]) -> Iterable[str]:
 
 
 def _table(rows: Sequence[tuple[str, str]], widest: int = 0) -> Iterable[str]:
-    """Yield rows of two columns, the second one wrapped beside the first."""
+    """Yield rows of two columns, the second one wrapped."""
     widest = min(widest or max(len(name) for name, _ in rows), 28)
-    for name, told in rows:
-        lines = textwrap.wrap(told, WIDTH - widest - 4) or [""]
+    for name, description in rows:
+        lines = textwrap.wrap(description, WIDTH - widest - 4) or [""]
         if len(name) > widest:
             yield f"  {name}"
             name = ""

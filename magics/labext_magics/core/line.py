@@ -19,9 +19,9 @@ class Token:
     """One token of a line.
 
     Attributes:
-        text: what was typed, without quotes; before an expression, the part up to its brace.
-        start, end: where it stands in the line.
-        expression: the Python source of the `{…}` that ends the token, if there is one.
+        text: the text without quotes; before an expression, the part up to its brace.
+        start, end: its position in the line.
+        expression: the Python source of the `{…}` that ends the token, if any.
         quoted: it begins with a quote, so it is a value and never an option.
         unclosed: the quote or brace still open at the end of the line, when that is allowed.
     """
@@ -35,22 +35,22 @@ class Token:
 
     @property
     def is_option(self) -> bool:
-        """Whether it names an option: `--name`, `--name=value` or `-h`."""
+        """Whether the token names an option: `--name`, `--name=value` or `-h`."""
         return not self.quoted and (self.text.startswith("--") or self.text == "-h")
 
 
 @dataclass(frozen=True)
 class TokenizedLine:
-    """The tokens of a line, and whether a `;` at its end asks for silence."""
+    """The tokens of a line, and whether it ends with a `;` that suppresses the output."""
 
     tokens: tuple[Token, ...]
     silent: bool = False
 
 
 def tokenize(line: str) -> TokenizedLine:
-    """Cut a line into tokens; a `;` that ends the line silences the output, as in Python.
+    """Split a line into tokens; a `;` at the end suppresses the output, as in IPython.
 
-    Raises InputError for a quote or a brace that isn't closed, and for text right after one.
+    Raises InputError for an unclosed quote or brace, and for text directly after a closing one.
     """
     tokens = tuple(iter_tokens(line))
     rest = line[tokens[-1].end :] if tokens else line
@@ -58,9 +58,9 @@ def tokenize(line: str) -> TokenizedLine:
 
 
 def iter_tokens(line: str, *, partial: bool = False) -> Iterator[Token]:
-    """Yield the tokens of a line one by one.
+    """Yield the tokens of a line.
 
-    With `partial` the line is still being typed: what isn't closed reaches to its end.
+    With `partial` the line is still being typed: unclosed quotes and braces extend to its end.
     """
     at = 0
     while at < len(line):
@@ -106,7 +106,7 @@ class _Scanner:
         return Token("".join(self.text), self.start, self.at, expression, quoted, unclosed)
 
     def _quoted(self, mark: str) -> bool:
-        """Take what stands between two quotes; False if the second is missing, and may be."""
+        """Consume a quoted text; return False if it is unclosed in a partial line."""
         opened = self.at
         closed = self.line.find(mark, opened + 1)
         if closed < 0:
@@ -149,7 +149,7 @@ class _Scanner:
         return self._made(_expression_source(self.line[opened : closed + 1]))
 
     def _glued(self, allowed: str) -> bool:
-        """Whether something but a blank, the line's last `;` or `allowed` follows."""
+        """Tell whether the next character is anything but a blank, a final `;` or `allowed`."""
         rest = self.line[self.at : self.at + 1]
         return not (
             rest == ""
@@ -160,7 +160,7 @@ class _Scanner:
 
 
 def closing_brace(line: str, opened: int) -> int | None:
-    """Return where the brace at `opened` is closed; braces in string literals don't count."""
+    """Return the position of the brace that closes `opened`, ignoring string literals."""
     depth, at = 0, opened
     while at < len(line):
         here = line[at]
@@ -178,7 +178,7 @@ def closing_brace(line: str, opened: int) -> int | None:
 
 
 def _string_end(line: str, start: int) -> int | None:
-    """Return the place after the Python string literal that starts at `start`."""
+    """Return the position after the Python string literal that starts at `start`."""
     mark = line[start] * 3 if line.startswith(line[start] * 3, start) else line[start]
     at = start + len(mark)
     while at < len(line):
@@ -192,9 +192,9 @@ def _string_end(line: str, start: int) -> int | None:
 
 
 def _expression_source(braced: str) -> str:
-    """Return the expression of `{…}`: what is inside, or a dict or set with its braces.
+    """Return the expression of `{…}`: the text inside, or the whole if it is a dict or set.
 
-    `{x}` is the variable x and `{"a": true}` a dict: the inside of a dict is no expression.
+    `{x}` is the variable x and `{"a": true}` a dict, since the text inside is not an expression.
     """
     inside = braced[1:-1].strip()
     try:
@@ -209,7 +209,7 @@ def _expression_source(braced: str) -> str:
 
 
 def _is_final_semicolon(line: str, at: int) -> bool:
-    """Whether a `;` stands here that ends the line, but for a comment."""
+    """Tell whether the `;` at this position ends the line, apart from a comment."""
     after = line[at + 1 :]
     return line[at] == ";" and (
         not after.strip() or (after[0].isspace() and after.lstrip()[0] == "#")

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 JSON_WORDS = {"true": True, "false": False, "null": None}
 
 HIDDEN = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
-"""What IPython puts beside the user's variables."""
+"""Names in the namespace that IPython defines."""
 
 
 class Namespace:
-    """Where a line's expressions and variables are looked up, and where `--out` stores."""
+    """The namespace in which expressions are evaluated and `--out` stores results."""
 
     def __init__(self, namespace: dict[str, Any], local: Mapping[str, Any] | None = None) -> None:
         self._namespace = namespace
         self._local = {} if local is None or local is namespace else local
 
     def evaluate(self, source: str) -> Any:
-        """Return the value of one Python expression.
+        """Return the value of a Python expression.
 
-        Raises InputError for whatever is wrong with it: the line has to change.
+        Raises InputError for any error in it, since the line has to be corrected.
         """
-        # one dictionary: comprehensions and lambdas look names up in the globals alone
+        # one dictionary, because comprehensions and lambdas look names up in globals only
         names = {**JSON_WORDS, **self._namespace, **self._local}
         try:
             return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
@@ -49,14 +49,14 @@ class Namespace:
             ) from error
 
     def variable(self, name: str) -> Any:
-        """Return the variable of this name; InputError with a near match if there is none."""
+        """Return a variable; InputError with a close match if there is none."""
         for names in (self._local, self._namespace):
             if name in names:
                 return names[name]
         raise self._unknown(name)
 
     def store(self, name: str, value: object) -> None:
-        """Give a value a name in the notebook."""
+        """Assign a value to a variable in the notebook."""
         self._namespace[name] = value
 
     def _unknown(self, name: str, where: str = "") -> InputError:
@@ -68,12 +68,12 @@ class Namespace:
 
 
 def user_names(variables: Iterable[str]) -> list[str]:
-    """Return the names that the user has given, without IPython's."""
+    """Return the names that the user defined, without those of IPython."""
     return [name for name in variables if name[:1] != "_" and name not in HIDDEN]
 
 
 def check_name(name: str) -> str:
-    """Return the name of a variable to be; InputError if Python can't have it."""
+    """Return a variable name; InputError if it is not a valid Python identifier."""
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     raise InputError(
@@ -82,14 +82,14 @@ def check_name(name: str) -> str:
 
 
 def rows_of(value: Any) -> Any:
-    """Return a DataFrame or a mapping of names to settings; InputError for anything else."""
+    """Return a DataFrame or a mapping of names to settings; InputError for any other type."""
     if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
         return value
     return frame_of(value, "a DataFrame or a dict of names to settings")
 
 
-def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
-    """Return a DataFrame, also of a list of records; InputError for anything else."""
+def frame_of(value: Any, expected: str = "a DataFrame") -> pd.DataFrame:
+    """Return a DataFrame, converting a list of records; InputError for any other type."""
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):
@@ -100,5 +100,5 @@ def frame_of(value: Any, wanted: str = "a DataFrame") -> pd.DataFrame:
     if isinstance(value, pd.Series):
         step = "Two brackets keep a frame: `frame.iloc[[0]]` one row, `frame[['name']]` a column."
     raise InputError(
-        f"`--from` takes {wanted}, not {messages.with_article(type(value).__name__)}.", step
+        f"`--from` takes {expected}, not {messages.with_article(type(value).__name__)}.", step
     )

@@ -9,16 +9,16 @@ from labext.messages import join_words
 
 
 def print_message(text: str) -> None:
-    """Show one line above the result."""
+    """Print one line above the result."""
     from labext_widgets import display_message
 
     display_message(text)
 
 
 def confirm_destruction(what: str, would_go: Sequence[str], *, yes: bool, preview: bool) -> bool:
-    """Return whether to destroy now; False for a preview, which says what would go.
+    """Return whether to go ahead; False for a preview, which prints the affected objects.
 
-    Raises InputError, naming what would go, unless one of the two was asked for.
+    Raises InputError, listing the affected objects, unless `yes` or `preview` is set.
     """
     if yes and preview:
         raise InputError("--yes and --preview are both there.", "Keep one of the two.")

@@ -20,7 +20,7 @@ _KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,
 
 
 def refuse_options(tokens: Sequence[Token], service: str) -> None:
-    """Raise InputError for an option that would hold a secret, whatever the service's command."""
+    """Raise InputError for an option that would hold a secret, with any command."""
     for place, token in enumerate(tokens):
         name, _, value = token.text.partition("=")
         if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
@@ -29,10 +29,10 @@ def refuse_options(tokens: Sequence[Token], service: str) -> None:
 
 
 def refuse_value(text: str, service: str, command: str = "") -> None:
-    """Raise InputError where an address or a name is, or holds, what looks like a key."""
+    """Raise InputError if an address or a name is, or contains, a key-like string."""
     try:
         parts = urlsplit(text) if "://" in text else None
-    except ValueError:  # `http://[`: whoever reads the address says so
+    except ValueError:  # `http://[`: the parser of the address reports it
         parts = urlsplit("")
     if parts is not None and (parts.username or parts.password or parts.query):
         _advice(parts.password or "")
@@ -43,9 +43,9 @@ def refuse_value(text: str, service: str, command: str = "") -> None:
 
 
 def refuse_name(text: str, service: str, command: str) -> None:
-    """Raise InputError where what something is to be called looks like a key.
+    """Raise InputError if a new name looks like a key.
 
-    Words with dashes between them are a name, as long as they may be.
+    Words joined by dashes or underscores are allowed at any length.
     """
     if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
         _advice(text)
@@ -53,7 +53,7 @@ def refuse_name(text: str, service: str, command: str) -> None:
 
 
 SHORTEST_TYPED = 12
-"""Characters below which what was typed as a key is not masked: it may be a word."""
+"""Minimum length of typed text that is masked as a key; shorter texts may be words."""
 
 
 def _advice(text: str) -> None:
@@ -62,9 +62,9 @@ def _advice(text: str) -> None:
 
 
 def refusal(what: str, service: str, command: str = "") -> InputError:
-    """Return the error for a secret on a line; it never repeats the secret.
+    """Return the error for a secret on a line, without repeating the secret.
 
-    `command` is the line's: the keys of models' providers are not those of the service.
+    `command` tells the keys of model providers from those of the service.
     """
     return InputError(
         f"This line has {what} on it, and a line is kept in the notebook and in the history: "

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from labext.nb import NotebookClient
 
 LOOKUP_TIMEOUT = 0.28
-"""The longest that a prompt waits, in seconds."""
+"""Longest time that the prompt waits for names, in seconds."""
 
 MAX_AGE = 10.0
-"""How long an answer, or a failure, counts as fresh, in seconds."""
+"""Time for which a result, or a failure, counts as fresh, in seconds."""
 
 
 class NameCache:
-    """A cache of lists of names, one a kind of thing, each filled by a function in a thread.
+    """A cache of name lists, one per kind of object, each filled by a function in a thread.
 
-    A kind is written with its service before it: `jobs/files`.
+    Keys begin with the service: `jobs/files`.
 
     Attributes:
-        filled: the services whose names have been looked for without being asked for one by one.
+        filled: the services whose names have been prefetched.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,10 +43,10 @@ class NameCache:
         self.filled: set[str] = set()
 
     def get(self, key: str, look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-        """Return what is known under `key`; have `look` find it if that is too old.
+        """Return the names cached under `key`; call `look` to refresh them if they are stale.
 
-        `look` runs in a thread of its own, never two for one key at once. A service that fails or
-        isn't there gives no names, and isn't asked again for a while.
+        `look` runs in its own thread, at most one per key at a time. A service that fails or
+        cannot be reached gives no names, and is not queried again for a while.
         """
         with self._lock:
             thread = self._threads.get(key)
@@ -64,19 +64,19 @@ class NameCache:
             return self._known.get(key, ())
 
     def expire(self) -> None:
-        """Let the next `get` look again: something may have changed."""
+        """Mark all names as stale, because the last command may have changed them."""
         with self._lock:
             self._looked.clear()
 
     def forget(self, service: str) -> None:
-        """Forget every name of a service: another one is in its place."""
+        """Forget all names of a service, because another one has replaced it."""
         with self._lock:
             for table in (self._looked, self._known):
                 for key in [key for key in table if key.startswith(f"{service}/")]:
                     del table[key]
 
     def close(self, timeout: float = 2.0) -> None:
-        """Look for nothing more, and give what is being looked for a moment to end."""
+        """Start no more lookups, and wait briefly for those under way."""
         with self._lock:
             self._closed = True
             threads = list(self._threads.values())
@@ -85,15 +85,15 @@ class NameCache:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _look(self, key: str, look: Callable[[], Sequence[Any]]) -> None:
-        found: Sequence[Any] | None = None
+        names: Sequence[Any] | None = None
         try:
-            found = look()
+            names = look()
         except (LabextError, OSError):
-            pass  # no names then: completion is no place for a message
+            pass  # completion does not report errors
         finally:
             with self._lock:
-                if found is not None:
-                    self._known[key] = found
+                if names is not None:
+                    self._known[key] = names
                 self._looked[key] = self._clock()
                 self._threads.pop(key, None)
 
@@ -103,19 +103,19 @@ _CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
 
 @dataclass(frozen=True)
 class NotebookInUse:
-    """The notebook that lines of `%nb` are about where they name none."""
+    """The notebook that lines of `%nb` use unless they name another."""
 
     id: str
     name: str
 
 
 class Session:
-    """The clients of one shell, made when first needed and again when the profile changes.
+    """The clients of one shell, created on first use and again when the profile changes.
 
     Attributes:
-        names: what completion knows.
+        names: the cache of names for completion.
         notebook: the notebook in use.
-        chats: which chat goes on about a notebook or a source, by its identifier.
+        chats: the current chat of each notebook or source, by its identifier.
     """
 
     def __init__(self) -> None:
@@ -126,27 +126,27 @@ class Session:
         self._connecting = threading.Lock()
 
     def jobs(self) -> JobsClient:
-        """Return the client for the job service that is chosen now.
+        """Return the client for the selected job service.
 
         Raises:
-            SetupError: nothing says where the service is.
+            SetupError: no service is configured.
         """
         return self.connected("jobs")[1]
 
     def lab(self) -> LabClient:
-        """Return the client for the laboratory platform's tenant that is chosen now.
+        """Return the client for the selected tenant of the lab platform.
 
         Raises:
-            SetupError: nothing says where it is.
-            SignInError: nothing is known that signs in.
+            SetupError: no service is configured.
+            SignInError: no credentials are known.
         """
         return self.connected("lab")[1]
 
     def nb(self) -> NotebookClient:
-        """Return the client for the notebook service that is chosen now.
+        """Return the client for the selected notebook service.
 
         Raises:
-            SetupError: nothing says where it is.
+            SetupError: no service is configured.
         """
         return self.connected("nb")[1]
 
@@ -157,23 +157,23 @@ class Session:
     @overload
     def connected(self, service: Literal["nb"]) -> tuple[Connection, NotebookClient]: ...
     def connected(self, service: Service) -> tuple[Connection, Any]:
-        """Return how a service is reached, and its client."""
+        """Return a service's connection and its client."""
         import labext
         from labext.config import connection
 
-        with self._connecting:  # completion looks for several kinds of names at once
-            found = connection(service)
+        with self._connecting:  # completion looks up several kinds of names concurrently
+            target = connection(service)
             held = self._open.get(service)
-            if held is None or held[0] != found:
+            if held is None or held[0] != target:
                 self.names.forget(service)
-                if service == "nb" and held is not None and not _same_place(held[0], found):
+                if service == "nb" and held is not None and not _same_place(held[0], target):
                     self.leave()
-                client = getattr(labext, _CLIENTS[service]).reached(found)
-                held = self._open[service] = found, client
+                client = getattr(labext, _CLIENTS[service]).reached(target)
+                held = self._open[service] = target, client
             return held
 
     def forget(self, service: Service) -> None:
-        """Close a service's client, and forget its tokens and names with it."""
+        """Close a service's client, and discard its tokens and names."""
         self.names.forget(service)
         if service == "nb":
             self.leave()
@@ -181,19 +181,19 @@ class Session:
             self._open.pop(service)[1].close()
 
     def leave(self) -> None:
-        """Forget which notebook and which chats are in use."""
+        """Forget the notebook and the chats in use."""
         self.notebook = None
         self.chats.clear()
 
     def close(self) -> None:
-        """End the threads that look for names, and close the connections."""
+        """Stop the lookup threads, and close the connections."""
         self.names.close()
         for _, client in self._open.values():
             client.close()
 
 
 def _same_place(one: Connection, other: Connection) -> bool:
-    """Say whether two ways reach one service: the sandbox's port is another at each start."""
+    """Tell whether two connections reach the same service; the sandbox changes its port."""
     if one.profile is not None or other.profile is not None:
         return one.profile == other.profile
     return one.base_url == other.base_url
@@ -203,15 +203,15 @@ _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
 
 
 def session_of(shell: Any) -> Session:
-    """Return a shell's session; a new one after `unload`."""
-    found: Session | None = _sessions.get(shell)
-    if found is None:
-        found = _sessions[shell] = Session()
-    return found
+    """Return a shell's session, creating it if necessary."""
+    session: Session | None = _sessions.get(shell)
+    if session is None:
+        session = _sessions[shell] = Session()
+    return session
 
 
 def unload() -> None:
-    """Close every session and forget it."""
+    """Close and forget every session."""
     for session in list(_sessions.values()):
         session.close()
     _sessions.clear()

@@ -23,11 +23,11 @@ from labext_magics.core import output, secrets
 
 
 class NonInteractiveError(Exception):
-    """There is nobody to ask: a notebook that runs by itself, a closed input."""
+    """Nobody can be asked: the notebook runs unattended, or standard input is closed."""
 
 
 def prompt_secret(prompt: str) -> str:
-    """Ask for a secret without an echo; NobodyError where that can't be done."""
+    """Ask for a secret without echo; NonInteractiveError if that is impossible."""
     import getpass
     import warnings
 
@@ -40,12 +40,12 @@ def prompt_secret(prompt: str) -> str:
 
 
 def prompt_text(prompt: str) -> str:
-    """Ask for what may be seen; NobodyError where there is nobody."""
+    """Ask for a visible value; NonInteractiveError if nobody can be asked."""
     return _prompt(input, prompt)
 
 
 def confirm(question: str) -> bool:
-    """Ask whether to do something; no where there is nobody, or the answer isn't yes."""
+    """Ask for a confirmation; False if nobody can be asked or the answer is not yes."""
     try:
         return prompt_text(f"{question} [y/N] ").casefold() in ("y", "yes")
     except NonInteractiveError:
@@ -64,14 +64,14 @@ class SignInMethod:
     """One way to sign in to a service.
 
     Attributes:
-        service: which one.
-        name: as the option `method` holds it.
-        noun: what one signs in with.
-        asked: what each of its secrets is called, by the name it has in the secret store.
-        lasting: it is of use in another session; else nobody is asked whether to keep it.
-        option: what chooses it on a line, if it isn't the first.
-        source: where one is got, as a sentence, if that isn't plain.
-        obtained: whether a connection has what obtains the secrets when they are needed.
+        service: the service.
+        name: the value of the option `method`.
+        noun: the credential in the user's terms, such as "API key".
+        asked: the label of each of its secrets, by their names in the secret store.
+        lasting: it is valid beyond this session; else the user is not asked whether to keep it.
+        option: the option that selects it on a line, unless it is the first.
+        source: a sentence on where to get the credential, unless that is obvious.
+        obtained: whether a connection can obtain the secrets by itself when needed.
     """
 
     service: Service
@@ -84,21 +84,21 @@ class SignInMethod:
     obtained: Callable[[Connection], bool] = lambda _: False
 
     def is_known(self, target: Connection) -> bool:
-        """Return whether all that it needs is known, or can be obtained."""
+        """Return whether all required secrets are known, or can be obtained."""
         return all(name in target.secrets for name in self.asked) or self.obtained(target)
 
     def held_by(self, target: Connection) -> str:
-        """Return the environment variables that contain all its secrets; else an empty text."""
+        """Return the environment variables that hold all its secrets, else an empty string."""
         names = [environment_variable(self.service, name) for name in self.asked]
-        given = {name: from_environment(self.service, name) for name in self.asked}
-        same = all(value and target.secrets.get(name) == value for name, value in given.items())
+        values = {name: from_environment(self.service, name) for name in self.asked}
+        same = all(value and target.secrets.get(name) == value for name, value in values.items())
         return " and ".join(names) if same else ""
 
     def ask(self, url: str) -> dict[str, str]:
-        """Ask the user for what it needs.
+        """Ask the user for the secrets.
 
         Raises:
-            SetupError: there is nobody to ask, or nothing was answered.
+            SetupError: nobody can be asked, or the answer was empty.
         """
         typed: dict[str, str] = {}
         for name, noun in self.asked.items():
@@ -131,23 +131,23 @@ class SignInMethod:
 
 
 _LIKE_ADDRESS = re.compile(r"[:/]|^localhost$|\.[A-Za-z]{2,}$")
-"""A name with one of these is more likely an address without its scheme."""
+"""Matches names that are more likely an address without its scheme."""
 
 TLS_PROBE_TIMEOUT = 5.0
-"""Seconds to wait for a server's greeting."""
+"""Seconds to wait for a server's TLS greeting."""
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """How one connects to a service and signs in to it.
+    """The sign-in procedure of a service.
 
     Attributes:
-        service: which one; its magic has the same name.
-        methods: the ways there are; the first is taken where nothing says which.
-        accepts: asks the service by what is known, and returns what it said in a few words. Without
-            a secret it sees whether the service is there, and whether it takes anybody.
-        find_api: returns the address of the API that an address leads to; the second argument is
-            what a certificate is checked against.
+        service: the service; its magic has the same name.
+        methods: the available methods; the first is the default.
+        accepts: sends a request with the known secrets and returns a short summary of the response.
+            Without a secret it checks that the service responds and whether it requires one.
+        find_api: returns the address of the API for a typed address; the second argument is the
+            certificate verification setting.
     """
 
     service: Service
@@ -165,17 +165,17 @@ class SignIn:
         method: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> None:
-        """Use a service for this session, once it has accepted what signs in.
+        """Use a service for this session, once it has accepted the credentials.
 
-        After a failure nothing is saved, and the error says which service stays in use.
+        After a failure nothing is saved, and the error names the service that stays in use.
 
         Args:
             where: an address, a profile's name, or `sandbox`.
-            save: keep the address under this profile's name.
-            keep: keep what signs in in the keyring.
+            save: store the address under this profile's name.
+            keep: store the credentials in the keyring.
             ca_bundle: certificates to trust.
-            method: the way to sign in.
-            options: of the profile, as in `config.OPTIONS`; they hold in place of its own.
+            method: the sign-in method.
+            options: options of the profile, as in `config.OPTIONS`; they override the stored ones.
         """
         try:
             if save is not None:
@@ -187,20 +187,20 @@ class SignIn:
             raise error.with_hint(self._in_use()) from None
 
     def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:
-        """Check what is known for the service in use; ask for it where it isn't accepted.
+        """Check the known credentials of the service in use; ask for others if they are refused.
 
         Args:
-            keep: keep what signs in in the keyring.
-            method: the way to sign in.
+            keep: store the credentials in the keyring.
+            method: the sign-in method.
             user: the e-mail address of the person for whom an app acts.
         """
         target = config.connection_with_secrets(self.service)
-        if target.profile is None and not target.secrets:  # signed out of what was typed
+        if target.profile is None and not target.secrets:  # signed out of a typed address
             target = replace(target, secrets=self._from_environment(target.base_url))
         self._sign_in(_with_method(target, method, user), keep=keep, save=None)
 
     def logout(self, *, kept: bool) -> None:
-        """Forget in this session what signs in; with `kept` also what the keyring has of it."""
+        """Forget the credentials in this session; with `kept` remove them from the keyring too."""
         target = config.sign_out(self.service)
         left = ""
         if secret_store.is_in_keyring(self.service, target.profile):
@@ -214,7 +214,7 @@ class SignIn:
         )
 
     def _in_use(self) -> str:
-        """Return a sentence on the service that this session uses."""
+        """Return a sentence that names the service in use."""
         try:
             used = config.connection(self.service)
         except LabextError:
@@ -223,7 +223,7 @@ class SignIn:
         return f"`%{self.service}` still uses {used.base_url}{profile}."
 
     def _target(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
-        """Return how to reach what a line names: an address or a profile."""
+        """Return the connection for an address or a profile."""
         if "://" in where:
             return self._by_address(where, save, ca_bundle)
         if where not in config.profile_names():
@@ -239,10 +239,11 @@ class SignIn:
         return target
 
     def _with_scheme(self, where: str) -> str:
-        """Return an address that was typed without its scheme, with the one that is spoken there.
+        """Add the scheme to an address typed without one, after probing the server.
 
         Raises:
-            SetupError: HTTPS is not spoken, or has to be typed; names the address to use.
+            SetupError: the server does not speak HTTPS, or the scheme has to be typed; the error
+                names the address to use.
         """
         from labext.http.connection_pool import is_loopback
 
@@ -256,7 +257,7 @@ class SignIn:
         config.clean_url(secure)
         try:
             spoken = speaks_tls(secure)
-        except (OSError, UnicodeError):  # of a name that can't be one: UnicodeError
+        except (OSError, UnicodeError):  # an invalid host name raises UnicodeError
             if is_loopback(secure):
                 return f"http://{where}"
             raise SetupError(
@@ -273,15 +274,15 @@ class SignIn:
         )
 
     def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
-        """Return how to reach an address, with the secrets that belong to it if any are known."""
+        """Return the connection for an address, with the secrets that belong to it, if known."""
         secrets.refuse_value(where, self.service)
         typed = config.service_url(self.service, where)
         options = {} if ca_bundle is None else {"ca_bundle": str(_display_path(ca_bundle))}
         url = self.find_api(typed, options.get("ca_bundle", True))
         saved = None if save is None else self._saved(save)
         if saved is None:
-            known = self._from_environment(url) or self._from_environment(typed)
-            return Connection(self.service, save, url, known, options)
+            environment = self._from_environment(url) or self._from_environment(typed)
+            return Connection(self.service, save, url, environment, options)
         if not _is_same_target(saved.base_url, url):
             raise InputError(
                 f"The profile {save} is there already, for {saved.base_url}.",
@@ -290,26 +291,26 @@ class SignIn:
         return replace(saved, options={**saved.options, **options})
 
     def _saved(self, name: str) -> Connection | None:
-        """Return what a profile says of the service, if it is there and says anything."""
+        """Return the connection that a profile stores for the service, if any."""
         if name not in config.profile_names():
             return None
         try:
             return config.connection(self.service, name)
         except SetupError:
-            return None  # a profile of other services
+            return None  # the profile has only other services
 
     def _from_environment(self, url: str) -> Mapping[str, str]:
         """Return the environment's secrets, unless it names another address for them."""
         if not _is_same_target(from_environment(self.service, "base_url") or url, url):
             return {}
         names = secret_store.SECRET_NAMES[self.service]
-        found = {name: from_environment(self.service, name) for name in names}
-        known = {name: value for name, value in found.items() if value}
-        secret_store.mask_secrets(known)
-        return known
+        values = {name: from_environment(self.service, name) for name in names}
+        present = {name: value for name, value in values.items() if value}
+        secret_store.mask_secrets(present)
+        return present
 
     def _sign_in(self, target: Connection, *, keep: bool, save: str | None) -> None:
-        """Have the service accept what is known, then use it and keep what is to be kept."""
+        """Sign in with the known or entered credentials, then select and save the connection."""
         own = target.profile not in (None, SANDBOX)
         to_keep = f"`%{self.service} connect URL --save NAME --keep`"
         if keep and not own:
@@ -319,7 +320,7 @@ class SignIn:
                 f"Connect with {to_keep}.",
             )
         method = self._method(target)
-        accepted, said, typed = self._accepted(target, method)
+        accepted, summary, typed = self._accepted(target, method)
         if typed and own and method.lasting and not keep:
             keep = confirm(f"Keep the {method.noun} in the keyring?")
         secrets = [name for name in method.asked if name in accepted.secrets]
@@ -333,91 +334,91 @@ class SignIn:
         if save is not None or (keep and _is_changed(accepted)):
             _save_profile(accepted)
         _select_profile(accepted)
-        output.print_message(f"Connected to {accepted.base_url}: {said}.{remark}")
+        output.print_message(f"Connected to {accepted.base_url}: {summary}.{remark}")
 
     def _method(self, target: Connection) -> SignInMethod:
-        """Return the way that the target names, else the first for which all is known."""
-        wanted = target.options.get("method")
-        if wanted is None:
-            known = (method for method in self.methods if method.is_known(target))
-            return next(known, self.methods[0])
-        named = next((method for method in self.methods if method.name == wanted), None)
+        """Return the method that the target names, else the first whose secrets are all known."""
+        requested = target.options.get("method")
+        if requested is None:
+            usable = (method for method in self.methods if method.is_known(target))
+            return next(usable, self.methods[0])
+        named = next((method for method in self.methods if method.name == requested), None)
         if named is None:
             raise InputError(
-                f'There is no way to sign in to {self.service} called "{wanted}".',
+                f'There is no way to sign in to {self.service} called "{requested}".',
                 f"The ways are {', '.join(method.name for method in self.methods)}.",
             )
         return named
 
     def _accepted(self, target: Connection, method: SignInMethod) -> tuple[Connection, str, bool]:
-        """Return the connection that the service has accepted, its words, and whether it was typed.
+        """Return the accepted connection, a summary, and whether the secrets were typed.
 
-        It is asked without a secret first where none is known: whether it is there at all shows
-        then.
+        If no secret is known, the first request is sent without one, to show whether the service
+        can be reached at all.
         """
-        known = method.is_known(target)
+        complete = method.is_known(target)
         try:
-            return target, self.accepts(target if known else replace(target, secrets={})), False
+            return target, self.accepts(target if complete else replace(target, secrets={})), False
         except (SignInError, AccessError) as refusal:
-            if known and isinstance(refusal, AccessError):
+            if complete and isinstance(refusal, AccessError):
                 raise
-            if known and (held := method.held_by(target)):
+            if complete and (held := method.held_by(target)):
                 step = f"{held} of the environment has it; change that, and run this line again."
                 raise _with_next_step(refusal, step) from None
-            if known:
+            if complete:
                 output.print_message(f"The {method.noun} that was kept is not accepted.")
-        asked = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
+        entered = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
         try:
-            return asked, self.accepts(asked), True
+            return entered, self.accepts(entered), True
         except SignInError as refusal:
             step = f"Run this line again, and give another {method.noun}."
             raise _with_next_step(refusal, step) from None
 
 
 def _with_next_step(refusal: LabextError, next_step: str) -> LabextError:
-    """Return a refusal with the next step of whoever isn't connected yet."""
-    told = {name: getattr(refusal, name) for name in ("status", "method", "path", "server")}
-    return type(refusal)(refusal.what, next_step, **told)
+    """Return a copy of a sign-in error with another next step."""
+    details = {name: getattr(refusal, name) for name in ("status", "method", "path", "server")}
+    return type(refusal)(refusal.what, next_step, **details)
 
 
 def _with_method(target: Connection, method: str | None, user: str | None = None) -> Connection:
-    """Return the target with a way to sign in that was asked for in place of its own."""
+    """Return the target with the requested sign-in method and user, if any."""
     if method is None and user is None:
         return target
-    given = {"method": method or target.options.get("method"), "user": user}
-    options = {**target.options, **given}
+    overrides = {"method": method or target.options.get("method"), "user": user}
+    options = {**target.options, **overrides}
     return replace(target, options={name: value for name, value in options.items() if value})
 
 
 def _store_secrets(accepted: Connection, names: list[str]) -> bool:
-    """Keep secrets under the profile's name; return False where there is no keyring."""
+    """Store secrets under the profile's name; return False if there is no keyring."""
     profile = str(accepted.profile)
-    kept = [
+    stored = [
         config.save_secret(accepted.service, profile, name, accepted.secrets[name])
         for name in names
     ]
-    return all(kept)
+    return all(stored)
 
 
 def _is_changed(accepted: Connection) -> bool:
-    """Tell whether a profile's options differ from those in its file."""
+    """Tell whether a profile's options differ from the stored ones."""
     return accepted.options != config.connection(accepted.service, accepted.profile).options
 
 
 def _save_profile(accepted: Connection) -> None:
-    """Write the profile; if that fails, forget the secrets of a profile that is not there."""
+    """Write the profile; if that fails, forget the secrets of a profile that does not exist."""
     name, service = str(accepted.profile), accepted.service
     try:
         config.save_profile(name, service, accepted.base_url, accepted.options)
     except LabextError:
         if name not in config.profile_names():
-            for each in secret_store.SECRET_NAMES[service]:
-                config.forget_secret(service, name, each)
+            for secret in secret_store.SECRET_NAMES[service]:
+                config.forget_secret(service, name, secret)
         raise
 
 
 def _select_profile(accepted: Connection) -> None:
-    """Choose the profile if it says all there is to know; else hold what was typed."""
+    """Select the profile if it is complete; else use the connection itself."""
     name, service = accepted.profile, accepted.service
     if name is not None and name in config.profile_names():
         says = config.connection(service, name).options
@@ -429,10 +430,10 @@ def _select_profile(accepted: Connection) -> None:
 
 
 def speaks_tls(url: str) -> bool:
-    """Tell whether the server at an address speaks TLS; nothing is sent to it but a greeting.
+    """Tell whether the server at an address speaks TLS; only a TLS greeting is sent.
 
     Raises:
-        OSError: it can't be reached.
+        OSError: the server cannot be reached.
     """
     parts = urlsplit(url)
     context = ssl.create_default_context()
@@ -455,7 +456,7 @@ def _display_path(path: Path) -> Path:
         raise InputError(f"There is no file {path}.", "Give the path of a PEM file.")
     try:
         ssl.create_default_context(cafile=path)
-    except OSError as error:  # an SSLError is one
+    except OSError as error:  # includes SSLError
         raise InputError(
             f"The file {path} holds no certificate.", "Give the path of a PEM file."
         ) from error

@@ -25,14 +25,14 @@ class Raw:
 
 @dataclass(frozen=True)
 class ValueType:
-    """What a value may be.
+    """The type of a value.
 
     Attributes:
         metavar: its name in the help.
-        expects: what the error says was expected.
-        read: makes the value of what was typed.
-        live: which names completion offers, if it isn't one of `choices`.
-        choices: the words that are allowed, if there are only a few.
+        expects: the expected form, for error messages.
+        read: converts the typed text.
+        live: the kind of names that completion offers, unless there are `choices`.
+        choices: the allowed words, if there are only a few.
     """
 
     metavar: str
@@ -47,8 +47,8 @@ class BareText:
     """The bare text of a setting, to be cast by the tool's schema.
 
     Attributes:
-        text: what was typed.
-        meaning: what it is where the schema has no word on it.
+        text: the text as typed.
+        meaning: its value if the schema does not declare a type.
     """
 
     text: str
@@ -56,7 +56,7 @@ class BareText:
 
 
 def _object(raw: Raw, scope: Namespace) -> Any:
-    """Return the text, or the value of the expression that stands alone."""
+    """Return the text, or the value of an expression that stands alone."""
     if raw.expression is None:
         return raw.text
     if raw.text:
@@ -132,7 +132,7 @@ def _new_variable(raw: Raw, scope: Namespace) -> str:
 
 
 def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
-    """Read words with commas between them, or an expression that gives a list of them."""
+    """Parse comma-separated words, or an expression that evaluates to a list of them."""
     value = _object(raw, scope)
     if isinstance(value, str):
         value = [word.strip() for word in value.split(",")]
@@ -154,7 +154,7 @@ def _boolean(raw: Raw, scope: Namespace) -> bool:
 
 
 def _settings(raw: Raw, scope: Namespace) -> dict[str, Any]:
-    """Read `name=text`, `name={expression}` or `{a whole dict}`."""
+    """Parse `name=text`, `name={expression}` or `{a dict}`."""
     if not raw.text and raw.expression is not None:
         value = scope.evaluate(raw.expression)
         if not isinstance(value, Mapping):
@@ -169,7 +169,7 @@ def _settings(raw: Raw, scope: Namespace) -> dict[str, Any]:
 
 
 def _columns(raw: Raw, scope: Namespace) -> dict[str, str]:
-    """Read `setting=column`, or `{a whole dict}`."""
+    """Parse `setting=column`, or `{a dict}`."""
     pairs = _settings(raw, scope)
     columns = {k: v.text if isinstance(v, BareText) else v for k, v in pairs.items()}
     if not all(columns.values()):
@@ -178,7 +178,7 @@ def _columns(raw: Raw, scope: Namespace) -> dict[str, str]:
 
 
 def _inputs(raw: Raw, scope: Namespace) -> list[Any]:
-    """Read one text, or an expression that gives one text or a list of what JSON has a form for."""
+    """Parse one text, or an expression that evaluates to a text or a list of JSON values."""
     value = _object(raw, scope)
     if isinstance(value, str):
         if not value:
@@ -190,29 +190,29 @@ def _inputs(raw: Raw, scope: Namespace) -> list[Any]:
 
 
 def text_type(metavar: str = "TEXT", live: str = "") -> ValueType:
-    """Return the kind of a text; a number or a path out of an expression will do as well."""
+    """Return the type of a text; an expression may also give a number or a path."""
     return ValueType(metavar, "a text", _text, live)
 
 
 def comma_separated(metavar: str, live: str = "") -> ValueType:
-    """Return the kind of a list of words."""
+    """Return the type of a comma-separated list."""
     return ValueType(metavar, "words with commas between them, or {a list}", _comma_separated, live)
 
 
 def order_by(*columns: str) -> ValueType:
-    """Return the kind of a column to order by; `:asc` or `:desc` behind it says which way."""
+    """Return the type of a column to sort by, optionally followed by `:asc` or `:desc`."""
     ways = choice(*(f"{column}{way}" for column in columns for way in ("", ":asc", ":desc")))
     expects = f"{', '.join(columns[:-1])} or {columns[-1]}, and :asc or :desc behind it"
     return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
 
 
 def suggestions(metavar: str, expects: str, *words: str) -> ValueType:
-    """Return the kind of a text for which completion offers some words; others will do as well."""
+    """Return the type of a text for which completion suggests some words."""
     return ValueType(metavar, expects, _text, choices=words)
 
 
 def choice(*words: str) -> ValueType:
-    """Return the kind of one of a few words."""
+    """Return the type of a value that is one of the given words."""
 
     def read(raw: Raw, scope: Namespace) -> str:
         word = _text(raw, scope)

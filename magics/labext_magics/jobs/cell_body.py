@@ -27,7 +27,7 @@ _INPUTS = ("initialInputs", "inputs")
 
 @dataclass(frozen=True)
 class Job:
-    """One job to submit; what neither the line nor the body says is None."""
+    """One job to submit; fields missing from both the line and the body are None."""
 
     tool: str | None
     name: str | None
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch to submit; its jobs are a frame, or settings by name."""
+    """A batch to submit; its jobs are a DataFrame, or settings by name."""
 
     name: str | None
     tool: str | None
@@ -48,7 +48,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline to submit; the bare words in its stages' settings are still to be cast."""
+    """A pipeline to submit; unquoted values in its stages' settings are not cast yet."""
 
     name: str | None
     project: str | None
@@ -57,94 +57,96 @@ class Pipeline:
 
 
 def parse_job(text: str, line: Job) -> Job:
-    """Return the job of a line and its body: settings alone, or the whole with `settings`."""
+    """Merge the line with its body, which holds settings only or a whole job with `settings`."""
     read = cell_body.parse_body(text)
     if not isinstance(read, Mapping):
         raise InputError(
             "The cell's body is no mapping of settings.", "Write `setting: value` on each line."
         )
     whole = isinstance(read.get("settings"), Mapping)
-    found = line
+    job = line
     if whole:
-        found = _merge_with_line(
+        job = _merge_with_line(
             line, {k: v for k, v in read.items() if k != "settings"}, _JOB, "submit"
         )
     settings = read["settings"] if whole else read
     both = [name for name in settings if name in line.settings]
     if both:
         raise InputError(f"`{both[0]}` is set on the line and in the body.", "Keep one of the two.")
-    return replace(found, settings={**settings, **line.settings})
+    return replace(job, settings={**settings, **line.settings})
 
 
 def parse_batch(text: str, line: Batch) -> Batch:
-    """Return the batch of a line and its body.
+    """Merge the line with its body.
 
-    The body is a list of `name` and `settings`, a mapping of names to settings, or one of the two
-    forms of the service's own (job service contract, `/submit-batch`).
+    The body is a list of `name` and `settings`, a mapping of names to settings, or one of the
+    service's own two forms (job service contract, `/submit-batch`).
     """
     read = cell_body.parse_body(text)
-    found = line
+    batch = line
     if isinstance(read, Mapping) and isinstance(read.get("jobNames"), list):
         rest = {k: v for k, v in read.items() if k not in ("jobNames", "settings")}
-        found, read = _merge_with_line(line, rest, _BATCH, "batch"), _settings_by_name(read)
+        batch, read = _merge_with_line(line, rest, _BATCH, "batch"), _settings_by_name(read)
     elif isinstance(read, Mapping) and isinstance(read.get("jobs"), list):
         rest = {k: v for k, v in read.items() if k != "jobs"}
-        found, read = _merge_with_line(line, rest, _BATCH, "batch"), read["jobs"]
-    return replace(found, jobs=_named_settings(read))
+        batch, read = _merge_with_line(line, rest, _BATCH, "batch"), read["jobs"]
+    return replace(batch, jobs=_named_settings(read))
 
 
 def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
-    """Return the pipeline of a line and its body: `initialInputs` (or `inputs`) and `stages`.
+    """Merge the line with its body: `initialInputs` (or `inputs`) and `stages`.
 
-    An input that is a bare word is the text that was typed: it is a sequence or a name.
+    An unquoted input is always text: a sequence or a name.
     """
     read = cell_body.parse_body(text)
     if not isinstance(read, Mapping):
         raise InputError(
             "The cell's body is no mapping.", "Write `initialInputs: […]` and `stages:` below it."
         )
-    given = [name for name in _INPUTS if name in read]
-    if given and line.inputs is not None:
+    sources = [name for name in _INPUTS if name in read]
+    if sources and line.inputs is not None:
         raise InputError(
-            f"The line has `--inputs`, and the body has `{given[0]}`.", "Keep one of the two."
+            f"The line has `--inputs`, and the body has `{sources[0]}`.",
+            "Keep one of the two.",
         )
-    if len(given) > 1:
+    if len(sources) > 1:
         raise InputError(
-            f"The body has {' and '.join(given)}, which are the same.", "Keep one of the two."
+            f"The body has {' and '.join(sources)}, which are the same.",
+            "Keep one of the two.",
         )
-    missing = ["`initialInputs`"] * (not given and line.inputs is None)
+    missing = ["`initialInputs`"] * (not sources and line.inputs is None)
     missing += ["`stages`"] * ("stages" not in read)
     rest = {name: value for name, value in read.items() if name not in (*_INPUTS, "stages")}
-    found: Pipeline = _merge_with_line(line, rest, _PIPELINE, "pipeline")
+    pipeline: Pipeline = _merge_with_line(line, rest, _PIPELINE, "pipeline")
     if missing:
         raise InputError(
             f"The cell's body has no {' and no '.join(missing)}.",
             "`%jobs pipeline --help` shows an example.",
         )
-    inputs = _texts(read[given[0]]) if given else line.inputs
+    inputs = _texts(read[sources[0]]) if sources else line.inputs
     if isinstance(inputs, Mapping):
         raise InputError(
-            f"The body's `{given[0]}` is a mapping, and no list.",
+            f"The body's `{sources[0]}` is a mapping, and no list.",
             "Write `[…]`; a variable goes on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
         )
-    return replace(found, inputs=inputs, stages=read["stages"])
+    return replace(pipeline, inputs=inputs, stages=read["stages"])
 
 
 def _texts(inputs: Any) -> Any:
     if not isinstance(inputs, list):
         return cell_body.as_text(inputs)
     return [
-        cell_body.as_text(each) if isinstance(each, BareText) else cell_body.untyped(each)
-        for each in inputs
+        cell_body.as_text(value) if isinstance(value, BareText) else cell_body.untyped(value)
+        for value in inputs
     ]
 
 
 def _merge_with_line(
-    line: Any, given: Mapping[str, Any], fields: Mapping[str, str], command: str
+    line: Any, body: Mapping[str, Any], fields: Mapping[str, str], command: str
 ) -> Any:
-    """Return what the line says, completed by the body; InputError where they differ."""
+    """Return the line's fields completed by the body; InputError if both set one differently."""
     changes: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in body.items():
         field = fields.get(name)
         if field is None:
             raise _unknown_field(name, fields, command)
@@ -185,7 +187,7 @@ def _settings_by_name(read: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
-    """Return settings by job name, of a mapping or of a list of records."""
+    """Return settings by job name, from a mapping or a list of records."""
     pairs = list(read.items()) if isinstance(read, Mapping) else []
     if isinstance(read, list):
         pairs = [_record_settings(record, place) for place, record in enumerate(read, start=1)]
@@ -193,16 +195,16 @@ def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
         raise InputError(
             "The body has no jobs.", "Write a list of `- {name: …, settings: {…}}`, one a job."
         )
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for name, settings in pairs:
-        if name in found:
+        if name in by_name:
             raise InputError(f"The job name {name} is there twice.", "Names are unique in a batch.")
         if not isinstance(settings, Mapping):
             raise InputError(
                 f"The settings of {name} are no mapping.", "Write `setting: value` pairs."
             )
-        found[name] = dict(settings)
-    return found
+        by_name[name] = dict(settings)
+    return by_name
 
 
 def _record_settings(record: Any, place: int) -> tuple[str, Any]:

@@ -30,27 +30,27 @@ def connect(
 
 
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the key of the service in use; ask for another one if it isn't accepted."""
+    """Check the key of the service in use; ask for another one if it is refused."""
     SIGN_IN.login(keep=keep)
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return where the service is, and what it has: never a secret."""
+    """Return the service's address and a summary of its contents, without secrets."""
     import pandas as pd
 
     from labext.frames.views import facts_frame
 
-    found, jobs = call.session.connected("jobs")
+    target, jobs = call.session.connected("jobs")
     tools = sum(1 for _ in jobs.iter_tools())
-    listed = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
+    rows_of_jobs = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
     states = Counter(
         str(job if pd.isna(batch) else batch)
-        for job, batch in zip(listed["JobStatus"], listed["batchStatus"], strict=True)
+        for job, batch in zip(rows_of_jobs["JobStatus"], rows_of_jobs["batchStatus"], strict=True)
     )
-    counted = len(listed)
+    counted = len(rows_of_jobs)
     rows = {
-        "profile": found.profile or "none (environment, or connected by address)",
-        "address": found.base_url,
+        "profile": target.profile or "none (environment, or connected by address)",
+        "address": target.base_url,
         "answers": "yes, and accepts the key",
         "tools": f"{tools:,}",
         "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
@@ -60,7 +60,7 @@ def status(call: Call) -> pd.DataFrame:
 
 
 def _check_key(target: Connection) -> str:
-    """Return how many tools the service has for this key."""
+    """Return the number of tools available with this key."""
     from labext.jobs import JobsClient
 
     with JobsClient.reached(target) as client:

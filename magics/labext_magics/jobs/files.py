@@ -30,9 +30,9 @@ def results(
     from_: Any = None,
     name_column: str | None = None,
 ) -> pd.DataFrame:
-    """Fetch results into a folder, say where they are, and return a row for each file.
+    """Download results into a folder, report the folder, and return a row for each file.
 
-    With `frame` it is a row for each job, its metrics beside the rows that it was made of.
+    With `frame` return a row for each job, with its metrics and its input row.
     """
     import labext_widgets
 
@@ -58,7 +58,7 @@ def results(
 
 
 def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool) -> pd.DataFrame:
-    """Upload files, all of which must be there, and return a row for each with its status."""
+    """Upload files, after checking that all exist, and return a row with the status of each."""
     import pandas as pd
 
     folders = [p for p in path if p.is_dir()]
@@ -73,36 +73,36 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
             f"There is no file {messages.join_words(str(p) for p in missing)}.",
             "Check the path: it counts from the notebook's folder.",
         )
-    done = [call.jobs.upload(each, folder, presigned=presigned) for each in path]
+    done = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
     _report_uploads(done)
     return pd.DataFrame(
         [
             {
-                "file": each.name,
-                "folder": each.folder,
-                "bytes": each.size,
-                "status": _upload_status(each),
+                "file": uploaded.name,
+                "folder": uploaded.folder,
+                "bytes": uploaded.size,
+                "status": _upload_status(uploaded),
             }
-            for each in done
+            for uploaded in done
         ]
     )
 
 
 def _report_uploads(done: list[Upload]) -> None:
-    """Say what was uploaded, how settings refer to it, and what it replaced."""
-    new = [each for each in done if _upload_status(each) == "new"]
+    """Report the new files, how settings refer to them, and the replaced ones."""
+    new = [file for file in done if _upload_status(file) == "new"]
     if new:
         refer = f"a setting refers to {'it' if len(new) == 1 else 'each'} by that name"
         if new[0].folder:
             refer += f", or as {new[0].path} where that name is in several folders"
-        output.print_message(f"{messages.join_words(each.path for each in new)} uploaded; {refer}.")
-    for each in done:
-        if _upload_status(each) != "new":
-            output.print_message(each.message)
+        output.print_message(f"{messages.join_words(file.path for file in new)} uploaded; {refer}.")
+    for file in done:
+        if _upload_status(file) != "new":
+            output.print_message(file.message)
 
 
 def _upload_status(done: Upload) -> str:
-    """Return what the upload did: new, replaced or unchanged."""
+    """Return the effect of the upload: new, replaced or unchanged."""
     if not done.sent:
         return "unchanged"
     return "replaced" if done.replaced else "new"
@@ -112,5 +112,5 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     """Return a row for each uploaded file."""
     from labext.frames.conversion import Column, records_to_frame
 
-    found = call.jobs.files(folder, include_folders=folders)
-    return records_to_frame([{"file": name} for name in found], [Column("file", "text")])
+    names = call.jobs.files(folder, include_folders=folders)
+    return records_to_frame([{"file": name} for name in names], [Column("file", "text")])

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def tools(call: Call, *, word: str | None) -> pd.DataFrame:
-    """Return the tools; with a word, those that have it in name, title or description."""
-    found = call.jobs.tools()
+    """Return the tools, or those with `word` in their name, title or description."""
+    tools = call.jobs.tools()
     if word is None:
-        return found
-    texts = found[["name", "displayName", "description"]].fillna("").astype(str)
+        return tools
+    texts = tools[["name", "displayName", "description"]].fillna("").astype(str)
     has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
-    matching: pd.DataFrame = found.loc[has_it.any(axis=1)]
+    matching: pd.DataFrame = tools.loc[has_it.any(axis=1)]
     return matching.reset_index(drop=True)
 
 
 def tool(call: Call, *, tool: str) -> pd.DataFrame:
-    """Return a row for each parameter of a tool, and say what the tool does."""
-    found = call.jobs.tool(tool)
-    if description := found.attrs.get("description"):
+    """Return a row for each parameter of a tool, and print the tool's description."""
+    parameters = call.jobs.tool(tool)
+    if description := parameters.attrs.get("description"):
         output.print_message(f"{tool}: {description}")
-    named = [("Paper", found.attrs.get("paper")), ("source", found.attrs.get("github"))]
-    if told := "; ".join(f"{what}: {address}" for what, address in named if address):
-        output.print_message(messages.capitalize_first(told))
-    return found
+    named = [("Paper", parameters.attrs.get("paper")), ("source", parameters.attrs.get("github"))]
+    if links := "; ".join(f"{what}: {address}" for what, address in named if address):
+        output.print_message(messages.capitalize_first(links))
+    return parameters
 
 
 def list_(
@@ -56,8 +56,8 @@ def list_(
     from_: Any,
     name_column: str | None,
 ) -> pd.DataFrame:
-    """Return job rows; those of a batch in their order, joined to the rows they were made of."""
-    found = call.jobs.jobs(
+    """Return job rows; those of a batch in its order, joined to their input rows."""
+    jobs = call.jobs.jobs(
         batch=batch,
         limit=limit,
         start_key=start_key,
@@ -71,9 +71,9 @@ def list_(
         rows=None if from_ is None else frame_of(from_),
         name_column=name_column,
     )
-    if key := found.attrs.get("start_key"):
+    if key := jobs.attrs.get("start_key"):
         output.print_message(f"There are more: `--start-key {key}` goes on from here.")
-    return found
+    return jobs
 
 
 def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
@@ -82,15 +82,15 @@ def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
 
 
 def watch(call: Call, *, name: str, background: bool, email: str | None) -> pd.DataFrame | None:
-    """Watch until it ends, and return its row; in the background return nothing."""
+    """Watch until the job ends, and return its row; return None in the background."""
     ended = follow(call, name, background=background, email=email)
     return call.jobs.show(name, email=email) if ended else None
 
 
 def follow(call: Call, name: str, *, background: bool, email: str | None = None) -> bool:
-    """Draw a job, a batch or a pipeline until it ends; say whether it has.
+    """Show the progress of a job, a batch or a pipeline; return whether it has ended.
 
-    Raises JobFailedError if it did not end as complete.
+    Raises JobFailedError if it ended in any state but complete.
     """
     import labext_widgets
 
@@ -103,7 +103,7 @@ def follow(call: Call, name: str, *, background: bool, email: str | None = None)
         jobs.watch(name, email=email),
         again=f"%jobs watch {name}" + (f" --email {email}" if email else ""),
         background=background,
-        stop=None if email else stop,  # the service stops one's own jobs alone
+        stop=None if email else stop,  # the service only stops the caller's own jobs
     )
     if last is None or last.outcome is None:
         return False
@@ -127,7 +127,7 @@ SCOPES = ("user", "organization")
 
 
 def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFrame:
-    """Return what was used: a row for the total, for each tool and for each user."""
+    """Return the usage: a row for the total, for each tool and for each user."""
     return call.jobs.usage(statistic or STATISTICS[0], scope or SCOPES[0])
 
 

@@ -31,17 +31,17 @@ def pipeline(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit the pipeline of a cell's body, or find the same one there; return its row."""
+    """Submit the pipeline of a cell's body, or find the identical existing one; return its row."""
     submit.check_follow_options(wait=wait, to=to, background=background)
     if call.body is None:
         raise InputError(
             "The inputs and the stages of a pipeline stand in a cell's body.",
             "Begin the cell with `%%jobs pipeline NAME`; `%jobs pipeline --help` has an example.",
         )
-    together = [each for some in inputs for each in some] if inputs else None
-    asked = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, together))
-    stages = _cast_stages(call, asked.stages)
-    done = call.jobs.submit_pipeline(asked.name, stages, asked.inputs, asked.project)
+    together = [value for values in inputs for value in values] if inputs else None
+    request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, together))
+    stages = _cast_stages(call, request.stages)
+    done = call.jobs.submit_pipeline(request.name, stages, request.inputs, request.project)
     _warn_about_stages(stages)
     return _follow_pipeline(call, done, wait=wait, to=to, background=background)
 
@@ -57,9 +57,9 @@ def run_pipeline(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Run a saved pipeline, or find the same run there; return its row."""
+    """Run a saved pipeline, or find the identical existing run; return its row."""
     submit.check_follow_options(wait=wait, to=to, background=background)
-    together = [each for some in inputs for each in some]
+    together = [value for values in inputs for value in values]
     done = call.jobs.run_pipeline(name, pipeline, together, project)
     return _follow_pipeline(call, done, wait=wait, to=to, background=background)
 
@@ -73,7 +73,7 @@ def _follow_pipeline(
 
 
 def _warn_about_stages(stages: Any) -> None:
-    """Say of each stage, as it was accepted, that takes nothing: `Pipe` can be a peptide."""
+    """Warn about each stage without a `pipe` setting; `Pipe` could also be a peptide."""
     from labext.jobs.pipelines import PIPE, stages_without_input
 
     for number in stages_without_input(stages):
@@ -84,9 +84,9 @@ def _warn_about_stages(stages: Any) -> None:
 
 
 def _cast_stages(call: Call, stages: Any) -> Any:
-    """Return stages with each bare word cast by its tool's schema.
+    """Return the stages with each `BareText` cast by its tool's schema.
 
-    What has not the shape of stages is handed on as it is: the client names all that is wrong.
+    Malformed stages are passed on unchanged, so that the client can report all errors at once.
     """
     from labext.jobs import Tool
 
@@ -97,18 +97,18 @@ def _cast_stages(call: Call, stages: Any) -> Any:
 
 
 def _cast_stage(tools: Mapping[str, Tool], stage: Any) -> Any:
-    asked = stage.get("toolSettings") if isinstance(stage, Mapping) else None
-    if not isinstance(asked, Mapping):
+    settings = stage.get("toolSettings") if isinstance(stage, Mapping) else None
+    if not isinstance(settings, Mapping):
         return untyped(stage)
     rest = {key: _word(value) for key, value in stage.items() if key != "toolSettings"}
     return {
         **rest,
-        "toolSettings": {name: _cast(tools.get(name), own) for name, own in asked.items()},
+        "toolSettings": {name: _cast(tools.get(name), own) for name, own in settings.items()},
     }
 
 
 def _cast(tool: Tool | None, settings: Any) -> Any:
-    """Return a tool's settings cast; `pipe` is the same word for every parameter."""
+    """Return a tool's settings cast by its schema; `pipe` is accepted for every parameter."""
     from labext.jobs.pipelines import PIPE
 
     if tool is None or not isinstance(settings, Mapping):

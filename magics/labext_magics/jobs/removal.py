@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 
 def stop(call: Call, *, name: list[str]) -> None:
-    """Stop jobs, batches or pipelines, once all of them are known to be there."""
-    for each in name:
-        call.jobs.job(each)
-    for each in name:
-        output.print_message(_sentence(call.jobs.stop(each)))
+    """Stop jobs, batches or pipelines, after checking that all of them exist."""
+    for job in name:
+        call.jobs.job(job)
+    for job in name:
+        output.print_message(_sentence(call.jobs.stop(job)))
 
 
 def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
-    """Delete jobs, batches or pipelines; a preview returns the rows that would go."""
-    rows = {each: call.jobs.job(each) for each in name}
-    would_go = [_describe_job(each, row) for each, row in rows.items()]
+    """Delete jobs, batches or pipelines; a preview returns the affected rows."""
+    rows = {job: call.jobs.job(job) for job in name}
+    would_go = [_describe_job(job, row) for job, row in rows.items()]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         from labext.jobs.records import jobs_frame
         from labext.jobs.views import JOBS
 
         return JOBS.show(jobs_frame(rows.values()))
-    for each in name:
-        output.print_message(_sentence(call.jobs.delete(each)))
+    for job in name:
+        output.print_message(_sentence(call.jobs.delete(job)))
     return None
 
 
 def rm(
     call: Call, *, file: str | None, folder: str | None, yes: bool, preview: bool
 ) -> pd.DataFrame | None:
-    """Remove an uploaded file or a whole folder; a preview returns what would go."""
+    """Remove an uploaded file or a whole folder; a preview returns the affected files."""
     if (file is None) == (folder is None):
         raise InputError(
             "`%jobs rm` takes one file or one `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
@@ -48,8 +48,8 @@ def rm(
         import pandas as pd
 
         return pd.DataFrame({"file": would_go}, dtype="str")
-    said = call.jobs.delete_file(path=file, folder=folder)
-    output.print_message(_sentence(said or f"{file or folder} is removed."))
+    confirmation = call.jobs.delete_file(path=file, folder=folder)
+    output.print_message(_sentence(confirmation or f"{file or folder} is removed."))
     return None
 
 
@@ -62,10 +62,10 @@ def _describe_job(name: str, row: dict[str, Any]) -> str:
 
 
 def _find_uploaded(call: Call, file: str) -> str:
-    there = call.jobs.files()
-    if file in there or "/" in file:
+    names = call.jobs.files()
+    if file in names or "/" in file:
         return file
-    near = messages.closest_match(file, there)
+    near = messages.closest_match(file, names)
     raise NotFoundError(
         f"There is no uploaded file {file}.",
         f"Did you mean {near}?" if near else "See `%jobs files`.",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def check_follow_options(
     *, wait: bool, to: Path | None, background: bool, only_check: bool = False
 ) -> None:
-    """Raise InputError for options about what comes afterwards that don't go together."""
+    """Raise InputError for conflicting options on waiting and results."""
     faults = {
         "`--to` fetches the results when there are some": to is not None and not wait,
         "`--background` doesn't wait, and `--wait` does": background and wait,
@@ -41,7 +41,7 @@ def check_follow_options(
 
 
 def submitted_row(call: Call, name: str) -> pd.DataFrame:
-    """Return the row of what was submitted, which is shown in one line."""
+    """Return the row of a submission, displayed in one line."""
     from labext.jobs.views import SUBMITTED
 
     return SUBMITTED.show(call.jobs.show(name))
@@ -50,7 +50,7 @@ def submitted_row(call: Call, name: str) -> pd.DataFrame:
 def watch_and_fetch(
     call: Call, name: str, *, wait: bool, to: Path | None, background: bool
 ) -> bool:
-    """Watch what was submitted and fetch its results, if asked to; say whether it has ended."""
+    """Watch a submission and fetch its results, if requested; return whether it has ended."""
     if not wait and not background:
         return False
     ended = listing.follow(call, name, background=background)
@@ -62,7 +62,7 @@ def watch_and_fetch(
 def resume(
     call: Call, *, name: str | None, wait: bool, to: Path | None, background: bool
 ) -> pd.DataFrame:
-    """Finish a batch and return a row for each job; without a name, list what is unfinished."""
+    """Finish a batch and return a row for each job; without a name, list unfinished batches."""
     check_follow_options(wait=wait, to=to, background=background)
     jobs = call.jobs
     if name is None:
@@ -83,10 +83,10 @@ def resume(
 
 @contextmanager
 def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
-    """Let an interrupt while a batch is sent say how far it has come, and how to finish it.
+    """Turn an interrupt during submission into an error that says how to resume.
 
     Raises:
-        SubmissionInterrupted: the kernel was interrupted after the sending had begun.
+        SubmissionInterrupted: the kernel was interrupted after sending had begun.
     """
     try:
         yield
@@ -100,10 +100,10 @@ def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
 
 
 def _unfinished(jobs: JobsClient) -> pd.DataFrame:
-    found = jobs.unfinished()
-    if not found.empty:  # an empty one says so itself
+    batches = jobs.unfinished()
+    if not batches.empty:  # an empty frame has its own message
         output.print_message("`%jobs resume NAME` sends what is missing of one.")
-    return found
+    return batches
 
 
 RESUME = Command(
@@ -134,7 +134,7 @@ def submit(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit one job, or find the same one there; return its row."""
+    """Submit one job, or find the identical existing one; return its row."""
     check_follow_options(only_check=check, wait=wait, to=to, background=background)
     line = cell_body.Job(tool, name, merge_pairs(settings), project)
     job = line if call.body is None else cell_body.parse_job(call.body, line)
@@ -169,46 +169,46 @@ def batch(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit a batch, or find the same one there; return a row for each job.
+    """Submit a batch, or find the identical existing one; return a row for each job.
 
-    With `skip_invalid` the jobs that are not valid are left out, and their rows returned.
+    With `skip_invalid` the invalid jobs are left out, and their rows are returned.
     """
     check_follow_options(only_check=check, wait=wait, to=to, background=background)
-    asked = cell_body.Batch(name, tool, None, max_runtime, budget)
+    request = cell_body.Batch(name, tool, None, max_runtime, budget)
     if call.body is not None:
         _check_batch_sources(from_, name_column, mapping)
-        asked = cell_body.parse_batch(call.body, asked)
+        request = cell_body.parse_batch(call.body, request)
     elif from_ is not None:
-        asked = replace(asked, jobs=rows_of(from_))
-    if asked.name is None or asked.tool is None or asked.jobs is None:
-        raise _missing_parts(asked)
+        request = replace(request, jobs=rows_of(from_))
+    if request.name is None or request.tool is None or request.jobs is None:
+        raise _missing_parts(request)
     jobs = call.jobs
-    schema = jobs.describe(asked.tool)
-    rows = asked.jobs
+    schema = jobs.describe(request.tool)
+    rows = request.jobs
     if isinstance(rows, Mapping):
-        rows = {each: cast_settings(schema, own) for each, own in rows.items()}
+        rows = {job: cast_settings(schema, own) for job, own in rows.items()}
     arguments: dict[str, Any] = {
         "settings": cast_settings(schema, merge_pairs(settings)),
         "name_column": name_column,
         "mapping": merge_pairs(mapping) or None,
-        "max_runtime_seconds": asked.max_runtime,
-        "weighted_hours_budget": asked.budget,
+        "max_runtime_seconds": request.max_runtime,
+        "weighted_hours_budget": request.budget,
         "skip_invalid": skip_invalid,
     }
     if check:
-        checked = jobs.check_batch(asked.name, asked.tool, rows, **arguments)
+        checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
         if skip_invalid and len(checked):
             output.print_message(
                 f"{messages.pluralize(len(checked), 'row')} would be left out; {_NOT_SENT}."
             )
             return checked
         jobs_word = "every job" if skip_invalid else messages.pluralize(len(checked), "job")
-        output.print_message(f"{asked.name} is valid with {jobs_word}; {_NOT_SENT}.")
+        output.print_message(f"{request.name} is valid with {jobs_word}; {_NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.print_message(adapted)
         return checked
-    with interruptible(jobs, asked.name):
-        done = jobs.submit_batch(asked.name, asked.tool, rows, **arguments)
+    with interruptible(jobs, request.name):
+        done = jobs.submit_batch(request.name, request.tool, rows, **arguments)
     output.print_message(done.message)
     ended = watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
     if skip_invalid and done.refused is not None:
@@ -217,7 +217,7 @@ def batch(
 
 
 def _report_valid(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
-    """Say that settings are valid, and return them as they would be sent."""
+    """Report that settings are valid, and return them as they would be sent."""
     import pandas as pd
 
     output.print_message(f"These settings of {tool} are valid; {_NOT_SENT}.")
@@ -227,20 +227,20 @@ def _report_valid(tool: str, settings: dict[str, Any]) -> pd.DataFrame:
 def _check_batch_sources(
     from_: Any, name_column: str | None, mapping: list[dict[str, str]]
 ) -> None:
-    given = {"--from": from_ is not None, "--name-column": name_column is not None}
-    for option, there in {**given, "--map": bool(mapping)}.items():
-        if there:
+    options = {"--from": from_ is not None, "--name-column": name_column is not None}
+    for option, present in {**options, "--map": bool(mapping)}.items():
+        if present:
             raise InputError(
                 f"The jobs are in the cell's body, so `{option}` has no place on its line.",
                 "Use `%jobs batch` with `--from`, or the body.",
             )
 
 
-def _missing_parts(asked: cell_body.Batch) -> InputError:
+def _missing_parts(request: cell_body.Batch) -> InputError:
     missing = {
-        "a NAME": asked.name is None,
-        "`--type`": asked.tool is None,
-        "`--from`": asked.jobs is None,
+        "a NAME": request.name is None,
+        "`--type`": request.tool is None,
+        "`--from`": request.jobs is None,
     }
     return InputError(
         f"`%jobs batch` needs {' and '.join(what for what, absent in missing.items() if absent)}.",

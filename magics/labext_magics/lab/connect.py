@@ -21,47 +21,48 @@ if TYPE_CHECKING:
     from labext.lab.account import Identity
 
 _BY = {"key": "API key", "oidc": "ID token"}
-"""An app says itself how it signed in."""
+"""Sign-in methods of a user; an app's description already names its own."""
 
 
 def describe_user(who: Identity) -> str:
-    """Return who somebody is to the platform, and how they signed in."""
+    """Return a description of the current user, with the sign-in method."""
     way = _BY.get(who.method or "")
     return f"{who}, by {way}" if way else str(who)
 
 
 def whoami(call: Call) -> pd.DataFrame:
-    """Say who the tenant takes the caller for, and return it as a row."""
+    """Print how the tenant identifies the caller, and return it as a row."""
     from labext.frames.conversion import Column, records_to_frame
 
-    found, lab = call.session.connected("lab")
+    target, lab = call.session.connected("lab")
     who = lab.whoami()
-    said = describe_user(who)
+    user = describe_user(who)
     output.print_message(
-        f"{said if who.known else messages.capitalize_first(said)}, at {found.base_url}"
+        f"{user if who.known else messages.capitalize_first(user)}, at {target.base_url}"
     )
     row = {
         "name": who.name,
         "email": who.email,
         "method": who.method,
-        "address": found.base_url,
+        "address": target.base_url,
         "app": who.client_id,
     }
     return records_to_frame([row], [Column(name, "text") for name in row])
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return which tenant is in use, as whom, and what is left of the limit: never a secret.
+    """Return the tenant in use, the signed-in user and the remaining request limit.
 
-    A tenant that refuses the caller still answers; one that doesn't is an error.
+    A tenant that refuses the caller is reported as a row; an unreachable one is an error. Secrets
+    are never included.
     """
     from labext.config import connection
     from labext.frames.views import facts_frame
 
-    found = connection("lab")
+    target = connection("lab")
     rows = {
-        "profile": found.profile or "none (environment, or connected by address)",
-        "address": found.base_url,
+        "profile": target.profile or "none (environment, or connected by address)",
+        "address": target.base_url,
     }
     try:
         lab = call.lab
@@ -73,14 +74,14 @@ def status(call: Call) -> pd.DataFrame:
     except SignInError as error:
         rows["signed in as"] = "nobody"
         output.print_message(f"{error.what} {error.next_step}")
-    except AccessError as error:  # it may know who asks all the same, as an app without a grant
+    except AccessError as error:  # the caller may still be known, as an app without a grant
         rows["answers"] = "yes, and refuses the caller"
         output.print_message(f"{error.what} {error.next_step}")
     return facts_frame(rows, "lab")
 
 
 def _access_and_limit(lab: LabClient) -> dict[str, str]:
-    """Return what the tenant lets the caller see, and how much more it may ask."""
+    """Return the number of visible sequences and the remaining request limit."""
     standing, rows = lab.standing(), {}
     if (seconds := lab.token_expires_in) is not None:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
@@ -135,12 +136,12 @@ def connect(
     ca_bundle: Path | None,
     method: str | None,
 ) -> None:
-    """Use a tenant for this session, once it has accepted what signs in."""
+    """Use a tenant for this session, once it has accepted the credentials."""
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, method=method)
 
 
 def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> None:  # noqa: ARG001
-    """Sign in to the tenant in use by what is known; ask for it where it isn't accepted."""
+    """Sign in to the tenant in use with the known credentials; ask for others if refused."""
     if user is not None and method != "oauth":
         raise InputError(
             "`--user` names the person for whom an app acts, and no app was asked for.",
@@ -150,20 +151,20 @@ def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> No
 
 
 def logout(call: Call, *, yes: bool) -> None:
-    """Forget what signs in, and the tokens that were got with it."""
+    """Forget the credentials, and the tokens obtained with them."""
     call.session.forget("lab")
     SIGN_IN.logout(kept=yes)
 
 
 def _current_user(target: Connection) -> str:
-    """Return who the tenant takes the caller for; a 404 is one it gives no name to."""
+    """Return a description of the caller; raise SignInError if no credentials are known."""
     from labext.lab import LabClient
 
     if target.secrets:
         with LabClient.reached(target) as client:
             return describe_user(client.whoami())
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
-        client.whoami()  # says that nobody is there, or asks who it is
+        client.whoami()  # a tenant that requires credentials raises here
     raise SignInError(f"The platform at {target.base_url} has to know who asks.", "Sign in.")
 
 

@@ -26,7 +26,7 @@ def start(
     workers: int | None,
     sequences: int | None,
 ) -> None:
-    """Start the sandbox, or find it running, and choose it for this session."""
+    """Start the sandbox unless it is running, and select it for this session."""
     from labext.config import SANDBOX, choose_profile, choose_sandbox
 
     sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
@@ -52,17 +52,17 @@ def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
 
 
 def status(call: Call, *, data_dir: Path | None) -> pd.DataFrame:  # noqa: ARG001
-    """Return whether it runs, where it is and where its data are: never a secret."""
+    """Return whether the sandbox runs, its addresses and its data folder, without secrets."""
     return _frame(_sandbox(data_dir).status())
 
 
 def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.DataFrame | None:  # noqa: ARG001
-    """Stop the sandbox and delete all that it keeps; a preview returns what would go."""
+    """Stop the sandbox and delete its data; a preview returns its status."""
     sandbox = _sandbox(data_dir)
-    found = sandbox.status()
-    would_go = [f"every job, file, sequence, notebook and key of the sandbox in {found.data_dir}"]
+    status = sandbox.status()
+    would_go = [f"every job, file, sequence, notebook and key of the sandbox in {status.data_dir}"]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
-        return _frame(found)
+        return _frame(status)
     output.print_message(
         "The sandbox is stopped and its data are deleted; `%lab sandbox start` makes a new one."
         if sandbox.reset()
@@ -77,13 +77,13 @@ def _sandbox(data_dir: Path | None, **options: Any) -> Sandbox:
     return Sandbox(data_dir, **options)
 
 
-def _frame(found: SandboxStatus) -> pd.DataFrame:
+def _frame(status: SandboxStatus) -> pd.DataFrame:
     from labext.frames.views import facts_frame
 
-    rows = {"state": found.state, **found.addresses, "data": str(found.data_dir)}
-    if found.running:
-        rows["limits"] = str(found.rate)
-        rows["jobs at once"] = str(found.workers or "one a core")
+    rows = {"state": status.state, **status.addresses, "data": str(status.data_dir)}
+    if status.running:
+        rows["limits"] = str(status.rate)
+        rows["jobs at once"] = str(status.workers or "one a core")
     return facts_frame(rows, "sandbox")
 
 

@@ -45,7 +45,7 @@ def sequences(
     columns: list[str] | None,
     spread: bool,
 ) -> pd.DataFrame:
-    """Return a row for each sequence that the caller may see and that every filter lets pass."""
+    """Return a row for each visible sequence that matches all filters."""
     filters = {
         "name": name,
         "name_includes": name_includes,
@@ -64,12 +64,12 @@ def sequences(
         "circular": circular,
         "sort": sort,
     }
-    given = {name: value for name, value in filters.items() if value is not None}
-    return call.lab.sequences(limit, columns=columns, spread=spread, **given)
+    active = {name: value for name, value in filters.items() if value is not None}
+    return call.lab.sequences(limit, columns=columns, spread=spread, **active)
 
 
 def show(call: Call, *, name: str, enzymes: list[str] | None) -> SequenceViewer:
-    """Return the viewer of one sequence, which draws itself where it is shown."""
+    """Return the viewer of one sequence, which renders when displayed."""
     import labext_widgets
 
     return labext_widgets.sequence_viewer(call.lab.sequence(name), enzymes=enzymes)
@@ -155,7 +155,7 @@ COMMANDS = (
 
 
 _SHOWN = ("annotations", "isCircular")
-"""What a GenBank file shows besides the name and the bases."""
+"""Columns that a GenBank file contains besides the name and the bases."""
 
 
 def export(
@@ -168,7 +168,7 @@ def export(
     whole: bool,
     force: bool,
 ) -> None:
-    """Write sequences of the platform, or of a frame, to a file, and say where they are."""
+    """Write sequences of the platform, or of a frame, to a file, and report its path."""
     from labext.lab import files
 
     if bool(name) == (from_ is not None):
@@ -177,7 +177,7 @@ def export(
             f"Example: `{EXPORT.examples[0]}`.",
         )
     if from_ is None:
-        records: Any = [call.lab.sequence(each) for each in dict.fromkeys(name)]
+        records: Any = [call.lab.sequence(sequence) for sequence in dict.fromkeys(name)]
     else:
         records = frame_of(from_)
     before = _stamp(to)
@@ -202,12 +202,12 @@ def _report_missing(frame: pd.DataFrame) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is replaced; None where there is none."""
+    """Return a file's inode and modification time, or None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 EXPORT = Command(
