@@ -29,11 +29,11 @@ class Chat(Resource):
         """Return the chat sessions of a notebook, or all, a row each; columns `records.SESSION`."""
         from labext.nb.views import session_frame
 
-        return session_frame(self._wire.run(self._dialect.sessions(self._notebook(notebook))))
+        return session_frame(self._executor.run(self._backend.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sessions, each once."""
-        records = self._wire.run(self._dialect.sessions(self._notebook(notebook)))
+        records = self._executor.run(self._backend.sessions(self._notebook(notebook)))
         return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
 
     def find(self, session: str, notebook: str | None = None) -> str:
@@ -42,7 +42,7 @@ class Chat(Resource):
 
     def get(self, session: str) -> Record:
         """Return one session's record, and its `messages`, each as `records.MESSAGE`."""
-        return self._wire.run(self._dialect.session(self.find(session)))
+        return self._executor.run(self._backend.session(self.find(session)))
 
     def messages(self, session: str) -> pd.DataFrame:
         """Return a session's messages, a row each; columns as `records.MESSAGE`."""
@@ -64,7 +64,7 @@ class Chat(Resource):
             OutcomeUnknownError: the answer was lost; it may have been begun.
         """
         within = self._titles.find("notebook", notebook)
-        return self._wire.run(self._dialect.new_session(within, title, model_override))
+        return self._executor.run(self._backend.new_session(within, title, model_override))
 
     def update(
         self, session: str, title: str | None = None, model_override: str | None = None
@@ -85,11 +85,11 @@ class Chat(Resource):
             changes["model_override"] = model_override or None
         if not changes:
             raise InputError("Nothing of the session is to be changed.", NO_CHANGES_STEP)
-        return self._wire.run(self._dialect.change_session(self.find(session), changes))
+        return self._executor.run(self._backend.change_session(self.find(session), changes))
 
     def delete(self, session: str) -> None:
         """Delete a session with its messages."""
-        self._wire.run(self._dialect.delete_session(self.find(session)))
+        self._executor.run(self._backend.delete_session(self.find(session)))
 
     def execute(
         self,
@@ -128,11 +128,13 @@ class Chat(Resource):
             include_sources=include_sources,
             include_notes=include_notes,
         )
-        found = self.find(session)
-        prepared = self._wire.run(self._dialect.prepared(found, scope))
-        if on_context is not None and prepared.tokens is not None:
-            on_context(prepared.tokens)
-        return self._wire.run(self._dialect.execute(found, message, prepared, model_override))
+        session_id = self.find(session)
+        context = self._executor.run(self._backend.message_context(session_id, scope))
+        if on_context is not None and context.tokens is not None:
+            on_context(context.tokens)
+        return self._executor.run(
+            self._backend.execute(session_id, message, context, model_override)
+        )
 
     def context(
         self,
@@ -161,8 +163,8 @@ class Chat(Resource):
             self._titles, include_sources=include_sources, include_notes=include_notes
         )
         within = self._notebook(notebook)
-        found = None if session is None else self.find(session)
-        return self._wire.run(self._dialect.context(found, within, scope, config))
+        session_id = None if session is None else self.find(session)
+        return self._executor.run(self._backend.context(session_id, within, scope, config))
 
 
 class SourceChats(Resource):
@@ -176,7 +178,7 @@ class SourceChats(Resource):
 
     def names(self, source: str) -> Sequence[str]:
         """Return the titles of the chats about a source, each once."""
-        return [*dict.fromkeys(str(each["title"]) for each in self._of(source) if each["title"])]
+        return [*dict.fromkeys(str(chat["title"]) for chat in self._of(source) if chat["title"])]
 
     def find(self, source: str, chat: str) -> str:
         """Return the identifier of a chat about a source."""
@@ -186,8 +188,8 @@ class SourceChats(Resource):
 
     def get(self, source: str, chat: str) -> Record:
         """Return one chat's record, and its `messages`, each as `records.MESSAGE`."""
-        found = self._source(source)
-        return self._wire.run(self._dialect.source_chat(found, self.find(found, chat)))
+        source_id = self._source(source)
+        return self._executor.run(self._backend.source_chat(source_id, self.find(source_id, chat)))
 
     def messages(self, source: str, chat: str) -> pd.DataFrame:
         """Return a chat's messages, a row each; columns as `records.MESSAGE`."""
@@ -209,7 +211,7 @@ class SourceChats(Resource):
             OutcomeUnknownError: the answer was lost; it may have been begun.
         """
         by = self._model(model_override)
-        return self._wire.run(self._dialect.new_source_chat(self._source(source), title, by))
+        return self._executor.run(self._backend.new_source_chat(self._source(source), title, by))
 
     def update(
         self,
@@ -226,15 +228,15 @@ class SourceChats(Resource):
         changes = drop_none({"title": title, "model_override": self._model(model_override)})
         if not changes:
             raise InputError("Nothing of the chat is to be changed.", NO_CHANGES_STEP)
-        found = self._source(source)
-        return self._wire.run(
-            self._dialect.change_source_chat(found, self.find(found, chat), changes)
+        source_id = self._source(source)
+        return self._executor.run(
+            self._backend.change_source_chat(source_id, self.find(source_id, chat), changes)
         )
 
     def delete(self, source: str, chat: str) -> None:
         """Delete a chat with its messages."""
-        found = self._source(source)
-        self._wire.run(self._dialect.delete_source_chat(found, self.find(found, chat)))
+        source_id = self._source(source)
+        self._executor.run(self._backend.delete_source_chat(source_id, self.find(source_id, chat)))
 
     def send(
         self, source: str, chat: str, message: str, model_override: str | None = None
@@ -255,12 +257,12 @@ class SourceChats(Resource):
         """
         if not message.strip():
             raise InputError("The message is empty.", "Say something.")
-        found = self._source(source)
+        source_id = self._source(source)
         by = self._model(model_override)
-        request = self._dialect.source_message(found, self.find(found, chat), message, by)
+        request = self._backend.source_message(source_id, self.find(source_id, chat), message, by)
         try:
-            with closing(self._wire.events(request, None, plain=True)) as stream:
-                reply = self._dialect.source_reply(stream, message)
+            with closing(self._executor.events(request, None, plain=True)) as stream:
+                reply = self._backend.source_reply(stream, message)
         except UnreachableError as error:
             raise UnreachableError(
                 f"The reply was cut off: {error.what}",
@@ -270,12 +272,12 @@ class SourceChats(Resource):
             ) from None
         if not reply.citations:
             return reply
-        title = str(self._wire.run(self._dialect.source(found))["title"] or "")
-        cited = (replace(c, title=title) if c.id == found else c for c in reply.citations)
+        title = str(self._executor.run(self._backend.source(source_id))["title"] or "")
+        cited = (replace(c, title=title) if c.id == source_id else c for c in reply.citations)
         return replace(reply, citations=tuple(cited))
 
     def _of(self, source: str) -> Sequence[Record]:
-        return self._wire.run(self._dialect.source_chats(self._source(source)))
+        return self._executor.run(self._backend.source_chats(self._source(source)))
 
     def _source(self, source: str) -> str:
         return self._titles.find("source", source)

@@ -32,22 +32,22 @@ _DATABASE_ONLINE = "online"
 """Of the database, in the service's word; with any other it can't tell what it has."""
 
 
-def fetch_status(wire: RequestExecutor, dialect: ContractBackend) -> Record:
+def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
     """Return what `NotebookClient.status` tells."""
-    told = wire.run(dialect.status())
+    status = executor.run(backend.status())
     count: int | None = None
     signed_in: bool | None = None
     try:
-        count, signed_in = len(wire.run(dialect.notebooks())), True
+        count, signed_in = len(executor.run(backend.notebooks())), True
     except SignInError:
         signed_in = False
     except ServiceError:
-        if told["database"] in (None, _DATABASE_ONLINE):
+        if status["database"] in (None, _DATABASE_ONLINE):
             raise
     return {
-        "address": wire.transport.base_url.rstrip("/"),
-        "dialect": dialect.name,
-        **told,
+        "address": executor.transport.base_url.rstrip("/"),
+        "dialect": backend.name,
+        **status,
         "signed_in": signed_in,
         "notebooks": count,
     }
@@ -96,9 +96,9 @@ class NotebookClient(SearchResource):
             last_words=FINAL_STATUSES,
             service="notebook service",
         )
-        wire = RequestExecutor(self._transport)
-        spoken = BackendSelector(wire, dialect, verify=verify)
-        parts = wire, spoken, TitleResolver(wire, spoken)
+        executor = RequestExecutor(self._transport)
+        selector = BackendSelector(executor, dialect, verify=verify)
+        parts = executor, selector, TitleResolver(executor, selector)
         super().__init__(*parts)
         self.notebooks = Notebooks(*parts)
         self.sources = Sources(*parts)
@@ -152,4 +152,4 @@ class NotebookClient(SearchResource):
         `password_needed`, `signed_in` (None where the database is away, which leaves that open),
         `notebooks` (how many; None if that can't be seen).
         """
-        return fetch_status(self._wire, self._dialect)
+        return fetch_status(self._executor, self._backend)

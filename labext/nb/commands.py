@@ -52,22 +52,22 @@ class CommandWatch:
         ask: Callable[[], Record],
         subject: str,
         *,
-        made: Callable[[], Record | None] | None = None,
+        find_result: Callable[[], Record | None] | None = None,
         stage: Callable[[Record], str] = lambda _: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ask = ask
         self._subject = subject
-        self._made = made
+        self._find_result = find_result
         self._stage = stage
         self._clock = clock
-        self._silence = Outage(clock)
+        self._outage = Outage(clock)
         self._last: Progress | None = None
         self._completed: float | None = None
         self.record: Record | None = None
         self.result: Record | None = None
 
-    def look(self) -> Progress:
+    def poll(self) -> Progress:
         """Ask the service once; return the snapshot, without its times.
 
         Raises:
@@ -76,14 +76,14 @@ class CommandWatch:
                 `labext.nb.polling.MAX_OUTAGE_SECONDS`.
         """
         try:
-            self._last = self._seen()
+            self._last = self._request_snapshot()
         except (*TRANSIENT_ERRORS, NotFoundError) as error:
             # A service may tell by one status that it can't look, and that there is none.
             if self._last is None or error.status == 404:
                 raise
-            self._silence.bear(error)
-            return replace(self._last, reason=self._silence.words)
-        self._silence.end()
+            self._outage.record_failure(error)
+            return replace(self._last, reason=self._outage.message)
+        self._outage.record_success()
         return self._last
 
     def watch(
@@ -92,7 +92,7 @@ class CommandWatch:
         sleep: Callable[[float], None] = time.sleep,
     ) -> Iterator[Progress]:
         """Look until it is over, or `stop` is set."""
-        return progress.watch(self.look, stop=stop, clock=self._clock, sleep=sleep)
+        return progress.watch(self.poll, stop=stop, clock=self._clock, sleep=sleep)
 
     def wait(
         self, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
@@ -103,23 +103,23 @@ class CommandWatch:
             JobFailedError: it failed, or was canceled.
             NotReadyError: it is not completed in time.
         """
-        for seen in self.watch(sleep=sleep):
-            if seen.outcome is Outcome.COMPLETE:
+        for snapshot in self.watch(sleep=sleep):
+            if snapshot.outcome is Outcome.COMPLETE:
                 return
-            if seen.outcome is not None:
-                raise command_error(seen)
-            if timeout is not None and seen.elapsed >= timeout:
+            if snapshot.outcome is not None:
+                raise command_error(snapshot)
+            if timeout is not None and snapshot.elapsed >= timeout:
                 raise NotReadyError(
-                    f"Not done after {timeout:g} seconds: {seen.subject} is {seen.phase.lower()}, "
-                    f"unchanged for {seen.unchanged:.0f} seconds.",
+                    f"Not done after {timeout:g} seconds: {snapshot.subject} is "
+                    f"{snapshot.phase.lower()}, unchanged for {snapshot.unchanged:.0f} seconds.",
                     "It goes on; wait again.",
                 )
 
-    def _seen(self) -> Progress:
-        self.record = told = self._ask()
-        at = phase_of(told["status"])
-        reason = str(told["error_message"] or "")
-        if at == "Complete" and self._made is not None and self.result is None:
+    def _request_snapshot(self) -> Progress:
+        self.record = record = self._ask()
+        at = phase_of(record["status"])
+        reason = str(record["error_message"] or "")
+        if at == "Complete" and self._find_result is not None and self.result is None:
             at, reason = self._settled()
         outcome = COMMAND_OUTCOMES.get(at)
         return Progress(
@@ -128,13 +128,13 @@ class CommandWatch:
             at,
             outcome=outcome,
             reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
-            stage=self._stage(told) if outcome is None else "",
+            stage=self._stage(record) if outcome is None else "",
         )
 
     def _settled(self) -> tuple[str, str]:
         """Return where a completed command is that has to have made something."""
-        assert self._made is not None
-        self.result = self._made()
+        assert self._find_result is not None
+        self.result = self._find_result()
         if self.result is not None:
             return "Complete", ""
         now = self._clock()
@@ -144,12 +144,12 @@ class CommandWatch:
         return ("Failed", _NO_RESULT) if late else ("Running", "")
 
 
-def command_error(seen: Progress) -> JobFailedError:
+def command_error(snapshot: Progress) -> JobFailedError:
     """Return the error of a command that ended otherwise than it should."""
-    word = "was canceled" if seen.outcome is Outcome.STOPPED else "has failed"
-    because = f": {seen.reason.rstrip('.')}" if seen.reason else ""
+    word = "was canceled" if snapshot.outcome is Outcome.STOPPED else "has failed"
+    because = f": {snapshot.reason.rstrip('.')}" if snapshot.reason else ""
     return JobFailedError(
-        f"{seen.subject} {word}{because}.", "Mend the cause, then run the line again."
+        f"{snapshot.subject} {word}{because}.", "Mend the cause, then run the line again."
     )
 
 
@@ -174,13 +174,13 @@ class Commands(Resource):
         self, command: str | None = None, status: str | None = None, limit: int | None = None
     ) -> Iterator[Record]:
         """Yield commands' records; arguments as for `list`."""
-        yield from self._wire.run(self._dialect.commands(command, status, limit))
+        yield from self._executor.run(self._backend.commands(command, status, limit))
 
     def kinds(self) -> pd.DataFrame:
         """Return the commands that the service knows, a row each."""
         from labext.nb.views import command_kind_frame
 
-        return command_kind_frame(self._wire.run(self._dialect.command_kinds()))
+        return command_kind_frame(self._executor.run(self._backend.command_kinds()))
 
     def get(self, job: str) -> Record:
         """Return one command's record.
@@ -191,7 +191,7 @@ class Commands(Resource):
         Raises:
             NotFoundError: there is no such command.
         """
-        return self._wire.run(self._dialect.command(_command_id(job)))
+        return self._executor.run(self._backend.command(_command_id(job)))
 
     def run(self, command: str, given: Mapping[str, Any], app: str | None = None) -> Record:
         """Begin a command; return its record.
@@ -208,16 +208,16 @@ class Commands(Resource):
         from labext import messages
 
         if app is None:
-            every = self._wire.run(self._dialect.command_kinds())
-            found = [each["app"] for each in every if each["command"] == command]
-            if not found:
-                near = messages.did_you_mean(command, [str(each["command"]) for each in every])
+            kinds = self._executor.run(self._backend.command_kinds())
+            apps = [kind["app"] for kind in kinds if kind["command"] == command]
+            if not apps:
+                near = messages.did_you_mean(command, [str(kind["command"]) for kind in kinds])
                 raise InputError(
                     f"There is no command {messages.quote_value(command)}{near}.",
                     "`%nb commands kinds` lists them.",
                 )
-            app = str(found[0])
-        return self._wire.run(self._dialect.run_command(command, app, given))
+            app = str(apps[0])
+        return self._executor.run(self._backend.run_command(command, app, given))
 
     def cancel(self, job: str) -> Record:
         """Ask for a command to be canceled; return its record as it is after that.
@@ -234,7 +234,7 @@ class Commands(Resource):
                 f"The command {now['job_id']} is over already: it is {now['status']}.",
                 "There is nothing to cancel.",
             )
-        self._wire.run(self._dialect.cancel_command(_command_id(job)))
+        self._executor.run(self._backend.cancel_command(_command_id(job)))
         return self.get(job)
 
     def watch(
@@ -250,7 +250,7 @@ class Commands(Resource):
         Raises:
             NotFoundError: there is no such command.
         """
-        return self._followed(job, subject).watch(stop)
+        return self._watcher(job, subject).watch(stop)
 
     def wait(self, job: str, timeout: float | None = None) -> Record:
         """Wait until a command is completed; return its record.
@@ -259,24 +259,24 @@ class Commands(Resource):
             JobFailedError: it has failed, or was canceled.
             NotReadyError: it is not completed in time; it goes on.
         """
-        followed = self._followed(job, None)
-        followed.wait(timeout)
-        assert followed.record is not None
-        return followed.record
+        watch = self._watcher(job, None)
+        watch.wait(timeout)
+        assert watch.record is not None
+        return watch.record
 
-    def _followed(self, job: str, subject: str | None) -> CommandWatch:
-        found = _command_id(job)
-        return CommandWatch(lambda: self.get(found), subject or f"The command {found}")
+    def _watcher(self, job: str, subject: str | None) -> CommandWatch:
+        identifier = _command_id(job)
+        return CommandWatch(lambda: self.get(identifier), subject or f"The command {identifier}")
 
 
-def _command_id(given: str) -> str:
+def _command_id(job: str) -> str:
     """Return a command's identifier."""
     from labext import messages
 
-    found = parse_command_id(given)
-    if found is None:
+    identifier = parse_command_id(job)
+    if identifier is None:
         raise InputError(
-            f"{messages.quote_value(given)} is no command's identifier.",
+            f"{messages.quote_value(job)} is no command's identifier.",
             "It looks like `command:abc123`; `%nb commands` lists them.",
         )
-    return found
+    return identifier

@@ -33,7 +33,7 @@ class Credentials(Resource):
 
     def iter(self, provider: str | None = None) -> Iterator[Record]:
         """Yield the records of credentials, for a provider or all."""
-        yield from self._wire.run(self._dialect.credentials(provider))
+        yield from self._executor.run(self._backend.credentials(provider))
 
     def names(self, provider: str | None = None) -> Sequence[str]:
         """Return the names of credentials, each once."""
@@ -47,11 +47,11 @@ class Credentials(Resource):
         """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
         from labext.nb.views import credential_frame
 
-        return credential_frame(self._wire.run(self._dialect.credentials_of(provider)))
+        return credential_frame(self._executor.run(self._backend.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
         """Return one credential's record, which has no key in it."""
-        return self._wire.run(self._dialect.credential(self.find(credential)))
+        return self._executor.run(self._backend.credential(self.find(credential)))
 
     def create(
         self,
@@ -76,7 +76,7 @@ class Credentials(Resource):
         key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
         body |= drop_none({"api_key": key, "base_url": base_url})
-        return self._wire.run(self._dialect.new_credential(body))
+        return self._executor.run(self._backend.new_credential(body))
 
     def update(
         self,
@@ -95,13 +95,13 @@ class Credentials(Resource):
             InputError: nothing is to be changed, or the stored key would go to another server.
         """
         key = _validate_key(api_key) if api_key else api_key
-        wanted = {"name": name, "api_key": key, "base_url": base_url}
-        changed = build_changes("credential", wanted, {"api_key", "base_url"})
+        values = {"name": name, "api_key": key, "base_url": base_url}
+        changed = build_changes("credential", values, {"api_key", "base_url"})
         identifier = self.find(credential)
         if base_url is not None and key is None:
             # Not every service looks at this by itself.
-            _check_same_server(self._wire.run(self._dialect.credential(identifier)), base_url)
-        return self._wire.run(self._dialect.change_credential(identifier, changed))
+            _check_same_server(self._executor.run(self._backend.credential(identifier)), base_url)
+        return self._executor.run(self._backend.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
         """Delete a credential with the models that it opens; return how many: `deleted_models`.
@@ -109,11 +109,11 @@ class Credentials(Resource):
         Raises:
             InputError: one of the models is in a default slot.
         """
-        return self._wire.run(self._dialect.delete_credential(self.find(credential)))
+        return self._executor.run(self._backend.delete_credential(self.find(credential)))
 
     def test(self, credential: str) -> Record:
         """Have the service ask the provider; return `provider`, `success` and `message`."""
-        return self._wire.run(self._dialect.test_credential(self.find(credential)))
+        return self._executor.run(self._backend.test_credential(self.find(credential)))
 
     def discover(self, credential: str) -> pd.DataFrame:
         """Return the models that it opens, a row each; columns as `records.DISCOVERED`.
@@ -124,7 +124,7 @@ class Credentials(Resource):
         from labext.nb.views import discovered_model_frame
 
         return discovered_model_frame(
-            self._wire.run(self._dialect.discover_with(self.find(credential)))
+            self._executor.run(self._backend.discover_with(self.find(credential)))
         )
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
@@ -137,10 +137,10 @@ class Credentials(Resource):
         Raises:
             InputError: none is named.
         """
-        wanted = [(name, type) for name, type in models]
-        if not wanted:
+        pairs = [(name, type) for name, type in models]
+        if not pairs:
             raise InputError("No model is named.", "See `%nb credentials discover` for its models.")
-        return self._wire.run(self._dialect.register_models(self.find(credential), wanted))
+        return self._executor.run(self._backend.register_models(self.find(credential), pairs))
 
     def status(self) -> pd.DataFrame:
         """Return where each provider's key is, a row a provider; columns as `records.CONFIGURED`.
@@ -150,17 +150,17 @@ class Credentials(Resource):
         """
         from labext.nb.views import credential_status_frame
 
-        told = self._wire.run(self._dialect.credential_status())
-        frame = credential_status_frame(told["providers"])
-        frame.attrs["encryption_configured"] = told["encryption_configured"]
+        status = self._executor.run(self._backend.credential_status())
+        frame = credential_status_frame(status["providers"])
+        frame.attrs["encryption_configured"] = status["encryption_configured"]
         return frame
 
     def env_status(self) -> dict[str, bool]:
         """Return for each provider whether the service's own environment has a key for it."""
-        return self._wire.run(self._dialect.environment_status())
+        return self._executor.run(self._backend.environment_status())
 
 
-def _check_same_server(there: Record, base_url: str) -> None:
+def _check_same_server(stored: Record, base_url: str) -> None:
     """See that a stored key is not sent to another server than it was given for.
 
     Where no address is given it is the provider's usual one, which only the service knows.
@@ -168,14 +168,14 @@ def _check_same_server(there: Record, base_url: str) -> None:
     Raises:
         InputError: it would be.
     """
-    before = there["base_url"] or ""
+    before = stored["base_url"] or ""
     after = clean_url(base_url) if base_url else ""
-    if there["has_api_key"] is False or before == after:
+    if stored["has_api_key"] is False or before == after:
         return
     if before and after and same_server(before, after):
         return
     raise InputError(
-        f"The key of {there['name']} was given for another server, and "
+        f"The key of {stored['name']} was given for another server, and "
         f"{after or 'the usual one'} does not get it.",
         "Give it along with the address: `%nb credentials edit NAME --base-url URL --new-key`; "
         "`--no-key` in its place takes it away.",

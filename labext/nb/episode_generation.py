@@ -31,8 +31,8 @@ _MAX_NAME_BYTES = (
 
 def has_audio(episode: Record) -> bool:
     """Say whether an episode's record tells of a sound that is not empty."""
-    told = episode["audio_url"] or episode["audio_file"] or episode["audio_bytes"]
-    return bool(told) and episode["audio_bytes"] != 0
+    location = episode["audio_url"] or episode["audio_file"] or episode["audio_bytes"]
+    return bool(location) and episode["audio_bytes"] != 0
 
 
 def check_audio(episode: Record) -> None:
@@ -63,11 +63,11 @@ def verify_download(episode: Record, sound: Path) -> None:
     Raises:
         ServiceError: it is empty, or has not as many bytes as the episode.
     """
-    size, told = sound.stat().st_size, episode["audio_bytes"]
-    if size and (not isinstance(told, int) or size == told):
+    size, expected = sound.stat().st_size, episode["audio_bytes"]
+    if size and (not isinstance(expected, int) or size == expected):
         return
     sound.unlink()
-    of = f" of {told:,}" if isinstance(told, int) else ""
+    of = f" of {expected:,}" if isinstance(expected, int) else ""
     raise ServiceError(
         f"The sound of {messages.quote_value(episode['name'] or episode['id'])} came with "
         f"{size:,}{of} "
@@ -89,8 +89,8 @@ def audio_file_name(episode: Record) -> str:
     """Return the name of an episode's file: a bare one, whatever it is called."""
     stem = re.sub(r'[\x00-\x1f\x7f/\\<>:"|?*]+', "-", str(episode["name"] or ""))
     stem = stem.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore").strip(" .-")
-    told = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
-    return (stem or "episode") + (told if re.fullmatch(r"\.\w{1,5}", told) else ".mp3")
+    suffix = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
+    return (stem or "episode") + (suffix if re.fullmatch(r"\.\w{1,5}", suffix) else ".mp3")
 
 
 _PHASES = {
@@ -109,17 +109,19 @@ _STAGE_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
 """What is counted in a stage, where it is known."""
 
 
-def build_snapshot(name: str, status: str | None, told: Record, episode: Record | None) -> Progress:
-    """Return what is seen of an episode.
+def build_snapshot(
+    name: str, status: str | None, record: Record, episode: Record | None
+) -> Progress:
+    """Return a progress snapshot of an episode.
 
     Args:
-        name: what it is called.
-        status: the service's own word.
-        told: a job or an episode: its stage, progress and error.
-        episode: the episode itself, if it is known.
+        name: the name to display.
+        status: the status that the service reports.
+        record: the job or the episode that has the stage, progress and error.
+        episode: the episode, if it is known.
     """
     at = phase_of(status)
-    reason = str(told["error_message"] or "")
+    reason = str(record["error_message"] or "")
     if at == "Complete" and (episode is None or not has_audio(episode)):
         at, reason = "Failed", NO_AUDIO
     outcome = _PHASE_OUTCOMES.get(at)
@@ -129,7 +131,7 @@ def build_snapshot(name: str, status: str | None, told: Record, episode: Record 
         at,
         outcome=outcome,
         reason=reason if outcome in (Outcome.FAILED, Outcome.STOPPED) else "",
-        stage=_stage_text(told) if outcome is None else "",
+        stage=_stage_text(record) if outcome is None else "",
     )
 
 
@@ -139,11 +141,11 @@ def phase_of(status: str | None) -> str:
     return _PHASES.get(word.casefold(), word)
 
 
-def _stage_text(told: Record) -> str:
+def _stage_text(record: Record) -> str:
     """Return where it is: `3 of 4: speech, turn 12 of 40`, or what words the service has for it."""
-    at = told["progress"]
+    at = record["progress"]
     if at is None:
-        return str(told["stage"] or "")
+        return str(record["stage"] or "")
     stages, stage = at["stages"], at["stage"]
     place = f"{stages.index(stage) + 1} of {len(stages)}: " if stage in stages else ""
     return f"{place}{stage}{_stage_count(at)}"
@@ -173,20 +175,20 @@ class EpisodeWatch:
 
     def __init__(
         self,
-        wire: RequestExecutor,
-        dialect: ContractBackend,
+        executor: RequestExecutor,
+        backend: ContractBackend,
         what: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._wire = wire
-        self._dialect = dialect
+        self._executor = executor
+        self._backend = backend
         self._what = what
         self._is_job = parse_command_id(what) is not None
-        self._silence = Outage(clock)
+        self._outage = Outage(clock)
         self._last: Progress | None = None
         self.episode: Record | None = None
 
-    def look(self) -> Progress:
+    def poll(self) -> Progress:
         """Ask the service once; return the snapshot, without its times.
 
         Raises:
@@ -210,41 +212,41 @@ class EpisodeWatch:
         except TRANSIENT_ERRORS as error:
             if self._last is None:
                 raise
-            self._silence.bear(error)
-            return replace(self._last, reason=self._silence.words)
-        self._silence.end()
+            self._outage.record_failure(error)
+            return replace(self._last, reason=self._outage.message)
+        self._outage.record_success()
         return self._last
 
     def _by_itself(self) -> Progress:
-        self.episode = record = self._wire.run(self._dialect.episode(self._what))
+        self.episode = record = self._executor.run(self._backend.episode(self._what))
         return build_snapshot(record["name"] or self._what, record["job_status"], record, record)
 
     def _by_job(self) -> Progress:
-        job = self._wire.run(self._dialect.podcast_job(self._what))
+        job = self._executor.run(self._backend.podcast_job(self._what))
         status = job["status"]
         if self._last is None or phase_of(status) == "Complete":
-            self.episode = self._made_by(job)
+            self.episode = self._find_episode(job)
         name = self._what if self.episode is None else self.episode["name"]
         return build_snapshot(name, job["status"], job, self.episode)
 
-    def _made_by(self, job: Record) -> Record | None:
+    def _find_episode(self, job: Record) -> Record | None:
         """Return the episode that a job makes or has made, if the service knows one."""
-        made = (job["result"] or {}).get("episode_id")
-        if not made:
-            listed = self._wire.run(self._dialect.episodes())
-            of_it = [each["id"] for each in listed if each["job_id"] == self._what]
-            if not of_it:
+        episode_id = (job["result"] or {}).get("episode_id")
+        if not episode_id:
+            episodes = self._executor.run(self._backend.episodes())
+            matching = [record["id"] for record in episodes if record["job_id"] == self._what]
+            if not matching:
                 return None
-            made = of_it[0]
+            episode_id = matching[0]
         try:
-            return self._wire.run(self._dialect.episode(str(made)))
+            return self._executor.run(self._backend.episode(str(episode_id)))
         except NotFoundError:
             return None
 
 
 def watch_episode(
-    wire: RequestExecutor,
-    dialect: ContractBackend,
+    executor: RequestExecutor,
+    backend: ContractBackend,
     what: str,
     *,
     stop: threading.Event | None = None,
@@ -255,14 +257,18 @@ def watch_episode(
 
     Of one that stands still, `reason` says what that usually means.
     """
-    making = EpisodeWatch(wire, dialect, what, clock)
-    for seen in progress.watch(making.look, stop=stop, clock=clock, sleep=sleep):
-        yield seen if seen.outcome else replace(seen, reason=seen.reason or _stall_hint(seen))
+    watch = EpisodeWatch(executor, backend, what, clock)
+    for snapshot in progress.watch(watch.poll, stop=stop, clock=clock, sleep=sleep):
+        yield (
+            snapshot
+            if snapshot.outcome
+            else replace(snapshot, reason=snapshot.reason or _stall_hint(snapshot))
+        )
 
 
 def wait_for_episode(
-    wire: RequestExecutor,
-    dialect: ContractBackend,
+    executor: RequestExecutor,
+    backend: ContractBackend,
     what: str,
     timeout: float | None = None,
     *,
@@ -275,41 +281,41 @@ def wait_for_episode(
         JobFailedError: it failed, or was deleted.
         NotReadyError: it is not there in time.
     """
-    making = EpisodeWatch(wire, dialect, what, clock)
-    for seen in progress.watch(making.look, clock=clock, sleep=sleep):
-        if seen.outcome is Outcome.COMPLETE and making.episode is not None:
-            return making.episode
-        if seen.outcome is Outcome.STOPPED:
-            raise _stopped_error(seen)
-        if seen.outcome is not None:
-            raise episode_error(seen.subject, seen.reason)
-        if timeout is not None and seen.elapsed >= timeout:
-            raise _timeout_error(seen, timeout)
+    watch = EpisodeWatch(executor, backend, what, clock)
+    for snapshot in progress.watch(watch.poll, clock=clock, sleep=sleep):
+        if snapshot.outcome is Outcome.COMPLETE and watch.episode is not None:
+            return watch.episode
+        if snapshot.outcome is Outcome.STOPPED:
+            raise _stopped_error(snapshot)
+        if snapshot.outcome is not None:
+            raise episode_error(snapshot.subject, snapshot.reason)
+        if timeout is not None and snapshot.elapsed >= timeout:
+            raise _timeout_error(snapshot, timeout)
     raise AssertionError("a watch without a stop ends with an outcome")
 
 
-def parse_command_id(given: str) -> str | None:
+def parse_command_id(text: str) -> str | None:
     """Return what was given if it is the identifier of a job; None for an episode."""
-    name = given.strip() if isinstance(given, str) else ""
+    name = text.strip() if isinstance(text, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
 
 
-def _stall_hint(seen: Progress) -> str:
-    return polling.episode_hint(seen.phase, seen.unchanged)
+def _stall_hint(snapshot: Progress) -> str:
+    return polling.episode_hint(snapshot.phase, snapshot.unchanged)
 
 
-def _stopped_error(seen: Progress) -> JobFailedError:
+def _stopped_error(snapshot: Progress) -> JobFailedError:
     return JobFailedError(
-        f"{seen.subject} will not be there. {seen.reason or 'It was stopped.'}",
-        f"Have it made anew: `%nb podcast --name {messages.quote_token(seen.subject)} --profile "
-        "…`.",
+        f"{snapshot.subject} will not be there. {snapshot.reason or 'It was stopped.'}",
+        f"Have it made anew: `%nb podcast --name {messages.quote_token(snapshot.subject)} "
+        "--profile …`.",
     )
 
 
-def _timeout_error(seen: Progress, timeout: float) -> NotReadyError:
-    stage = f" ({seen.stage})" if seen.stage else ""
+def _timeout_error(snapshot: Progress, timeout: float) -> NotReadyError:
+    stage = f" ({snapshot.stage})" if snapshot.stage else ""
     return NotReadyError(
-        f"Not there after {timeout:g} seconds: {seen.subject} is {seen.phase.lower()}{stage}, "
-        f"unchanged for {seen.unchanged:.0f} seconds.",
+        f"Not there after {timeout:g} seconds: {snapshot.subject} is "
+        f"{snapshot.phase.lower()}{stage}, unchanged for {snapshot.unchanged:.0f} seconds.",
         "It goes on; wait again.",
     )

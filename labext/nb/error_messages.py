@@ -235,12 +235,12 @@ def rewrite_reason(words: object) -> str | None:
 
 def rewrite_message(words: str) -> tuple[str, str | None]:
     """Return a server's words said plainly, and what mends it; as they are where they are plain."""
-    for saying in _MESSAGE_PATTERNS:
-        found = re.fullmatch(saying.words, words.strip(), re.DOTALL)
-        if found:
-            groups = found.groupdict()
-            step = saying.step
-            return saying.plain.format(**groups), step.format(**groups) if step else None
+    for pattern in _MESSAGE_PATTERNS:
+        match = re.fullmatch(pattern.words, words.strip(), re.DOTALL)
+        if match:
+            groups = match.groupdict()
+            step = pattern.step
+            return pattern.plain.format(**groups), step.format(**groups) if step else None
     return words, None
 
 
@@ -272,7 +272,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
     """Return the reading of refusals, for a client with a password or without."""
 
     def explain(failure: ErrorResponse) -> LabextError | None:
-        asked = f"The notebook service refused to {failure.op.name}"
+        refusal = f"The notebook service refused to {failure.op.name}"
         match failure.status:
             case 401 if not failure.has_challenge and _PROVIDER_KEY.search(failure.server_message):
                 # Not the service's own, which would say how one signs in to it.
@@ -286,13 +286,13 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
             case 401:
                 return _sign_in_error(failure, has_password=has_password)
             case 400:
-                return InputError(*_message_and_step(failure, asked, _change_hint(failure)))
+                return InputError(*_message_and_step(failure, refusal, _change_hint(failure)))
             case 404:
                 return NotFoundError(
                     *_message_and_step(failure, "Not found", _lookup_hint(failure))
                 )
             case 409:
-                return ConflictError(*_message_and_step(failure, asked, "Choose another name."))
+                return ConflictError(*_message_and_step(failure, refusal, "Choose another name."))
             case 413:
                 return InputError(
                     _compose_message(failure, "It is larger than the notebook service takes"),
@@ -305,7 +305,7 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
                     "its text below `%%nb source --title TITLE`.",
                 )
             case 422:
-                return _validation_error(failure, asked)
+                return _validation_error(failure, refusal)
             case 429:
                 return BusyError(
                     *_message_and_step(
@@ -350,15 +350,15 @@ def _sign_in_error(failure: ErrorResponse, *, has_password: bool) -> SignInError
     )
 
 
-def _validation_error(failure: ErrorResponse, asked: str) -> LabextError:
+def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
     if _FORM_FIELD.match(failure.server_message) or not _CONFIGURATION_WORDS.search(
         failure.server_message
     ):
-        return InputError(*_message_and_step(failure, asked, _change_hint(failure)))
+        return InputError(*_message_and_step(failure, refusal, _change_hint(failure)))
     return SetupError(
         *_message_and_step(
             failure,
-            asked,
+            refusal,
             "Set a model for it, or ask whoever runs the service: `labext sandbox nb models`.",
         )
     )
@@ -366,23 +366,23 @@ def _validation_error(failure: ErrorResponse, asked: str) -> LabextError:
 
 def _change_hint(failure: ErrorResponse) -> str:
     """Return the step after a refusal of what was given: where that is listed, or the help."""
-    seen = list_hint(failure.op.name)
-    return f"Change what it objects to. {seen or 'See `%nb --help`.'}"
+    hint = list_hint(failure.op.name)
+    return f"Change what it objects to. {hint or 'See `%nb --help`.'}"
 
 
 def _lookup_hint(failure: ErrorResponse) -> str:
     """Return the list of what was not found: what the words name, else what was asked about."""
-    found = _MISSING_OBJECT.match(failure.server_message)
-    named = list_hint(found[1].casefold()) if found else None
+    match = _MISSING_OBJECT.match(failure.server_message)
+    named = list_hint(match[1].casefold()) if match else None
     return named or list_hint(failure.op.name) or "Check the names, and the address: `%nb status`."
 
 
 def _message_and_step(failure: ErrorResponse, otherwise: str, step: str) -> tuple[str, str]:
     """Return what a refusal means, and the next step."""
-    words, known = rewrite_message(failure.server_message)
-    if known is None:
-        words, known = explain_message(words, failure.op.name, step)
-    return _compose_message(replace(failure, server_message=words), otherwise), known
+    words, next_step = rewrite_message(failure.server_message)
+    if next_step is None:
+        words, next_step = explain_message(words, failure.op.name, step)
+    return _compose_message(replace(failure, server_message=words), otherwise), next_step
 
 
 def _compose_message(failure: ErrorResponse, otherwise: str) -> str:

@@ -59,24 +59,24 @@ class Insights(Resource):
     ) -> Iterator[Record]:
         """Yield insights' records, source by source; arguments as for `list`."""
         within = self._notebook(notebook)
-        named = None if sources is None else self._titles.several("source", sources, within)
-        if named is None:
-            every = self._titles.listed("source", within)
-            named = [each["id"] for each in every if each["insights_count"] != 0]
-        for each in named:
+        source_ids = None if sources is None else self._titles.find_all("source", sources, within)
+        if source_ids is None:
+            records = self._titles.records("source", within)
+            source_ids = [record["id"] for record in records if record["insights_count"] != 0]
+        for source_id in source_ids:
             try:
-                yield from self._wire.run(self._dialect.insights(each))
+                yield from self._executor.run(self._backend.insights(source_id))
             except NotFoundError:
                 if sources is not None:
                     raise
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return what tells insights apart: their types, and the identifiers where those don't."""
-        every = [*self.iter(notebook)]
-        types = [str(each["insight_type"]) for each in every]
+        records = [*self.iter(notebook)]
+        types = [str(record["insight_type"]) for record in records]
         return [
-            str(each["id"]) if types.count(type) > 1 else type
-            for each, type in zip(every, types, strict=True)
+            str(record["id"]) if types.count(type) > 1 else type
+            for record, type in zip(records, types, strict=True)
         ]
 
     def find(self, insight: str, source: str | None = None, notebook: str | None = None) -> str:
@@ -86,17 +86,17 @@ class Insights(Resource):
             NotFoundError: there is none of this type.
             ConflictError: there are several; they are listed.
         """
-        known = parse_identifier("insight", insight)
-        if known is not None:
-            return known
-        every = self.iter(notebook, None if source is None else [source])
+        identifier = parse_identifier("insight", insight)
+        if identifier is not None:
+            return identifier
+        records = self.iter(notebook, None if source is None else [source])
         return resolve_one(
-            "insight", insight, [{**each, "title": each["insight_type"]} for each in every]
+            "insight", insight, [{**record, "title": record["insight_type"]} for record in records]
         )
 
     def get(self, insight: str) -> Record:
         """Return one insight's record."""
-        return self._wire.run(self._dialect.insight(self.find(insight)))
+        return self._executor.run(self._backend.insight(self.find(insight)))
 
     def start(self, source: str, transformation: str, model: str | None = None) -> PendingInsight:
         """Have an insight made, which comes later; `watch` and `made` wait for it.
@@ -111,17 +111,19 @@ class Insights(Resource):
         """
         of = self._titles.find("source", source)
         by = self._titles.find("transformation", transformation)
-        title = self._wire.run(self._dialect.transformation(by))["title"]
+        title = self._executor.run(self._backend.transformation(by))["title"]
         with_ = model and self._titles.find("model", model, "llm")
-        before = frozenset(each["id"] for each in self._wire.run(self._dialect.insights(of)))
-        job = self._wire.run(self._dialect.new_insight(of, by, with_))
+        before = frozenset(
+            record["id"] for record in self._executor.run(self._backend.insights(of))
+        )
+        job = self._executor.run(self._backend.new_insight(of, by, with_))
         return PendingInsight(job, of, str(title), before)
 
     def watch(
         self, begun: PendingInsight, stop: threading.Event | None = None
     ) -> Iterator[Progress]:
         """Look at an insight on its way until it is there; yield what is seen, and ticks."""
-        return self._followed(begun).watch(stop)
+        return self._watcher(begun).watch(stop)
 
     def made(self, begun: PendingInsight, timeout: float | None = None) -> Record:
         """Wait until an insight is there; return its record.
@@ -130,10 +132,10 @@ class Insights(Resource):
             JobFailedError: the command has failed, or has made nothing.
             NotReadyError: it is not there in time; it goes on.
         """
-        followed = self._followed(begun)
-        followed.wait(timeout)
-        assert followed.result is not None
-        return followed.result
+        watch = self._watcher(begun)
+        watch.wait(timeout)
+        assert watch.result is not None
+        return watch.result
 
     def create(
         self,
@@ -156,25 +158,25 @@ class Insights(Resource):
             OutcomeUnknownError: the answer was lost; it may be there.
         """
         within = self._titles.find("notebook", notebook)
-        return self._wire.run(self._dialect.save_insight(self.find(insight), within))
+        return self._executor.run(self._backend.save_insight(self.find(insight), within))
 
     def delete(self, insight: str) -> None:
         """Delete an insight; notes that it was copied into stay."""
-        self._wire.run(self._dialect.delete_insight(self.find(insight)))
+        self._executor.run(self._backend.delete_insight(self.find(insight)))
 
-    def _followed(self, begun: PendingInsight) -> CommandWatch:
+    def _watcher(self, begun: PendingInsight) -> CommandWatch:
         return CommandWatch(
-            lambda: self._wire.run(self._dialect.command(begun.job)),
+            lambda: self._executor.run(self._backend.command(begun.job)),
             f"The insight {begun.title}",
-            made=lambda: self._new(begun),
+            find_result=lambda: self._find_result(begun),
         )
 
-    def _new(self, begun: PendingInsight) -> Record | None:
+    def _find_result(self, begun: PendingInsight) -> Record | None:
         """Return the insight that has come since, if it has."""
-        found = self._wire.run(self._dialect.insights(begun.source))
-        new = [each for each in found if each["id"] not in begun.before]
-        of_it = [each for each in new if each["insight_type"] == begun.title]
-        return next(iter(of_it), None)
+        insights = self._executor.run(self._backend.insights(begun.source))
+        new = [record for record in insights if record["id"] not in begun.before]
+        matching = [record for record in new if record["insight_type"] == begun.title]
+        return next(iter(matching), None)
 
 
 class Embeddings(Resource):
@@ -188,11 +190,13 @@ class Embeddings(Resource):
         Raises:
             SetupError: no embedding model is set.
         """
-        return self._wire.run(self._dialect.embed(self._titles.find("source", source), "source"))
+        return self._executor.run(
+            self._backend.embed(self._titles.find("source", source), "source")
+        )
 
     def note(self, note: str) -> Record:
         """Have the vectors of a note computed; more at `source`."""
-        return self._wire.run(self._dialect.embed(self._titles.find("note", note), "note"))
+        return self._executor.run(self._backend.embed(self._titles.find("note", note), "note"))
 
     def rebuild(
         self,
@@ -220,13 +224,13 @@ class Embeddings(Resource):
         """
         if not (sources or notes or insights):
             raise InputError("There is nothing left to compute vectors of.", "Leave less out.")
-        return self._wire.run(
-            self._dialect.rebuild(mode, sources=sources, notes=notes, insights=insights)
+        return self._executor.run(
+            self._backend.rebuild(mode, sources=sources, notes=notes, insights=insights)
         )
 
     def status(self, job: str) -> Record:
         """Return how far vectors are computed again, by `rebuild`'s `job_id`: as `REBUILD`."""
-        return self._wire.run(self._dialect.rebuild_status(job))
+        return self._executor.run(self._backend.rebuild_status(job))
 
     def watch(self, job: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Look at a rebuilding until it is over; yield what is seen, and ticks.
@@ -234,7 +238,7 @@ class Embeddings(Resource):
         Raises:
             NotFoundError: there is no such job.
         """
-        return self._followed(job).watch(stop)
+        return self._watcher(job).watch(stop)
 
     def wait(self, job: str, timeout: float | None = None) -> Record:
         """Wait until a rebuilding is completed; return its `REBUILD`.
@@ -243,17 +247,17 @@ class Embeddings(Resource):
             JobFailedError: it has failed.
             NotReadyError: it is not completed in time; it goes on.
         """
-        followed = self._followed(job)
-        followed.wait(timeout)
-        assert followed.record is not None
-        return followed.record
+        watch = self._watcher(job)
+        watch.wait(timeout)
+        assert watch.record is not None
+        return watch.record
 
-    def _followed(self, job: str) -> CommandWatch:
+    def _watcher(self, job: str) -> CommandWatch:
         return CommandWatch(
             lambda: self.status(job), "Computing vectors again", stage=_rebuild_stage
         )
 
 
-def _rebuild_stage(told: Record) -> str:
-    done, total = told["processed"], told["total"]
+def _rebuild_stage(record: Record) -> str:
+    done, total = record["processed"], record["total"]
     return f"{done:,} of {total:,}" if isinstance(done, int) and isinstance(total, int) else ""

@@ -34,7 +34,7 @@ class Models(Resource):
 
     def iter(self, type: str | None = None) -> Iterator[Record]:
         """Yield the records of models, of a type or all."""
-        yield from self._wire.run(self._dialect.models(type))
+        yield from self._executor.run(self._backend.models(type))
 
     def names(self, type: str | None = None) -> Sequence[str]:
         """Return the names of models, each once."""
@@ -58,7 +58,7 @@ class Models(Resource):
             OutcomeUnknownError: the answer was lost, and it is not there.
         """
         opened = credential and self._titles.find("credential", credential, provider)
-        return self._wire.run(self._dialect.new_model(name, type, provider, opened or None))
+        return self._executor.run(self._backend.new_model(name, type, provider, opened or None))
 
     def delete(self, model: str) -> None:
         """Delete a model.
@@ -66,11 +66,11 @@ class Models(Resource):
         Raises:
             InputError: it is in a default slot.
         """
-        self._wire.run(self._dialect.delete_model(self.find(model)))
+        self._executor.run(self._backend.delete_model(self.find(model)))
 
     def test(self, model: str) -> Record:
         """Have a model do a little of what it is for; return `success`, `message`, `details`."""
-        return self._wire.run(self._dialect.test_model(self.find(model)))
+        return self._executor.run(self._backend.test_model(self.find(model)))
 
     def defaults(self) -> dict[str, Record | None]:
         """Return the record of the model in each default slot that the service has.
@@ -78,7 +78,7 @@ class Models(Resource):
         The slots are among `records.SLOTS`. None is an empty slot. Of a model that is not there any
         more the identifier alone is known.
         """
-        return self._with_records(self._wire.run(self._dialect.defaults()))
+        return self._with_records(self._executor.run(self._backend.defaults()))
 
     def set_defaults(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
         """Put models into slots, by name or identifier; None empties one. Return all.
@@ -92,11 +92,11 @@ class Models(Resource):
         if not slots:
             raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
         named = {validate_slot(slot): model for slot, model in slots.items()}
-        wanted = {
+        changes = {
             slot: None if model is None else self.find(model, SLOTS[slot])
             for slot, model in named.items()
         }
-        return self._with_records(self._wire.run(self._dialect.set_defaults(wanted)))
+        return self._with_records(self._executor.run(self._backend.set_defaults(changes)))
 
     def providers(self) -> pd.DataFrame:
         """Return the providers, a row each; columns as `records.PROVIDER`.
@@ -106,7 +106,7 @@ class Models(Resource):
         """
         from labext.nb.views import provider_frame
 
-        return provider_frame(self._wire.run(self._dialect.providers()))
+        return provider_frame(self._executor.run(self._backend.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
         """Return what a provider offers, a row each; columns as `records.DISCOVERED`.
@@ -116,7 +116,7 @@ class Models(Resource):
         """
         from labext.nb.views import discovered_model_frame
 
-        return discovered_model_frame(self._wire.run(self._dialect.discover(provider)))
+        return discovered_model_frame(self._executor.run(self._backend.discover(provider)))
 
     def sync(self, provider: str | None = None) -> pd.DataFrame:
         """Add what a provider, or every one, offers; return a row a provider.
@@ -126,7 +126,7 @@ class Models(Resource):
         """
         from labext.nb.views import sync_frame
 
-        return sync_frame(self._wire.run(self._dialect.sync(provider)))
+        return sync_frame(self._executor.run(self._backend.sync(provider)))
 
     def auto_assign(self) -> Record:
         """Fill the default slots that are empty, by the service's ranking of providers.
@@ -134,22 +134,22 @@ class Models(Resource):
         Returns: `assigned`, the identifier of the model in each slot that was filled; `skipped`,
             the slots that had one; `missing`, those for which there is no model.
         """
-        return self._wire.run(self._dialect.auto_assign())
+        return self._executor.run(self._backend.auto_assign())
 
     def count(self, provider: str) -> Record:
         """Return how many models a provider has: `provider`, `counts` by type, `total`."""
-        return self._wire.run(self._dialect.count_models(provider))
+        return self._executor.run(self._backend.count_models(provider))
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return a provider's models, a row each; columns as `records.MODEL`."""
         from labext.nb.views import model_frame
 
-        return model_frame(self._wire.run(self._dialect.models_of(provider)))
+        return model_frame(self._executor.run(self._backend.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
-        known = {each["id"]: each for each in self.iter()} if any(slots.values()) else {}
+        by_id = {record["id"]: record for record in self.iter()} if any(slots.values()) else {}
         return {
-            slot: known.get(model, build_record(MODEL, {"id": model})) if model else None
+            slot: by_id.get(model, build_record(MODEL, {"id": model})) if model else None
             for slot, model in slots.items()
         }
 

@@ -26,11 +26,11 @@ class Notebooks(Resource):
         """
         from labext.nb.views import notebook_frame
 
-        return notebook_frame(self._wire.run(self._dialect.notebooks(archived, order_by)))
+        return notebook_frame(self._executor.run(self._backend.notebooks(archived, order_by)))
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all notebooks."""
-        yield from self._wire.run(self._dialect.notebooks())
+        yield from self._executor.run(self._backend.notebooks())
 
     def names(self) -> Sequence[str]:
         """Return the names of all notebooks, each once."""
@@ -42,7 +42,7 @@ class Notebooks(Resource):
 
     def get(self, notebook: str) -> Record:
         """Return one notebook's record."""
-        return self._wire.run(self._dialect.notebook(self.find(notebook)))
+        return self._executor.run(self._backend.notebook(self.find(notebook)))
 
     def create(self, name: str, description: str | None = None) -> Record:
         """Make a notebook; return its record.
@@ -50,7 +50,7 @@ class Notebooks(Resource):
         Raises:
             OutcomeUnknownError: the answer was lost; it may have been made.
         """
-        return self._wire.run(self._dialect.new_notebook(name, description))
+        return self._executor.run(self._backend.new_notebook(name, description))
 
     def update(
         self,
@@ -64,15 +64,15 @@ class Notebooks(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        given = {"name": name, "description": description, "archived": archived}
-        changes = {key: value for key, value in given.items() if value is not None}
+        values = {"name": name, "description": description, "archived": archived}
+        changes = {key: value for key, value in values.items() if value is not None}
         if not changes:
             raise InputError("Nothing of the notebook is to be changed.", NO_CHANGES_STEP)
-        return self._wire.run(self._dialect.change_notebook(self.find(notebook), changes))
+        return self._executor.run(self._backend.change_notebook(self.find(notebook), changes))
 
     def preview(self, notebook: str) -> Record:
         """Return what a deletion of a notebook concerns: how many notes, sources and sessions."""
-        return self._wire.run(self._dialect.preview(self.find(notebook)))
+        return self._executor.run(self._backend.preview(self.find(notebook)))
 
     def delete(self, notebook: str, delete_sources: bool = False) -> Record:
         """Delete a notebook with its notes and chat sessions; return how many things went.
@@ -81,15 +81,19 @@ class Notebooks(Resource):
             notebook: which one.
             delete_sources: its sources too, as far as no other notebook has them.
         """
-        found = self.find(notebook)
-        return self._wire.run(self._dialect.delete_notebook(found, delete_sources=delete_sources))
+        identifier = self.find(notebook)
+        return self._executor.run(
+            self._backend.delete_notebook(identifier, delete_sources=delete_sources)
+        )
 
     def link(self, notebook: str, source: str) -> None:
         """Put a source into a notebook; it may be in several, and a second time changes nothing."""
         within = self.find(notebook)
-        self._wire.run(self._dialect.link(within, self._titles.find("source", source)))
+        self._executor.run(self._backend.link(within, self._titles.find("source", source)))
 
     def unlink(self, notebook: str, source: str) -> None:
         """Take a source out of a notebook; the source itself stays."""
         within = self.find(notebook)
-        self._wire.run(self._dialect.unlink(within, self._titles.find("source", source, within)))
+        self._executor.run(
+            self._backend.unlink(within, self._titles.find("source", source, within))
+        )

@@ -24,12 +24,12 @@ class Notes(Resource):
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
         """Yield the records of the notes of a notebook, or of all."""
-        yield from self._wire.run(self._dialect.notes(self._notebook(notebook)))
+        yield from self._executor.run(self._backend.notes(self._notebook(notebook)))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of notes, each once."""
-        listed = self._wire.run(self._dialect.notes(self._notebook(notebook), contents=False))
-        return [*dict.fromkeys(str(each["title"]) for each in listed if each["title"])]
+        records = self._executor.run(self._backend.notes(self._notebook(notebook), contents=False))
+        return [*dict.fromkeys(str(record["title"]) for record in records if record["title"])]
 
     def find(self, note: str, notebook: str | None = None) -> str:
         """Return a note's identifier; with `notebook`, a title is one of this notebook alone."""
@@ -37,7 +37,7 @@ class Notes(Resource):
 
     def get(self, note: str) -> Record:
         """Return one note's record."""
-        return self._wire.run(self._dialect.note(self.find(note)))
+        return self._executor.run(self._backend.note(self.find(note)))
 
     def create(
         self,
@@ -53,7 +53,7 @@ class Notes(Resource):
             OutcomeUnknownError: the answer was lost; it may have been written.
         """
         within = self._notebook(notebook)
-        return self._wire.run(self._dialect.new_note(content, title, note_type, within))
+        return self._executor.run(self._backend.new_note(content, title, note_type, within))
 
     def update(
         self,
@@ -67,12 +67,12 @@ class Notes(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        given = {"title": title, "content": content, "note_type": note_type}
-        changes = {key: value for key, value in given.items() if value is not None}
+        values = {"title": title, "content": content, "note_type": note_type}
+        changes = {key: value for key, value in values.items() if value is not None}
         if not changes:
             raise InputError("Nothing of the note is to be changed.", NO_CHANGES_STEP)
-        return self._wire.run(self._dialect.change_note(self.find(note), changes))
+        return self._executor.run(self._backend.change_note(self.find(note), changes))
 
     def delete(self, note: str) -> None:
         """Delete a note."""
-        self._wire.run(self._dialect.delete_note(self.find(note)))
+        self._executor.run(self._backend.delete_note(self.find(note)))

@@ -49,15 +49,17 @@ class Podcasts(Resource):
         """
         within = self._titles.find("notebook", notebook)
         profile = self._titles.find("episode profile", episode_profile)
-        who = None if speakers is None else self._titles.several("speaker profile", speakers)
-        return self._wire.run(self._dialect.generate(within, profile, who or None, name, briefing))
+        who = None if speakers is None else self._titles.find_all("speaker profile", speakers)
+        return self._executor.run(
+            self._backend.generate(within, profile, who or None, name, briefing)
+        )
 
     def job(self, job: str) -> Record:
         """Return how far a job is, by the identifier that `generate` told: `records.JOB`.
 
         Its `progress` is as `records.PROGRESS`, or None where the service tells none.
         """
-        return self._wire.run(self._dialect.podcast_job(job))
+        return self._executor.run(self._backend.podcast_job(job))
 
     def watch(self, what: str, stop: threading.Event | None = None) -> Iterator[Progress]:
         """Look at an episode until it is there or has failed; yield what is seen, and ticks.
@@ -74,7 +76,7 @@ class Podcasts(Resource):
             NotFoundError: it is not there at the first look.
         """
         return episode_generation.watch_episode(
-            self._wire, self._dialect, self._watched(what), stop=stop
+            self._executor, self._backend, self._job_or_episode_id(what), stop=stop
         )
 
     def wait(self, what: str, timeout: float | None = None) -> Record:
@@ -89,7 +91,7 @@ class Podcasts(Resource):
             NotReadyError: it is not there in time; what it is at is told. The making goes on.
         """
         return episode_generation.wait_for_episode(
-            self._wire, self._dialect, self._watched(what), timeout
+            self._executor, self._backend, self._job_or_episode_id(what), timeout
         )
 
     def episodes(self) -> pd.DataFrame:
@@ -100,7 +102,7 @@ class Podcasts(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all episodes, without what is said in them."""
-        yield from self._wire.run(self._dialect.episodes())
+        yield from self._executor.run(self._backend.episodes())
 
     def names(self) -> Sequence[str]:
         """Return the names of all episodes, each once."""
@@ -109,12 +111,12 @@ class Podcasts(Resource):
     def find(self, episode: str) -> str:
         """Return an episode's identifier, for its name or for the job that has made it."""
         job = episode_generation.parse_command_id(episode)
-        made = job and (self.job(job)["result"] or {}).get("episode_id")
-        return str(made or self._titles.find("episode", episode))
+        episode_id = job and (self.job(job)["result"] or {}).get("episode_id")
+        return str(episode_id or self._titles.find("episode", episode))
 
     def episode(self, episode: str) -> Record:
         """Return one episode's record, with its outline and transcript: `records.WHOLE_EPISODE`."""
-        return self._wire.run(self._dialect.episode(self.find(episode)))
+        return self._executor.run(self._backend.episode(self.find(episode)))
 
     def audio(
         self, episode: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
@@ -137,12 +139,12 @@ class Podcasts(Resource):
             ServiceError: it did not come, or not the whole of it.
             StorageError: the disk is full, or the folder can't be written.
         """
-        record = self._wire.run(self._dialect.episode(self.find(episode)))
+        record = self._executor.run(self._backend.episode(self.find(episode)))
         episode_generation.check_audio(record)
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= episode_generation.audio_file_name(record)
-        written = self._wire.download(self._dialect.audio(record["id"]), target, on_bytes)
+        written = self._executor.download(self._backend.audio(record["id"]), target, on_bytes)
         episode_generation.verify_download(record, written)
         return written
 
@@ -161,13 +163,13 @@ class Podcasts(Resource):
         Raises:
             InputError: it has not failed.
         """
-        return self._wire.run(self._dialect.retry_episode(self.find(episode)))
+        return self._executor.run(self._backend.retry_episode(self.find(episode)))
 
     def delete(self, episode: str) -> None:
         """Delete an episode with its sound; one that is being made is stopped."""
-        self._wire.run(self._dialect.delete_episode(self.find(episode)))
+        self._executor.run(self._backend.delete_episode(self.find(episode)))
 
-    def _watched(self, what: str) -> str:
+    def _job_or_episode_id(self, what: str) -> str:
         return episode_generation.parse_command_id(what) or self.find(what)
 
 
@@ -182,7 +184,7 @@ class EpisodeProfiles(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all episode profiles."""
-        yield from self._wire.run(self._dialect.episode_profiles())
+        yield from self._executor.run(self._backend.episode_profiles())
 
     def names(self) -> Sequence[str]:
         """Return the names of all episode profiles, each once."""
@@ -194,7 +196,7 @@ class EpisodeProfiles(Resource):
 
     def get(self, profile: str) -> Record:
         """Return one episode profile's record."""
-        return self._wire.run(self._dialect.episode_profile(self.find(profile)))
+        return self._executor.run(self._backend.episode_profile(self.find(profile)))
 
     def create(
         self,
@@ -225,7 +227,7 @@ class EpisodeProfiles(Resource):
             InputError: the name is taken, or a value is none that the service takes.
             OutcomeUnknownError: the answer was lost, and it is not there.
         """
-        wanted = self._wanted(
+        values = self._resolve_fields(
             speakers=speakers,
             description=description,
             outline_llm=outline_llm,
@@ -235,8 +237,8 @@ class EpisodeProfiles(Resource):
             num_segments=num_segments,
             max_tokens=max_tokens,
         )
-        return self._wire.run(
-            self._dialect.new_episode_profile({"name": name, **drop_none(wanted)})
+        return self._executor.run(
+            self._backend.new_episode_profile({"name": name, **drop_none(values)})
         )
 
     def update(
@@ -259,7 +261,7 @@ class EpisodeProfiles(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        wanted = self._wanted(
+        values = self._resolve_fields(
             speakers=speakers,
             description=description,
             outline_llm=outline_llm,
@@ -270,24 +272,26 @@ class EpisodeProfiles(Resource):
             max_tokens=max_tokens,
         )
         clearable = {"outline_llm", "transcript_llm", "language", "max_tokens"}
-        changed = build_changes("episode profile", {"name": name, **wanted}, clearable)
-        return self._wire.run(self._dialect.change_episode_profile(self.find(profile), changed))
+        changed = build_changes("episode profile", {"name": name, **values}, clearable)
+        return self._executor.run(self._backend.change_episode_profile(self.find(profile), changed))
 
     def delete(self, profile: str) -> None:
         """Delete an episode profile; the episodes made by it keep what it was."""
-        self._wire.run(self._dialect.delete_episode_profile(self.find(profile)))
+        self._executor.run(self._backend.delete_episode_profile(self.find(profile)))
 
     def duplicate(self, profile: str) -> Record:
         """Make another one like it, under a name that the service gives; return its record."""
-        return self._wire.run(self._dialect.copy_episode_profile(self.find(profile)))
+        return self._executor.run(self._backend.copy_episode_profile(self.find(profile)))
 
-    def _wanted(self, *, speakers: Iterable[str] | str | None, **fields: Any) -> dict[str, Any]:
+    def _resolve_fields(
+        self, *, speakers: Iterable[str] | str | None, **fields: Any
+    ) -> dict[str, Any]:
         """Return the fields as the record has them: models and speakers by their identifiers."""
         for key in ("outline_llm", "transcript_llm"):
             if fields[key]:
                 fields[key] = self._titles.find("model", fields[key], "llm")
         if speakers is not None:
-            fields["speaker_profile_ids"] = self._titles.several("speaker profile", speakers)
+            fields["speaker_profile_ids"] = self._titles.find_all("speaker profile", speakers)
         return fields
 
 
@@ -302,7 +306,7 @@ class SpeakerProfiles(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all speaker profiles."""
-        yield from self._wire.run(self._dialect.speaker_profiles())
+        yield from self._executor.run(self._backend.speaker_profiles())
 
     def names(self) -> Sequence[str]:
         """Return the names of all speaker profiles, each once."""
@@ -314,7 +318,7 @@ class SpeakerProfiles(Resource):
 
     def get(self, profile: str) -> Record:
         """Return one speaker profile's record; each of its `speakers` is as `records.SPEAKER`."""
-        return self._wire.run(self._dialect.speaker_profile(self.find(profile)))
+        return self._executor.run(self._backend.speaker_profile(self.find(profile)))
 
     def create(
         self,
@@ -338,7 +342,7 @@ class SpeakerProfiles(Resource):
         """
         body = {"name": name, "speakers": validate_speakers(speakers)}
         body |= drop_none({"description": description, "voice_model": self._voice(voice_model)})
-        return self._wire.run(self._dialect.new_speaker_profile(body))
+        return self._executor.run(self._backend.new_speaker_profile(body))
 
     def update(
         self,
@@ -355,22 +359,22 @@ class SpeakerProfiles(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        wanted = {
+        values = {
             "name": name,
             "speakers": None if speakers is None else validate_speakers(speakers),
             "description": description,
             "voice_model": self._voice(voice_model),
         }
-        changed = build_changes("speaker profile", wanted, {"voice_model"})
-        return self._wire.run(self._dialect.change_speaker_profile(self.find(profile), changed))
+        changed = build_changes("speaker profile", values, {"voice_model"})
+        return self._executor.run(self._backend.change_speaker_profile(self.find(profile), changed))
 
     def delete(self, profile: str) -> None:
         """Delete a speaker profile; the episodes made with it keep what it was."""
-        self._wire.run(self._dialect.delete_speaker_profile(self.find(profile)))
+        self._executor.run(self._backend.delete_speaker_profile(self.find(profile)))
 
     def duplicate(self, profile: str) -> Record:
         """Make another one like it, under a name that the service gives; return its record."""
-        return self._wire.run(self._dialect.copy_speaker_profile(self.find(profile)))
+        return self._executor.run(self._backend.copy_speaker_profile(self.find(profile)))
 
     def _voice(self, model: str | None) -> str | None:
         return model and self._titles.find("model", model, "tts")
@@ -382,17 +386,17 @@ def validate_speakers(speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any])
     Raises:
         InputError: there is none, or one has no name, or a field that nobody knows.
     """
-    given_ones = [speakers] if isinstance(speakers, Mapping) else [*speakers]
-    if not given_ones:
+    items = [speakers] if isinstance(speakers, Mapping) else [*speakers]
+    if not items:
         raise InputError("There is no speaker.", "Give one to four.")
-    for each in given_ones:
-        for key in each if isinstance(each, Mapping) else ():
+    for speaker in items:
+        for key in speaker if isinstance(speaker, Mapping) else ():
             if key not in SPEAKER:
                 near = messages.did_you_mean(str(key), SPEAKER)
                 raise InputError(
                     f"A speaker has no {messages.quote_value(key)}{near}.",
                     f"A speaker may have {', '.join(SPEAKER)}.",
                 )
-        if not isinstance(each, Mapping) or not str(each.get("name") or "").strip():
+        if not isinstance(speaker, Mapping) or not str(speaker.get("name") or "").strip():
             raise InputError("A speaker has no name.", 'Give each one a name: {"name": "Ada"}.')
-    return [dict(each) for each in given_ones]
+    return [dict(speaker) for speaker in items]

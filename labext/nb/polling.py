@@ -38,11 +38,11 @@ class Outage:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.words = ""
+        self.message = ""
         self._clock = clock
         self._since: float | None = None
 
-    def bear(self, error: LabextError) -> None:
+    def record_failure(self, error: LabextError) -> None:
         """Take a look that failed, by one of `FAILURES`, for one that is made again.
 
         Raises:
@@ -53,11 +53,11 @@ class Outage:
         if now - since >= MAX_OUTAGE_SECONDS:
             raise error
         self._since = since
-        self.words = f"No answer now, trying again. {error.what}"
+        self.message = f"No answer now, trying again. {error.what}"
 
-    def end(self) -> None:
+    def record_success(self) -> None:
         """Note that there is an answer."""
-        self._since, self.words = None, ""
+        self._since, self.message = None, ""
 
 
 QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"})
@@ -68,7 +68,7 @@ class _StallHint(NamedTuple):
     """When something stands still, and what is said of it then."""
 
     seconds: float
-    words: str
+    message: str
 
 
 _INTERRUPT_NOTE = "Interrupting ends the watching only"
@@ -105,8 +105,8 @@ def episode_hint(status: str, unchanged: float) -> str:
     )
 
 
-def _hint_after(case: _StallHint, unchanged: float) -> str:
-    return case.words if unchanged >= case.seconds else ""
+def _hint_after(hint: _StallHint, unchanged: float) -> str:
+    return hint.message if unchanged >= hint.seconds else ""
 
 
 MAX_SINGLE_REQUESTS = 10
@@ -175,18 +175,18 @@ class SourceWatch:
 
     def __init__(
         self,
-        wire: RequestExecutor,
-        dialect: ContractBackend,
+        executor: RequestExecutor,
+        backend: ContractBackend,
         sources: Sequence[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._wire = wire
-        self._dialect = dialect
+        self._executor = executor
+        self._backend = backend
         self._sources = list(dict.fromkeys(sources))
         self._clock = clock
         self._rows: dict[str, SourceRow] = {}
         self._changed: dict[str, float] = {}
-        self._silence = Outage(clock)
+        self._outage = Outage(clock)
 
     @property
     def has_ended(self) -> bool:
@@ -195,7 +195,7 @@ class SourceWatch:
             row.outcome is not None for row in self._rows.values()
         )
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Ask the service once for what goes on.
 
         Raises:
@@ -204,30 +204,30 @@ class SourceWatch:
             ServiceError, BusyError: there is no answer at the first look, or for as long
                 as `labext.nb.polling.MAX_OUTAGE_SECONDS`.
         """
-        going = [each for each in self._sources if not self._is_over(each)]
+        active = [source for source in self._sources if not self._has_ended(source)]
         try:
-            found = self._with_vectors(self._asked(going))
+            rows = self._with_vectors(self._poll_rows(active))
         except TRANSIENT_ERRORS as error:
             if len(self._rows) < len(self._sources):
                 raise
-            self._silence.bear(error)
+            self._outage.record_failure(error)
             return
-        self._silence.end()
-        for row in found:
+        self._outage.record_success()
+        for row in rows:
             if self._rows.get(row.id) != row:
                 self._rows[row.id], self._changed[row.id] = row, self._clock()
 
-    def seen(self, began: float) -> Ingestion:
+    def snapshot(self, began: float) -> Ingestion:
         """Return what the last look saw, as it stands now."""
         now = self._clock()
         still = now - max(self._changed.values())
         rows = tuple(
             replace(
-                self._rows[each],
-                unchanged=now - self._changed[each],
-                reason=self._rows[each].reason or self._remark(each, still),
+                self._rows[source],
+                unchanged=now - self._changed[source],
+                reason=self._rows[source].reason or self._notice(source, still),
             )
-            for each in self._sources
+            for source in self._sources
         )
         ends = {row.outcome for row in rows}
         outcome = None
@@ -241,38 +241,38 @@ class SourceWatch:
         Raises:
             ServiceError: after `labext.progress.UNKNOWN_STATUS_PATIENCE`.
         """
-        going = [row for row in self._rows.values() if row.outcome is None]
-        if going and not any(is_in_progress(row.status) for row in going):
+        active = [row for row in self._rows.values() if row.outcome is None]
+        if active and not any(is_in_progress(row.status) for row in active):
             unchanged = self._clock() - max(self._changed.values())
-            check_status(going[0].title, going[0].status, unchanged)
+            check_status(active[0].title, active[0].status, unchanged)
 
-    def _remark(self, source: str, still: float) -> str:
+    def _notice(self, source: str, still: float) -> str:
         """Return what there is to say of a source that goes on while nothing of any changes."""
-        if self._is_over(source):
+        if self._has_ended(source):
             return ""
-        return self._silence.words or source_hint(self._rows[source].status, still)
+        return self._outage.message or source_hint(self._rows[source].status, still)
 
-    def _is_over(self, source: str) -> bool:
+    def _has_ended(self, source: str) -> bool:
         row = self._rows.get(source)
         return row is not None and row.outcome is not None
 
-    def _asked(self, going: Sequence[str]) -> list[SourceRow]:
-        if len(going) <= MAX_SINGLE_REQUESTS:
-            return [self._one(each) for each in going]
-        wanted = set(going)
-        found = {}
-        for record in iter_sources(self._wire, self._dialect):
-            if record["id"] in wanted:
-                found[record["id"]] = _source_row(record)
-            if len(found) == len(wanted):
+    def _poll_rows(self, active: Sequence[str]) -> list[SourceRow]:
+        if len(active) <= MAX_SINGLE_REQUESTS:
+            return [self._poll_row(source) for source in active]
+        remaining = set(active)
+        rows = {}
+        for record in iter_sources(self._executor, self._backend):
+            if record["id"] in remaining:
+                rows[record["id"]] = _source_row(record)
+            if len(rows) == len(remaining):
                 break
-        return [found.get(each) or self._one(each) for each in going]
+        return [rows.get(source) or self._poll_row(source) for source in active]
 
     def _with_vectors(self, rows: Sequence[SourceRow]) -> list[SourceRow]:
         """Return the rows; a source whose vectors are still being computed goes on."""
         if all(row.outcome is not Outcome.COMPLETE for row in rows):
             return list(rows)
-        awaiting = self._wire.run(self._dialect.sources_awaiting_vectors())
+        awaiting = self._executor.run(self._backend.sources_awaiting_vectors())
         pending = {str(record["id"]) for record in awaiting}
         return [
             replace(row, status="running", stage="computing vectors")
@@ -281,23 +281,25 @@ class SourceWatch:
             for row in rows
         ]
 
-    def _one(self, source: str) -> SourceRow:
-        known = self._rows.get(source)
+    def _poll_row(self, source: str) -> SourceRow:
+        previous = self._rows.get(source)
         try:
-            if known is None or known.title == source:  # some servers tell the title only later
-                record = self._wire.run(self._dialect.source(source))
+            if (
+                previous is None or previous.title == source
+            ):  # some servers tell the title only later
+                record = self._executor.run(self._backend.source(source))
                 return _source_row({**record, "id": source})  # whatever the server calls it
-            status = self._wire.run(self._dialect.source_status(source))
+            status = self._executor.run(self._backend.source_status(source))
         except NotFoundError:
-            if known is None:
+            if previous is None:
                 raise
-            return replace(known, status=_DELETED_STATUS, stage="", reason="It was deleted.")
-        return _source_row({"id": source, "title": known.title, **status})
+            return replace(previous, status=_DELETED_STATUS, stage="", reason="It was deleted.")
+        return _source_row({"id": source, "title": previous.title, **status})
 
 
 def watch_sources(
-    wire: RequestExecutor,
-    dialect: ContractBackend,
+    executor: RequestExecutor,
+    backend: ContractBackend,
     sources: Sequence[str],
     *,
     stop: threading.Event | None = None,
@@ -309,32 +311,32 @@ def watch_sources(
     Raises:
         ServiceError: the statuses of those that have not ended are unknown, and do not change.
     """
-    watched, began = SourceWatch(wire, dialect, sources, clock), clock()
+    watch, began = SourceWatch(executor, backend, sources, clock), clock()
     while True:
-        watched.look()
-        yield watched.seen(began)
-        if watched.has_ended:
+        watch.poll()
+        yield watch.snapshot(began)
+        if watch.has_ended:
             return
-        watched.check_statuses()
+        watch.check_statuses()
         due = clock() + interval(clock() - began)
         while (now := clock()) < due:
             if stop is not None and stop.is_set():
                 return
             sleep(min(TICK, due - now))
-            yield watched.seen(began)
+            yield watch.snapshot(began)
         if stop is not None and stop.is_set():
             return
 
 
-def _source_row(told: Record) -> SourceRow:
-    status = str(told["status"] or "unknown")
+def _source_row(record: Record) -> SourceRow:
+    status = str(record["status"] or "unknown")
     over = SOURCE_OUTCOMES.get(status)
-    reason = told["error"] or (told.get("message") if over is Outcome.FAILED else "")
+    reason = record["error"] or (record.get("message") if over is Outcome.FAILED else "")
     return SourceRow(
-        str(told["id"]),
-        str(told.get("title") or told["id"]),
+        str(record["id"]),
+        str(record.get("title") or record["id"]),
         status,
-        "" if over else str(told["stage"] or ""),
+        "" if over else str(record["stage"] or ""),
         "" if over is Outcome.COMPLETE else str(reason or ""),
     )
 
@@ -346,48 +348,52 @@ def wait_for_sources(snapshots: Iterator[Ingestion], timeout: float | None = Non
         JobFailedError: a source failed.
         NotReadyError: they are not done in time.
     """
-    for seen in snapshots:
-        if seen.outcome is Outcome.COMPLETE:
+    for snapshot in snapshots:
+        if snapshot.outcome is Outcome.COMPLETE:
             return
-        if seen.outcome is not None:
-            raise _failure_error(seen)
-        if timeout is not None and seen.elapsed >= timeout:
-            raise _timeout_error(seen, timeout)
+        if snapshot.outcome is not None:
+            raise _failure_error(snapshot)
+        if timeout is not None and snapshot.elapsed >= timeout:
+            raise _timeout_error(snapshot, timeout)
 
 
 def fetch_sources(
-    wire: RequestExecutor, dialect: ContractBackend, sources: Sequence[str]
+    executor: RequestExecutor, backend: ContractBackend, sources: Sequence[str]
 ) -> list[Record]:
     """Return the records of sources, without their texts, in the order in which they are named."""
     names = list(dict.fromkeys(sources))
     if len(names) <= MAX_SINGLE_REQUESTS:
-        return [_without_text(wire.run(dialect.source(each))) for each in names]
-    wanted = set(names)
-    found = {each["id"]: each for each in iter_sources(wire, dialect) if each["id"] in wanted}
-    return [found[each] for each in names if each in found]
+        return [_without_text(executor.run(backend.source(source))) for source in names]
+    requested = set(names)
+    by_id = {
+        record["id"]: record
+        for record in iter_sources(executor, backend)
+        if record["id"] in requested
+    }
+    return [by_id[source] for source in names if source in by_id]
 
 
 def _without_text(record: Record) -> Record:
     return {key: value for key, value in record.items() if key != "full_text"}
 
 
-def _failure_error(seen: Ingestion) -> JobFailedError:
-    bad = [row for row in seen.rows if row.outcome is not Outcome.COMPLETE]
-    told = messages.join_words((f"{row.title}: {row.reason or row.status}" for row in bad), 3)
-    of = "" if len(seen.rows) == 1 else f"{len(bad)} of {len(seen.rows)} sources failed. "
+def _failure_error(snapshot: Ingestion) -> JobFailedError:
+    bad = [row for row in snapshot.rows if row.outcome is not Outcome.COMPLETE]
+    reasons = messages.join_words((f"{row.title}: {row.reason or row.status}" for row in bad), 3)
+    of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
-        f"{of}{told.rstrip('.')}.",
+        f"{of}{reasons.rstrip('.')}.",
         f"Mend the cause, then `%nb sources retry {messages.quote_token(bad[0].title)}`; a file "
         "that you "
         "have mended is added anew.",
     )
 
 
-def _timeout_error(seen: Ingestion, timeout: float) -> NotReadyError:
-    going = [row for row in seen.rows if row.outcome is None]
-    told = messages.join_words((_row_status(row) for row in going), 3)
+def _timeout_error(snapshot: Ingestion, timeout: float) -> NotReadyError:
+    active = [row for row in snapshot.rows if row.outcome is None]
+    statuses = messages.join_words((_row_status(row) for row in active), 3)
     return NotReadyError(
-        f"Not processed after {timeout:g} seconds: {told}.", "It goes on; wait again."
+        f"Not processed after {timeout:g} seconds: {statuses}.", "It goes on; wait again."
     )
 
 

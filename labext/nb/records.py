@@ -260,9 +260,9 @@ def build_record(fields: Fields, values: Mapping[str, Any]) -> Record:
     """Return a record of a kind out of what a server told; a key in its own words is masked."""
     record = {name: values.get(name) for name in fields}
     for name in _SERVICE_TEXTS & record.keys():
-        told = record[name]
-        if told and isinstance(told, str):
-            record[name] = mask(told)
+        text = record[name]
+        if text and isinstance(text, str):
+            record[name] = mask(text)
     return record
 
 
@@ -283,14 +283,14 @@ def require_list(answer: Any, what: str) -> list[Mapping[str, Any]]:
     Raises:
         ServiceError: it is none.
     """
-    if isinstance(answer, list) and all(isinstance(each, Mapping) for each in answer):
+    if isinstance(answer, list) and all(isinstance(item, Mapping) for item in answer):
         return answer
     raise ServiceError(f"The notebook service's list of {what} makes no sense.")
 
 
 def string_items(answer: Any) -> list[str]:
     """Return the words of a list in an answer; whatever else there is in it is left out."""
-    return [each for each in answer if isinstance(each, str)] if isinstance(answer, list) else []
+    return [item for item in answer if isinstance(item, str)] if isinstance(answer, list) else []
 
 
 def parse_record(fields: Fields, answer: Any, what: str) -> Record:
@@ -311,7 +311,7 @@ def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
     Raises:
         ServiceError: the answer is none.
     """
-    return [parse_record(fields, each, what) for each in require_list(answer, what)]
+    return [parse_record(fields, item, what) for item in require_list(answer, what)]
 
 
 def to_frame(fields: Fields, records: Iterable[Record]) -> pd.DataFrame:

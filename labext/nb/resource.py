@@ -17,8 +17,8 @@ from labext.nb.records import Record, Scope
 
 
 def iter_sources(
-    wire: RequestExecutor,
-    dialect: ContractBackend,
+    executor: RequestExecutor,
+    backend: ContractBackend,
     *,
     notebook: str | None = None,
     limit: int | None = None,
@@ -32,12 +32,12 @@ def iter_sources(
     the next while they are read comes once.
 
     Args:
-        wire: leads to the service.
-        dialect: what is said to it.
-        notebook: an identifier; None for those of every notebook and of none.
-        limit: sources wanted in all; None for every one.
-        offset: how many to leave out first.
-        order_by: in the service's words.
+        executor: sends the requests.
+        backend: builds the requests and parses the responses.
+        notebook: the identifier of a notebook; None lists all sources.
+        limit: the maximum number of sources; None for no limit.
+        offset: the number of sources to skip.
+        order_by: the sort order, as the service names it.
 
     Raises:
         InputError: a limit below 1, or an offset below 0.
@@ -47,16 +47,16 @@ def iter_sources(
         raise InputError(f"A list can't have {limit} rows.", "Give a limit of 1 or more.")
     if offset < 0:
         raise InputError(f"A list can't begin at {offset}.", "Give an offset of 0 or more.")
-    seen, guard = set[str](), PageGuard("The notebook service's list of sources")
-    while limit is None or len(seen) < limit:
-        left = dialect.PAGE if limit is None else min(limit - len(seen), dialect.PAGE)
-        page = wire.run(dialect.sources(notebook, left, offset, order_by))
+    yielded, guard = set[str](), PageGuard("The notebook service's list of sources")
+    while limit is None or len(yielded) < limit:
+        left = backend.PAGE if limit is None else min(limit - len(yielded), backend.PAGE)
+        page = executor.run(backend.sources(notebook, left, offset, order_by))
         if not guard.add_page(record["id"] for record in page):
             return
         offset += len(page)
         for record in page:
-            if record["id"] not in seen:
-                seen.add(record["id"])
+            if record["id"] not in yielded:
+                yielded.add(record["id"])
                 yield record
         guard.check_next()
 
@@ -76,9 +76,9 @@ class ResourceKind:
         in_notebook: `within` is a notebook, and a title is never looked for outside it.
     """
 
-    table: str
-    magic: str
-    listed: ListRecords
+    id_pattern: str
+    list_noun: str
+    list_records: ListRecords
     in_notebook: bool = False
 
 
@@ -131,41 +131,41 @@ class TitleResolver:
     another notebook is never returned for a title; models and credentials fall back to all.
     """
 
-    def __init__(self, wire: RequestExecutor, spoken: BackendSelector) -> None:
-        self._wire = wire
-        self._spoken = spoken
+    def __init__(self, executor: RequestExecutor, selector: BackendSelector) -> None:
+        self._executor = executor
+        self._selector = selector
 
-    def find(self, noun: str, given: str, within: str | None = None) -> str:
+    def find(self, noun: str, title: str, within: str | None = None) -> str:
         """Return the identifier of one thing.
 
         Raises:
             NotFoundError: nothing has this title; suggests a similar one, or says where it is.
             ConflictError: several things have it; they are listed.
         """
-        return parse_identifier(noun, given) or self.several(noun, given, within)[0]
+        return parse_identifier(noun, title) or self.find_all(noun, title, within)[0]
 
-    def several(
-        self, noun: str, given: str | Iterable[str], within: str | None = None
+    def find_all(
+        self, noun: str, titles_or_ids: str | Iterable[str], within: str | None = None
     ) -> list[str]:
         """Return the identifiers of several things, without duplicates, in the given order."""
-        names = [given] if isinstance(given, str) else list(given)
-        found = {name: parse_identifier(noun, name) for name in names}
-        titles = [name for name, known in found.items() if known is None]
+        names = [titles_or_ids] if isinstance(titles_or_ids, str) else list(titles_or_ids)
+        resolved = {name: parse_identifier(noun, name) for name in names}
+        titles = [name for name, identifier in resolved.items() if identifier is None]
         if titles and within is not None:
-            records = self._with_credentials(noun, titles, self.listed(noun, within))
+            records = self._with_credentials(noun, titles, self.records(noun, within))
             matched = [title for title in titles if match_title(title, records)]
-            found |= {title: resolve_one(noun, title, records) for title in matched}
+            resolved |= {title: resolve_one(noun, title, records) for title in matched}
             titles = [title for title in titles if title not in matched]
             if titles and RESOURCE_KINDS[noun].in_notebook:
                 raise self._not_in_notebook(noun, titles[0], within, records)
         if titles:
-            records = self._with_credentials(noun, titles, self.listed(noun))
-            found |= {title: resolve_one(noun, title, records) for title in titles}
-        return list(dict.fromkeys(each for each in found.values() if each))
+            records = self._with_credentials(noun, titles, self.records(noun))
+            resolved |= {title: resolve_one(noun, title, records) for title in titles}
+        return list(dict.fromkeys(identifier for identifier in resolved.values() if identifier))
 
-    def listed(self, noun: str, within: str | None = None) -> list[Record]:
+    def records(self, noun: str, within: str | None = None) -> list[Record]:
         """Return the records among which a title is looked for."""
-        return RESOURCE_KINDS[noun].listed(self._wire, self._spoken.dialect, within)
+        return RESOURCE_KINDS[noun].list_records(self._executor, self._selector.backend, within)
 
     def _with_credentials(
         self, noun: str, titles: Iterable[str], records: list[Record]
@@ -173,24 +173,26 @@ class TitleResolver:
         """Return models' records with the names of their credentials, if a title needs them."""
         if noun != "model" or all(len(match_title(title, records)) == 1 for title in titles):
             return records
-        if not any(each["credential"] for each in records):
+        if not any(record["credential"] for record in records):
             return records
-        names = {each["id"]: each["name"] for each in self.listed("credential")}
-        return [{**each, _CREDENTIAL_NAME: names.get(each["credential"])} for each in records]
+        names = {credential["id"]: credential["name"] for credential in self.records("credential")}
+        return [{**record, _CREDENTIAL_NAME: names.get(record["credential"])} for record in records]
 
     def _not_in_notebook(
         self, noun: str, title: str, notebook: str, records: Sequence[Record]
     ) -> NotFoundError:
         """Return the error for a title that is not in a notebook; it says where there is one."""
-        names = {str(each["id"]): str(each["name"]) for each in self.listed("notebook")}
+        names = {str(record["id"]): str(record["name"]) for record in self.records("notebook")}
         here = names.get(notebook, notebook)
         missing = f"There is no {noun} {messages.quote_value(title.strip())} in {here}"
-        elsewhere = match_title(title, self.listed(noun))
+        elsewhere = match_title(title, self.records(noun))
         if not elsewhere:
             near = _similar_title_hint(title, records)
-            return NotFoundError(f"{missing}{near}.", f"See `%nb {RESOURCE_KINDS[noun].magic}`.")
-        places = [self._place(noun, each, names) for each in elsewhere[:_MAX_PLACES]]
-        more = (str(each["id"]) for each in elsewhere[_MAX_PLACES:])
+            return NotFoundError(
+                f"{missing}{near}.", f"See `%nb {RESOURCE_KINDS[noun].list_noun}`."
+            )
+        places = [self._place(noun, record, names) for record in elsewhere[:_MAX_PLACES]]
+        more = (str(record["id"]) for record in elsewhere[_MAX_PLACES:])
         return NotFoundError(
             f"{missing}; it is {messages.join_words([*places, *more], _MAX_PLACES)}.",
             f"Choose its notebook with `%nb use`, or give its identifier: `{elsewhere[0]['id']}`.",
@@ -201,76 +203,80 @@ class TitleResolver:
         if noun != "source":
             identifiers = [record["notebook_id"]]
         elif (identifiers := record["notebooks"]) is None:  # not in the list of Open Notebook
-            identifiers = self._wire.run(self._spoken.dialect.source(record["id"]))["notebooks"]
-        known = [names[each] for each in identifiers or () if each in names]
-        if known:
-            place = f"in {messages.join_words(known)}"
+            identifiers = self._executor.run(self._selector.backend.source(record["id"]))[
+                "notebooks"
+            ]
+        known_titles = [
+            names[identifier] for identifier in identifiers or () if identifier in names
+        ]
+        if known_titles:
+            place = f"in {messages.join_words(known_titles)}"
         else:
             place = "in no notebook" if noun == "source" else "elsewhere"
         return f"{place} ({record['id']})"
 
 
-def parse_identifier(noun: str, given: str) -> str | None:
+def parse_identifier(noun: str, text: str) -> str | None:
     """Return what was given if it is an identifier of such a thing; None for a title.
 
     Raises:
         InputError: it is empty, or no text.
     """
-    if not isinstance(given, str) or not given.strip():
+    if not isinstance(text, str) or not text.strip():
         raise InputError(
-            f"{messages.quote_value(given)} names no {noun}.",
+            f"{messages.quote_value(text)} names no {noun}.",
             f"Give the {noun}'s title or identifier.",
         )
-    given = given.strip()
-    return given if re.fullmatch(rf"{RESOURCE_KINDS[noun].table}:[^\s/]+", given) else None
+    text = text.strip()
+    return text if re.fullmatch(rf"{RESOURCE_KINDS[noun].id_pattern}:[^\s/]+", text) else None
 
 
-def match_title(given: str, records: Sequence[Record]) -> list[Record]:
+def match_title(title: str, records: Sequence[Record]) -> list[Record]:
     """Return the records of a title: of the very title, else of the title in other letters.
 
     A source goes by the file or the address that it was made from as well as by its title, a
     transformation by its name and its title, a model by its credential or its provider too:
     `lab/gpt-4o`, `openai/gpt-4o`.
     """
-    given = given.strip()
-    by_credential = [record for record in records if given == _qualified_model_name(record)]
+    title = title.strip()
+    by_credential = [record for record in records if title == _qualified_model_name(record)]
     if by_credential:
         return by_credential
     same = [
-        record for record in records if given in (*_title_values(record), *_alias_values(record))
+        record for record in records if title in (*_title_values(record), *_alias_values(record))
     ]
-    folded = given.casefold()
+    folded = title.casefold()
     return same or [
         record
         for record in records
-        if folded in (each.casefold() for each in _title_values(record))
+        if folded in (value.casefold() for value in _title_values(record))
     ]
 
 
-def resolve_one(noun: str, given: str, records: Sequence[Record]) -> str:
+def resolve_one(noun: str, title: str, records: Sequence[Record]) -> str:
     """Return the identifier of the one record that a title fits.
 
     Raises:
         NotFoundError: it fits none; a near title is told.
         ConflictError: it fits several; they are listed.
     """
-    found = match_title(given, records)
-    if not found:
+    matches = match_title(title, records)
+    if not matches:
         raise NotFoundError(
             f"There is no {noun} "
-            f"{messages.quote_value(given.strip())}{_similar_title_hint(given, records)}.",
-            f"See `%nb {RESOURCE_KINDS[noun].magic}`.",
+            f"{messages.quote_value(title.strip())}{_similar_title_hint(title, records)}.",
+            f"See `%nb {RESOURCE_KINDS[noun].list_noun}`.",
         )
-    if len(found) > 1:
-        names = [_unambiguous_name(each, found) for each in found]
-        listed = messages.join_words(
-            f"{name} ({_describe(each)})" for name, each in zip(names, found, strict=True)
+    if len(matches) > 1:
+        names = [_unambiguous_name(record, matches) for record in matches]
+        listing = messages.join_words(
+            f"{name} ({_describe(record)})" for name, record in zip(names, matches, strict=True)
         )
         raise ConflictError(
-            f"{len(found)} {noun}s are called {messages.quote_value(given.strip())}: {listed}.",
+            f"{len(matches)} {noun}s are called {messages.quote_value(title.strip())}: {listing}.",
             f"Give one of these in its place, such as `{names[0]}`.",
         )
-    return str(found[0]["id"])
+    return str(matches[0]["id"])
 
 
 def title_of(record: Record) -> str | None:
@@ -279,10 +285,10 @@ def title_of(record: Record) -> str | None:
     return name
 
 
-def _similar_title_hint(given: str, records: Iterable[Record]) -> str:
+def _similar_title_hint(title: str, records: Iterable[Record]) -> str:
     """Return ` (did you mean "…"?)` with a title similar to the given one, or nothing."""
     names = (record.get(key) for key in ("name", "title", "file_name") for record in records)
-    return messages.did_you_mean(given.strip(), [str(name) for name in names if name])
+    return messages.did_you_mean(title.strip(), [str(name) for name in names if name])
 
 
 def _title_values(record: Record) -> list[str]:
@@ -306,7 +312,7 @@ def _qualified_model_name(record: Record) -> str | None:
 def _unambiguous_name(record: Record, others: Sequence[Record]) -> str:
     """Return `credential/model` where no other one is called so, else the identifier."""
     name = _qualified_model_name(record)
-    if name is not None and [_qualified_model_name(each) for each in others].count(name) == 1:
+    if name is not None and [_qualified_model_name(other) for other in others].count(name) == 1:
         return name
     return str(record["id"])
 
@@ -315,9 +321,9 @@ def _describe(record: Record) -> str:
     """Return what tells a thing from another one of its title."""
     kind, provider = record.get("type"), record.get("provider")
     of = " ".join(filter(None, (kind, f"of {provider}" if provider else None)))
-    made = str(record.get("created_at") or "")[:16].replace("T", " ")
+    created = str(record.get("created_at") or "")[:16].replace("T", " ")
     failed = ", failed" if "failed" in (record.get("status"), record.get("job_status")) else ""
-    return f"{of or (f'of {made}' if made else title_of(record))}{failed}"
+    return f"{of or (f'of {created}' if created else title_of(record))}{failed}"
 
 
 def resolve_scope(
@@ -338,8 +344,8 @@ def resolve_scope(
         ConflictError: a title fits several.
     """
     within = None if notebook is None else titles.find("notebook", notebook)
-    sources = None if source_ids is None else titles.several("source", source_ids, within)
-    notes = None if note_ids is None else titles.several("note", note_ids, within)
+    sources = None if source_ids is None else titles.find_all("source", source_ids, within)
+    notes = None if note_ids is None else titles.find_all("note", note_ids, within)
     if within is not None:
         every = sources is None and notes is None
         sources = _ids_within(titles, "source", within, sources, every=every and include_sources)
@@ -353,10 +359,10 @@ def _ids_within(
     """Return what is named of a notebook's sources or notes, or `every` one of them."""
     if named is None and not every:
         return None
-    there = [str(record["id"]) for record in titles.listed(noun, notebook)]
+    available = [str(record["id"]) for record in titles.records(noun, notebook)]
     if named is None:
-        return there
-    absent = [each for each in named if each not in set(there)]
+        return available
+    absent = [identifier for identifier in named if identifier not in set(available)]
     if absent:
         raise NotFoundError(
             f"Not in the notebook: {messages.join_words(absent)}.",
@@ -378,18 +384,18 @@ class Resource:
     """
 
     def __init__(
-        self, wire: RequestExecutor, spoken: BackendSelector, titles: TitleResolver
+        self, executor: RequestExecutor, selector: BackendSelector, titles: TitleResolver
     ) -> None:
-        self._wire = wire
-        self._spoken = spoken
+        self._executor = executor
+        self._selector = selector
         self._titles = titles
 
     @property
-    def _dialect(self) -> ContractBackend:
-        return self._spoken.dialect
+    def _backend(self) -> ContractBackend:
+        return self._selector.backend
 
-    def _notebook(self, given: str | None) -> str | None:
-        return None if given is None else self._titles.find("notebook", given)
+    def _notebook(self, title: str | None) -> str | None:
+        return None if title is None else self._titles.find("notebook", title)
 
 
 NO_CHANGES_STEP = "Give what is to be changed."
@@ -420,4 +426,4 @@ def build_changes(
 
 def unique_names(records: Iterable[Record]) -> list[str]:
     """Return what things are called, each once, in their order."""
-    return [*dict.fromkeys(str(each["name"]) for each in records if each["name"])]
+    return [*dict.fromkeys(str(record["name"]) for record in records if record["name"])]

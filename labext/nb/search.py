@@ -33,7 +33,7 @@ def validate_question(question: Question) -> Question:
 
 
 def stream_answer(
-    wire: RequestExecutor, dialect: ContractBackend, question: Question, idle: float
+    executor: RequestExecutor, backend: ContractBackend, question: Question, idle: float
 ) -> Iterator[AskEvent]:
     """Yield the events of an answer up to its final one, with which it ends.
 
@@ -43,14 +43,14 @@ def stream_answer(
         ServiceError: the answer failed, or the stream ended without a final one.
         UnreachableError: it was cut off, or nothing came for `idle` seconds.
     """
-    request = wire.run(dialect.ask_stream(question))
+    request = executor.run(backend.ask_stream(question))
     if isinstance(request, Answer):
         yield Final(request)
         return
     try:
-        with closing(wire.events(request, idle)) as stream:
-            for told in stream:
-                event = dialect.heard(told, question.text)
+        with closing(executor.events(request, idle)) as stream:
+            for data in stream:
+                event = backend.parse_event(data, question.text)
                 if event is not None:
                     yield event
                 if isinstance(event, Final):
@@ -113,7 +113,7 @@ class SearchResource(Resource):
         if scope.is_empty:
             return hit_frame([])
         return hit_frame(
-            self._wire.run(self._dialect.search(query, type, scope, limit, min_similarity))
+            self._executor.run(self._backend.search(query, type, scope, limit, min_similarity))
         )
 
     def ask(
@@ -164,8 +164,8 @@ class SearchResource(Resource):
             include_notes=include_notes,
         )
         models = model_override, strategy_model, answer_model, final_answer_model
-        asked = validate_question(Question(question, scope, limit, min_similarity, *models))
-        return self._wire.run(self._dialect.ask(asked))
+        checked = validate_question(Question(question, scope, limit, min_similarity, *models))
+        return self._executor.run(self._backend.ask(checked))
 
     def ask_stream(
         self,
@@ -216,5 +216,5 @@ class SearchResource(Resource):
             include_notes=include_notes,
         )
         models = model_override, strategy_model, answer_model, final_answer_model
-        asked = validate_question(Question(question, scope, limit, min_similarity, *models))
-        return stream_answer(self._wire, self._dialect, asked, idle)
+        checked = validate_question(Question(question, scope, limit, min_similarity, *models))
+        return stream_answer(self._executor, self._backend, checked, idle)

@@ -18,7 +18,7 @@ class Settings(Resource):
 
     def get(self) -> dict[str, Any]:
         """Return the settings, by the service's names: texts, truth values and lists of texts."""
-        return self._wire.run(self._dialect.settings())
+        return self._executor.run(self._backend.settings())
 
     def names(self) -> Sequence[str]:
         """Return the names of the settings."""
@@ -39,15 +39,15 @@ class Settings(Resource):
             raise InputError("No setting is to be changed.", NO_CHANGES_STEP)
         now = self.get()
         named = {_setting_name(name, now): value for name, value in changes.items()}
-        wanted = {name: _convert_value(name, value, now[name]) for name, value in named.items()}
-        return self._wire.run(self._dialect.set_settings(wanted))
+        values = {name: _convert_value(name, value, now[name]) for name, value in named.items()}
+        return self._executor.run(self._backend.set_settings(values))
 
 
 def _setting_name(name: str, now: Mapping[str, Any]) -> str:
-    known = name.strip().replace("-", "_")
-    if known in now:
-        return known
-    near = messages.did_you_mean(known, [*now])
+    key = name.strip().replace("-", "_")
+    if key in now:
+        return key
+    near = messages.did_you_mean(key, [*now])
     raise InputError(
         f"There is no setting {messages.quote_value(name)}{near}.", "`%nb settings` lists them."
     )
@@ -70,20 +70,20 @@ def _convert_value(name: str, value: Any, now: Any) -> Any:
 
 
 def _parse_bool(name: str, value: Any) -> bool:
-    found = _BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
-    if not isinstance(found, bool):
+    parsed = _BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
+    if not isinstance(parsed, bool):
         raise _invalid_value(name, value, "yes or no")
-    return found
+    return parsed
 
 
 def _parse_list(name: str, value: Any) -> list[str]:
-    found = value.split(",") if isinstance(value, str) else value
-    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+    parsed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parsed, list | tuple) or not all(isinstance(item, str) for item in parsed):
         raise _invalid_value(name, value, "texts with commas between them")
-    kept = [each.strip() for each in found if each.strip()]
-    if not kept:
+    items = [item.strip() for item in parsed if item.strip()]
+    if not items:
         raise _invalid_value(name, value, "one text or more")
-    return kept
+    return items
 
 
 def _invalid_value(name: str, value: Any, expected: str) -> InputError:

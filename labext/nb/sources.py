@@ -51,8 +51,8 @@ class Sources(Resource):
     ) -> Iterator[Record]:
         """Yield sources' records, page by page; arguments as for `list`."""
         return iter_sources(
-            self._wire,
-            self._dialect,
+            self._executor,
+            self._backend,
             notebook=self._notebook(notebook),
             limit=limit,
             offset=offset or 0,
@@ -61,7 +61,11 @@ class Sources(Resource):
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the titles of sources, each once."""
-        return [*dict.fromkeys(str(each["title"]) for each in self.iter(notebook) if each["title"])]
+        return [
+            *dict.fromkeys(
+                str(record["title"]) for record in self.iter(notebook) if record["title"]
+            )
+        ]
 
     def find(self, source: str, notebook: str | None = None) -> str:
         """Return a source's identifier; with `notebook`, a title is one of this notebook alone."""
@@ -69,7 +73,7 @@ class Sources(Resource):
 
     def get(self, source: str) -> Record:
         """Return one source's record, with its `full_text`."""
-        return self._wire.run(self._dialect.source(self.find(source)))
+        return self._executor.run(self._backend.source(self.find(source)))
 
     def add_file(
         self,
@@ -97,8 +101,8 @@ class Sources(Resource):
             OutcomeUnknownError: the answer was lost; it may have been added.
         """
         source = uploads.validate_file(path)
-        given = self._given(notebook, title, topic, process_async)
-        return self._wire.run(self._dialect.add_file(source, **given), on_bytes=on_bytes)
+        options = self._options(notebook, title, topic, process_async)
+        return self._executor.run(self._backend.add_file(source, **options), on_bytes=on_bytes)
 
     def add_url(
         self,
@@ -109,8 +113,8 @@ class Sources(Resource):
         process_async: bool = True,
     ) -> Record:
         """Add a page of the web, which the service fetches; arguments as for `add_file`."""
-        given = self._given(notebook, title, topic, process_async)
-        return self._wire.run(self._dialect.add_url(uploads.validate_url(url), **given))
+        options = self._options(notebook, title, topic, process_async)
+        return self._executor.run(self._backend.add_url(uploads.validate_url(url), **options))
 
     def add_text(
         self,
@@ -125,8 +129,8 @@ class Sources(Resource):
         Raises:
             InputError: it is empty.
         """
-        given = self._given(notebook, title, topic, process_async)
-        return self._wire.run(self._dialect.add_text(uploads.validate_text(text), **given))
+        options = self._options(notebook, title, topic, process_async)
+        return self._executor.run(self._backend.add_text(uploads.validate_text(text), **options))
 
     def add(
         self,
@@ -160,8 +164,10 @@ class Sources(Resource):
         """
         from labext.nb.views import source_frame
 
-        given = self._given(notebook, None, topic, process_async)
-        steps = uploads.add_several(self._wire, self._dialect, what, given, on_bytes, on_refused)
+        options = self._options(notebook, None, topic, process_async)
+        steps = uploads.add_several(
+            self._executor, self._backend, what, options, on_bytes, on_refused
+        )
         added = []
         for record in steps:
             added.append(record)
@@ -171,7 +177,7 @@ class Sources(Resource):
 
     def status(self, source: str) -> Record:
         """Return how far a source's processing is: `labext.nb.records.STATUS`."""
-        return self._wire.run(self._dialect.source_status(self.find(source)))
+        return self._executor.run(self._backend.source_status(self.find(source)))
 
     def update(self, source: str, title: str | None = None, topic: str | None = None) -> Record:
         """Change a source's title or topic; what is None stays. Return its record.
@@ -179,15 +185,15 @@ class Sources(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        given = {"title": title, "topic": topic}
-        changes = {key: value for key, value in given.items() if value is not None}
+        values = {"title": title, "topic": topic}
+        changes = {key: value for key, value in values.items() if value is not None}
         if not changes:
             raise InputError("Nothing of the source is to be changed.", NO_CHANGES_STEP)
-        return self._wire.run(self._dialect.change_source(self.find(source), changes))
+        return self._executor.run(self._backend.change_source(self.find(source), changes))
 
     def delete(self, source: str) -> None:
         """Delete a source, in every notebook that has it."""
-        self._wire.run(self._dialect.delete_source(self.find(source)))
+        self._executor.run(self._backend.delete_source(self.find(source)))
 
     def download(
         self, source: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
@@ -206,25 +212,25 @@ class Sources(Resource):
             NotFoundError: there is no such source, or it has no file (a text or a page).
             StorageError: the disk is full, or the folder can't be written.
         """
-        found = self.find(source)
-        name = uploads.original_file_name(self._wire.run(self._dialect.source(found)))
+        source_id = self.find(source)
+        name = uploads.original_file_name(self._executor.run(self._backend.source(source_id)))
         target = Path(to or ".").expanduser()
         if target.is_dir():
             target /= name
-        request = self._dialect.original(found)
-        return self._wire.download(request, target, on_bytes, page=is_html_name(name))
+        request = self._backend.original(source_id)
+        return self._executor.download(request, target, on_bytes, page=is_html_name(name))
 
     def exists(self, source: str) -> bool:
         """Tell whether a source's file is on the service; False also without such a source."""
-        return self._wire.run(self._dialect.has_original(self.find(source)))
+        return self._executor.run(self._backend.has_original(self.find(source)))
 
     def has_content(self, source: str, path: Path | str) -> bool | None:
         """Tell whether a source was made from a local file, going by the file's content.
 
         Of more than 1 MiB only the size is compared. None if the original can't be looked at.
         """
-        request = self._dialect.original(self.find(source))
-        return uploads.has_content(self._wire, request, uploads.validate_file(path))
+        request = self._backend.original(self.find(source))
+        return uploads.has_content(self._executor, request, uploads.validate_file(path))
 
     def retry(self, source: str) -> Record:
         """Process a failed source again; return its record.
@@ -232,13 +238,13 @@ class Sources(Resource):
         Raises:
             InputError: it has not failed.
         """
-        return self._wire.run(self._dialect.retry_source(self.find(source)))
+        return self._executor.run(self._backend.retry_source(self.find(source)))
 
     def insights(self, source: str) -> pd.DataFrame:
         """Return what models have made of a source, a row each; columns as `records.INSIGHT`."""
         from labext.nb.views import insight_frame
 
-        return insight_frame(self._wire.run(self._dialect.insights(self.find(source))))
+        return insight_frame(self._executor.run(self._backend.insights(self.find(source))))
 
     def unprocessed(
         self,
@@ -259,17 +265,17 @@ class Sources(Resource):
         within = self._notebook(notebook)
         pending = set[str]()
         if vectors:
-            awaiting = self._wire.run(self._dialect.sources_awaiting_vectors())
-            pending = {str(each["id"]) for each in awaiting}
+            awaiting = self._executor.run(self._backend.sources_awaiting_vectors())
+            pending = {str(record["id"]) for record in awaiting}
         if sources is None:
-            records: Iterable[Record] = iter_sources(self._wire, self._dialect, notebook=within)
+            records: Iterable[Record] = iter_sources(self._executor, self._backend, notebook=within)
         else:
-            found = self._titles.several("source", sources, within)
-            records = polling.fetch_sources(self._wire, self._dialect, found)
+            identifiers = self._titles.find_all("source", sources, within)
+            records = polling.fetch_sources(self._executor, self._backend, identifiers)
         return [
-            each
-            for each in records
-            if polling.is_in_progress(each["status"]) or each["id"] in pending
+            record
+            for record in records
+            if polling.is_in_progress(record["status"]) or record["id"] in pending
         ]
 
     def watch(
@@ -284,8 +290,8 @@ class Sources(Resource):
         Raises:
             NotFoundError: one is not there at the first look.
         """
-        found = self._titles.several("source", sources)
-        return polling.watch_sources(self._wire, self._dialect, found, stop=stop)
+        identifiers = self._titles.find_all("source", sources)
+        return polling.watch_sources(self._executor, self._backend, identifiers, stop=stop)
 
     def wait(self, sources: Iterable[str] | str, timeout: float | None = None) -> pd.DataFrame:
         """Wait until sources are processed; return a row for each.
@@ -301,11 +307,13 @@ class Sources(Resource):
         """
         from labext.nb.views import source_frame as shown
 
-        found = self._titles.several("source", sources)
-        polling.wait_for_sources(polling.watch_sources(self._wire, self._dialect, found), timeout)
-        return shown(polling.fetch_sources(self._wire, self._dialect, found))
+        identifiers = self._titles.find_all("source", sources)
+        polling.wait_for_sources(
+            polling.watch_sources(self._executor, self._backend, identifiers), timeout
+        )
+        return shown(polling.fetch_sources(self._executor, self._backend, identifiers))
 
-    def _given(
+    def _options(
         self, notebook: str | None, title: str | None, topic: str | None, process_async: bool
     ) -> dict[str, Any]:
         return {

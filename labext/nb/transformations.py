@@ -27,7 +27,7 @@ class Transformations(Resource):
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all transformations."""
-        yield from self._wire.run(self._dialect.transformations())
+        yield from self._executor.run(self._backend.transformations())
 
     def names(self) -> Sequence[str]:
         """Return the names of all transformations, each once."""
@@ -39,7 +39,7 @@ class Transformations(Resource):
 
     def get(self, transformation: str) -> Record:
         """Return one transformation's record."""
-        return self._wire.run(self._dialect.transformation(self.find(transformation)))
+        return self._executor.run(self._backend.transformation(self.find(transformation)))
 
     def create(
         self,
@@ -72,7 +72,7 @@ class Transformations(Resource):
             "apply_default": apply_default,
             **drop_none(optional),
         }
-        return self._wire.run(self._dialect.new_transformation(body))
+        return self._executor.run(self._backend.new_transformation(body))
 
     def update(
         self,
@@ -91,7 +91,7 @@ class Transformations(Resource):
         Raises:
             InputError: nothing is to be changed.
         """
-        wanted = {
+        values = {
             "name": name,
             "prompt": prompt,
             "title": title,
@@ -99,13 +99,13 @@ class Transformations(Resource):
             "apply_default": apply_default,
             "model_id": self._model(model),
         }
-        changed = build_changes("transformation", wanted, {"model_id"})
-        found = self.find(transformation)
-        return self._wire.run(self._dialect.change_transformation(found, changed))
+        changed = build_changes("transformation", values, {"model_id"})
+        identifier = self.find(transformation)
+        return self._executor.run(self._backend.change_transformation(identifier, changed))
 
     def delete(self, transformation: str) -> None:
         """Delete a transformation; the insights that it made stay."""
-        self._wire.run(self._dialect.delete_transformation(self.find(transformation)))
+        self._executor.run(self._backend.delete_transformation(self.find(transformation)))
 
     def execute(self, transformation: str, text: str, model: str | None = None) -> Record:
         """Run a transformation on a text; return `output`, `transformation_id` and `model_id`.
@@ -124,16 +124,16 @@ class Transformations(Resource):
         """
         if not text.strip():
             raise InputError("There is nothing to transform.", "Give a text, a source or a note.")
-        found, by = self.find(transformation), self._model(model)
-        return self._wire.run(self._dialect.transform(found, text, by))
+        identifier, by = self.find(transformation), self._model(model)
+        return self._executor.run(self._backend.transform(identifier, text, by))
 
     def default_prompt(self) -> str:
         """Return what a model is told before every transformation's own prompt."""
-        return self._wire.run(self._dialect.default_prompt())
+        return self._executor.run(self._backend.default_prompt())
 
     def set_default_prompt(self, text: str) -> str:
         """Set what goes before every transformation's own prompt; return it as it is kept."""
-        return self._wire.run(self._dialect.set_default_prompt(text))
+        return self._executor.run(self._backend.set_default_prompt(text))
 
     def _model(self, model: str | None) -> str | None:
         return model and self._titles.find("model", model, "llm")

@@ -44,17 +44,17 @@ def has_number_suffix(stored: str, name: str) -> bool:
     return re.fullmatch(rf"{re.escape(stem)} \(\d+\){re.escape(suffix)}", stored) is not None
 
 
-def has_content(wire: RequestExecutor, original: Request, file: Path) -> bool | None:
+def has_content(executor: RequestExecutor, original: Request, file: Path) -> bool | None:
     """Tell whether an original has the content of a local file; None if there is no original.
 
     Args:
-        wire: sends the request.
+        executor: sends the request.
         original: the request for the original.
         file: the local file.
     """
     size = file.stat().st_size
     try:
-        with wire.open(original) as response:
+        with executor.open(original) as response:
             length = response.headers.get("Content-Length", "")
             if length.isdigit() and int(length) != size:
                 return False
@@ -131,10 +131,10 @@ def is_url(text: Path | str) -> bool:
 
 
 def add_several(
-    wire: RequestExecutor,
-    dialect: ContractBackend,
-    what: Iterable[Path | str] | Path | str,
-    given: Mapping[str, Any],
+    executor: RequestExecutor,
+    backend: ContractBackend,
+    items: Iterable[Path | str] | Path | str,
+    options: Mapping[str, Any],
     on_bytes: OnFileBytes | None = None,
     on_refused: OnRejected | None = None,
 ) -> Iterator[Record]:
@@ -147,23 +147,23 @@ def add_several(
             `on_refused` was given: all others were added.
         LabextError: the service failed; the error says at which item, and how many were added.
     """
-    names = [what] if isinstance(what, str | Path) else list(what)
-    checked = [validate_url(str(each)) if is_url(each) else validate_file(each) for each in names]
+    names = [items] if isinstance(items, str | Path) else list(items)
+    checked = [validate_url(str(name)) if is_url(name) else validate_file(name) for name in names]
     added = 0
     refused: dict[Path | str, InputError] = {}
-    for each in checked:
+    for item in checked:
         try:
-            if isinstance(each, Path):
-                told = None if on_bytes is None else partial(on_bytes, each.name)
-                record = wire.run(dialect.add_file(each, **given), on_bytes=told)
+            if isinstance(item, Path):
+                on_item_bytes = None if on_bytes is None else partial(on_bytes, item.name)
+                record = executor.run(backend.add_file(item, **options), on_bytes=on_item_bytes)
             else:
-                record = wire.run(dialect.add_url(each, **given))
+                record = executor.run(backend.add_url(item, **options))
         except LabextError as error:
             if isinstance(error, InputError) and error.status in _REJECTED_STATUSES:
-                refused[each] = error
+                refused[item] = error
                 continue
             before = f" ({added} of {len(checked)} were added before it)" if added else ""
-            raise error.about(f"{each}{before}") from None
+            raise error.about(f"{item}{before}") from None
         added += 1
         yield record
     if on_refused is not None:
@@ -196,7 +196,7 @@ def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> Inp
 
 def _similar_file_hint(file: Path) -> str:
     try:
-        names = [each.name for each in file.parent.iterdir()]
+        names = [path.name for path in file.parent.iterdir()]
     except OSError:
         return ""
     return messages.did_you_mean(file.name, names)

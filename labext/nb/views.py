@@ -61,43 +61,43 @@ HITS_VIEW = RowView(
 )
 
 
-def notebook_frame(found: Iterable[Record]) -> pd.DataFrame:
+def notebook_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return notebooks' records as a frame."""
-    return NOTEBOOKS_VIEW.show(records.to_frame(records.NOTEBOOK, found))
+    return NOTEBOOKS_VIEW.show(records.to_frame(records.NOTEBOOK, rows))
 
 
-def source_frame(found: Iterable[Record]) -> pd.DataFrame:
+def source_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return sources' records as a frame, without their texts."""
     return SOURCES_VIEW.show(
         records.to_frame(
-            records.SOURCE, ({key: each[key] for key in records.SOURCE} for each in found)
+            records.SOURCE, ({key: row[key] for key in records.SOURCE} for row in rows)
         )
     )
 
 
-def note_frame(found: Iterable[Record]) -> pd.DataFrame:
+def note_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return notes' records as a frame."""
-    return NOTES_VIEW.show(records.to_frame(records.NOTE, found))
+    return NOTES_VIEW.show(records.to_frame(records.NOTE, rows))
 
 
-def session_frame(found: Iterable[Record]) -> pd.DataFrame:
+def session_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return chat sessions' records as a frame."""
-    return SESSIONS_VIEW.show(records.to_frame(records.SESSION, found))
+    return SESSIONS_VIEW.show(records.to_frame(records.SESSION, rows))
 
 
-def message_frame(found: Iterable[Record]) -> pd.DataFrame:
+def message_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return messages' records as a frame."""
-    return MESSAGES_VIEW.show(records.to_frame(records.MESSAGE, found))
+    return MESSAGES_VIEW.show(records.to_frame(records.MESSAGE, rows))
 
 
-def insight_frame(found: Iterable[Record]) -> pd.DataFrame:
+def insight_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return insights' records as a frame."""
-    return INSIGHTS_VIEW.show(records.to_frame(records.INSIGHT, found))
+    return INSIGHTS_VIEW.show(records.to_frame(records.INSIGHT, rows))
 
 
-def hit_frame(found: Iterable[Record]) -> pd.DataFrame:
+def hit_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return what was found as a frame, the best first."""
-    return HITS_VIEW.show(records.to_frame(records.HIT, found))
+    return HITS_VIEW.show(records.to_frame(records.HIT, rows))
 
 
 TRANSFORMATIONS_VIEW = RowView(
@@ -146,46 +146,46 @@ CREDENTIAL_STATUS_VIEW = RowView(
 )
 
 
-def transformation_frame(found: Iterable[Record]) -> pd.DataFrame:
+def transformation_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return transformations' records as a frame."""
-    return TRANSFORMATIONS_VIEW.show(records.to_frame(records.TRANSFORMATION, found))
+    return TRANSFORMATIONS_VIEW.show(records.to_frame(records.TRANSFORMATION, rows))
 
 
-def model_frame(found: Iterable[Record]) -> pd.DataFrame:
+def model_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return models' records as a frame."""
-    return MODELS_VIEW.show(records.to_frame(records.MODEL, found))
+    return MODELS_VIEW.show(records.to_frame(records.MODEL, rows))
 
 
-def provider_frame(found: Iterable[Record]) -> pd.DataFrame:
+def provider_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return providers' records as a frame."""
-    return PROVIDERS_VIEW.show(records.to_frame(records.PROVIDER, found))
+    return PROVIDERS_VIEW.show(records.to_frame(records.PROVIDER, rows))
 
 
-def discovered_model_frame(found: Iterable[Record]) -> pd.DataFrame:
+def discovered_model_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return the records of models on offer as a frame."""
-    return DISCOVERED_VIEW.show(records.to_frame(records.DISCOVERED_MODEL, found))
+    return DISCOVERED_VIEW.show(records.to_frame(records.DISCOVERED_MODEL, rows))
 
 
-def sync_frame(found: Iterable[Record]) -> pd.DataFrame:
+def sync_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return what came of asking providers as a frame."""
-    return SYNC_VIEW.show(records.to_frame(records.SYNC_RESULT, found))
+    return SYNC_VIEW.show(records.to_frame(records.SYNC_RESULT, rows))
 
 
-def credential_frame(found: Iterable[Record]) -> pd.DataFrame:
+def credential_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return credentials' records as a frame."""
-    return CREDENTIALS_VIEW.show(records.to_frame(records.CREDENTIAL, found))
+    return CREDENTIALS_VIEW.show(records.to_frame(records.CREDENTIAL, rows))
 
 
-def credential_status_frame(found: Iterable[Record]) -> pd.DataFrame:
+def credential_status_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return where providers' keys are as a frame."""
-    return CREDENTIAL_STATUS_VIEW.show(records.to_frame(records.CREDENTIAL_STATUS, found))
+    return CREDENTIAL_STATUS_VIEW.show(records.to_frame(records.CREDENTIAL_STATUS, rows))
 
 
 def _profile_names(profiles: Any) -> str:
     """Return what the profiles of an episode are called; the whole of them fills a screen."""
     if not isinstance(profiles, Sequence) or not all(isinstance(p, Mapping) for p in profiles):
         return cell_text(profiles)
-    return ", ".join(cell_text(each.get("name") or each.get("id")) for each in profiles)
+    return ", ".join(cell_text(profile.get("name") or profile.get("id")) for profile in profiles)
 
 
 EPISODES_VIEW = RowView(
@@ -235,19 +235,19 @@ SPEAKER_PROFILES_VIEW = RowView(
 )
 
 
-def episode_frame(found: Iterable[Record]) -> pd.DataFrame:
+def episode_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return episodes' records as a frame, without what is said in them."""
-    return EPISODES_VIEW.show(records.to_frame(records.EPISODE, found))
+    return EPISODES_VIEW.show(records.to_frame(records.EPISODE, rows))
 
 
-def episode_profile_frame(found: Iterable[Record]) -> pd.DataFrame:
+def episode_profile_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return episode profiles' records as a frame."""
-    return EPISODE_PROFILES_VIEW.show(records.to_frame(records.EPISODE_PROFILE, found))
+    return EPISODE_PROFILES_VIEW.show(records.to_frame(records.EPISODE_PROFILE, rows))
 
 
-def speaker_profile_frame(found: Iterable[Record]) -> pd.DataFrame:
+def speaker_profile_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return speaker profiles' records as a frame."""
-    return SPEAKER_PROFILES_VIEW.show(records.to_frame(records.SPEAKER_PROFILE, found))
+    return SPEAKER_PROFILES_VIEW.show(records.to_frame(records.SPEAKER_PROFILE, rows))
 
 
 COMMANDS_VIEW = RowView(
@@ -272,29 +272,29 @@ SETTINGS_VIEW = RowView(
 )
 
 
-def command_frame(found: Iterable[Record]) -> pd.DataFrame:
+def command_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return commands' records as a frame."""
-    return COMMANDS_VIEW.show(records.to_frame(COMMAND, found))
+    return COMMANDS_VIEW.show(records.to_frame(COMMAND, rows))
 
 
-def command_kind_frame(found: Iterable[Record]) -> pd.DataFrame:
+def command_kind_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return the commands that there are as a frame."""
-    return ROWS.show(records.to_frame(COMMAND_KIND, found))
+    return ROWS.show(records.to_frame(COMMAND_KIND, rows))
 
 
-def source_chat_frame(found: Iterable[Record]) -> pd.DataFrame:
+def source_chat_frame(rows: Iterable[Record]) -> pd.DataFrame:
     """Return chats about a source as a frame."""
-    return SOURCE_CHATS_VIEW.show(records.to_frame(SOURCE_CHAT, found))
+    return SOURCE_CHATS_VIEW.show(records.to_frame(SOURCE_CHAT, rows))
 
 
-def rebuild_frame(found: Record) -> pd.DataFrame:
+def rebuild_frame(record: Record) -> pd.DataFrame:
     """Return how far vectors are computed again as a frame."""
-    return ROWS.show(records.to_frame(REBUILD, [found]))
+    return ROWS.show(records.to_frame(REBUILD, [record]))
 
 
-def settings_frame(found: Mapping[str, Any]) -> pd.DataFrame:
+def settings_frame(settings: Mapping[str, Any]) -> pd.DataFrame:
     """Return settings as a frame: `setting`, `value`."""
-    rows = [{"setting": name, "value": format_setting(value)} for name, value in found.items()]
+    rows = [{"setting": name, "value": format_setting(value)} for name, value in settings.items()]
     return SETTINGS_VIEW.show(
         records_to_frame(rows, [Column("setting", "text"), Column("value", "text")])
     )

@@ -104,7 +104,7 @@ UNRECORDED: Mapping[str, str] = {
     "delete_speaker_profile": "as the deletion of an episode profile",
     "new_source_chat": _UNSEEN,
     "new_speaker_profile": "its fields are those of a change, which is recorded",
-    "heard": "no request: reads the events of a stream",
+    "parse_event": "no request: reads the events of a stream",
     "rebuild": _UNSEEN,
     "rebuild_status": _UNSEEN,
     "run_command": _UNSEEN,

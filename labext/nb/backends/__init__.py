@@ -98,16 +98,16 @@ class RequestExecutor:
             UnreachableError: the stream is cut, or is silent for `idle` seconds.
             ServiceError: the answer is no stream of events, or one of them no JSON.
         """
-        given = request_arguments(request) | {"timeout": (CONNECT_TIMEOUT, idle)}
-        with self.transport.stream(request.op, **given) as response:
+        kwargs = request_arguments(request) | {"timeout": (CONNECT_TIMEOUT, idle)}
+        with self.transport.stream(request.op, **kwargs) as response:
             for event in read_events(response, plain=plain):
                 yield event.json()
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Response]:
         """Send a request and give its response before the body is read."""
-        sent = request_arguments(request) | {"headers": {"Accept-Encoding": "identity"}}
-        with self.transport.stream(request.op, **sent) as response:
+        kwargs = request_arguments(request) | {"headers": {"Accept-Encoding": "identity"}}
+        with self.transport.stream(request.op, **kwargs) as response:
             yield response
 
     def download(
@@ -134,16 +134,16 @@ class RequestExecutor:
 
 def request_arguments(request: Request, on_bytes: OnBytes | None = None) -> dict[str, Any]:
     """What `Transport.send` and `Transport.stream` take for a request."""
-    given: dict[str, Any] = {"path": request.path, "params": request.params}
+    kwargs: dict[str, Any] = {"path": request.path, "params": request.params}
     if request.json is not None:
-        given["json"] = request.json
+        kwargs["json"] = request.json
     if request.form is not None:
         fields = {k: _form_value(v) for k, v in request.form.items() if v is not None}
         form = MultipartForm(fields.items(), request.files, on_bytes=on_bytes)
-        given |= {"content": form.open, "headers": form.headers}
+        kwargs |= {"content": form.open, "headers": form.headers}
     if request.patient:
-        given["timeout"] = (CONNECT_TIMEOUT, None)
-    return given
+        kwargs["timeout"] = (CONNECT_TIMEOUT, None)
+    return kwargs
 
 
 def _form_value(value: str | bool) -> str:

@@ -40,13 +40,13 @@ def find_api(url: str, verify: bool | str = True) -> str:
     """
     if urlsplit(url).path.rstrip("/").endswith(f"/{_API_SEGMENT}"):
         return url
-    return next((each for each in candidate_urls(url) if _is_api(each, verify)), url)
+    return next((candidate for candidate in candidate_urls(url) if _is_api(candidate, verify)), url)
 
 
 def candidate_urls(url: str) -> list[str]:
     """Return the addresses to try: `/api` below the given one and each folder above it."""
     parts = urlsplit(url)
-    folders = [each for each in parts.path.split("/") if each]
+    folders = [folder for folder in parts.path.split("/") if folder]
     if _API_SEGMENT in folders:  # something of the API: /api/notebooks
         folders = folders[: folders.index(_API_SEGMENT)]
     below = ["/".join([*folders[:depth], _API_SEGMENT]) for depth in range(len(folders), -1, -1)]
@@ -109,48 +109,48 @@ class BackendSelector:
     """
 
     def __init__(
-        self, wire: RequestExecutor, wanted: str | None = None, *, verify: bool | str = True
+        self, executor: RequestExecutor, name: str | None = None, *, verify: bool | str = True
     ) -> None:
-        if wanted is not None and wanted not in BACKENDS:
-            near = messages.did_you_mean(wanted, BACKENDS)
+        if name is not None and name not in BACKENDS:
+            near = messages.did_you_mean(name, BACKENDS)
             raise InputError(
-                f"There is no dialect {messages.quote_value(wanted)}{near}.",
+                f"There is no dialect {messages.quote_value(name)}{near}.",
                 f"The dialects are {messages.join_words(BACKENDS)}; without one it is found out.",
             )
-        self._wire = wire
+        self._executor = executor
         self._verify = verify
-        self._found = None if wanted is None else _create_backend(wanted)
+        self._backend = None if name is None else _create_backend(name)
 
     @property
-    def dialect(self) -> ContractBackend:
+    def backend(self) -> ContractBackend:
         """The dialect; the first call asks the server.
 
         Raises:
             SetupError: the API has another address, which is named.
             LabextError: the server can't be reached. The next call asks again.
         """
-        if self._found is None:
-            self._found = _create_backend(self._told())
-        return self._found
+        if self._backend is None:
+            self._backend = _create_backend(self._detect())
+        return self._backend
 
-    def _told(self) -> str:
-        url = self._wire.transport.base_url.rstrip("/")
+    def _detect(self) -> str:
+        url = self._executor.transport.base_url.rstrip("/")
         if (api := find_api(url, self._verify)) != url:
             raise SetupError(
                 f"{url} is not the address of the notebook service's API.", f"Use {api}."
             )
         try:
-            described = self._wire.transport.send(GET_OPENAPI).json()
+            described = self._executor.transport.send(GET_OPENAPI).json()
         except UnreachableError:
             raise
         except _NO_DESCRIPTION_ERRORS:
-            return self._tried()
+            return self._detect_by_order()
         return OPEN_NOTEBOOK if _is_open_notebook(described) else CONTRACT
 
-    def _tried(self) -> str:
+    def _detect_by_order(self) -> str:
         """Tell the two apart by what one of them refuses (contract, Limits: `order_by`)."""
         try:
-            self._wire.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
+            self._executor.send(Request(PROBE_ORDER, params={"order_by": "updated_at"}))
         except InputError:
             return OPEN_NOTEBOOK
         return CONTRACT

@@ -79,7 +79,7 @@ def check_identifier(noun: str, named: str) -> None:
             "No notebook is in use, so nothing is deleted by its title "
             f"({messages.quote_value(named)}).",
             "Choose its notebook with `%nb use NAME`, or give the identifier, which "
-            f"`%nb {RESOURCE_KINDS[noun].magic} --all` shows.",
+            f"`%nb {RESOURCE_KINDS[noun].list_noun} --all` shows.",
         )
 
 

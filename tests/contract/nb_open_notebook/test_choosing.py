@@ -85,7 +85,7 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
 )
 def test_the_kind_of_server_is_found_out(description: Answer, orders: bool, name: str) -> None:
     with server(description, orders=orders) as (url, asked), NotebookClient(url) as nb:
-        assert nb._spoken.dialect.name == name
+        assert nb._selector.backend.name == name
         asked.clear()
         assert list(nb.notebooks.list(order_by="updated_at desc")["name"])
         way = "updated" if name == "Open Notebook" else "updated_at"
@@ -147,7 +147,7 @@ def test_a_refused_password_does_not_decide_the_kind(name: str) -> None:
     with listening(Starlette(routes=routes)) as root, NotebookClient(f"{root}/api") as nb:
         with pytest.raises(SignInError):
             nb.notebooks.list()
-        assert nb._spoken._found is None
+        assert nb._selector._backend is None
 
 
 def test_a_server_that_could_not_be_reached_is_asked_again(at_once: None) -> None:
@@ -159,7 +159,7 @@ def test_a_server_that_could_not_be_reached_is_asked_again(at_once: None) -> Non
             nb.notebooks.list()
         with server_at(port):
             assert len(nb.notebooks.list()) == len(NOTEBOOKS)
-            assert nb._spoken.dialect.name == "Open Notebook"
+            assert nb._selector.backend.name == "Open Notebook"
 
 
 @contextmanager
@@ -178,4 +178,4 @@ def test_a_broken_server_decides_nothing(at_once: None) -> None:
     with listening(Starlette(routes=failing)) as root, NotebookClient(f"{root}/api") as nb:
         with pytest.raises(LabextError, match="Down"):
             nb.notebooks.list()
-        assert nb._spoken._found is None
+        assert nb._selector._backend is None

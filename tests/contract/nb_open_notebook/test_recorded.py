@@ -44,7 +44,7 @@ def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     if not isinstance(asked, Request):
         return asked
     if proof.recordings[-1].events:
-        return [OpenNotebookBackend().heard(each, "?") for each in wire.events(asked, 10)]
+        return [OpenNotebookBackend().parse_event(each, "?") for each in wire.events(asked, 10)]
     return wire.download(asked, folder / "file").stat().st_size
 
 

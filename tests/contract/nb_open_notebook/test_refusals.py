@@ -135,7 +135,7 @@ def test_what_mends_it_is_told(
 def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> None:
     *_, last = recordings()[f"search.ask_sse.{name}"].events
     with pytest.raises(ServiceError) as raised:
-        OpenNotebookBackend().heard(last, QUESTION)
+        OpenNotebookBackend().parse_event(last, QUESTION)
     assert what in raised.value.what
     assert step in raised.value.next_step
 
@@ -149,9 +149,9 @@ def test_a_failure_within_a_stream_is_told(name: str, what: str, step: str) -> N
 )
 def test_a_stream_that_fails_after_it_began_is_a_failure(name: str, before: int, what: str) -> None:
     *good, last = recordings()[name].events
-    assert len([OpenNotebookBackend().heard(each, QUESTION) for each in good]) >= before
+    assert len([OpenNotebookBackend().parse_event(each, QUESTION) for each in good]) >= before
     with pytest.raises(ServiceError, match=what):
-        OpenNotebookBackend().heard(last, QUESTION)
+        OpenNotebookBackend().parse_event(last, QUESTION)
 
 
 @pytest.mark.parametrize("name", ["podcasts.job_missing", "podcasts.job_bare"])

@@ -129,14 +129,14 @@ def test_a_question_about_a_notebook_leaves_no_session(
     with NotebookClient(replay.base_url, rate=None) as nb:
         notebook = nb.notebooks.create("Asked")["id"]
         nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
-        send = nb._wire.send
+        send = nb._executor.send
 
         def cut(request: Any, *rest: Any) -> Any:
             if end is not None and request.op.path == "chat/execute":
                 raise end("cut off")
             return send(request, *rest)
 
-        monkeypatch.setattr(nb._wire, "send", cut)
+        monkeypatch.setattr(nb._executor, "send", cut)
         if end is None:
             assert nb.ask("What elutes plasmid?", notebook).citations
         else:

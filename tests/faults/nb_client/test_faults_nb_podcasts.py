@@ -100,7 +100,7 @@ class TestSound:
 
         server = faulty(faulty.answer(EPISODE), stalls, faulty.answer(SOUND, kind="audio/mpeg"))
         client = client_of(server)
-        transport = client._wire.transport
+        transport = client._executor.transport
         transport._terms = replace(transport._terms, timeout=(1, 0.2))
         assert client.podcasts.sound("episode:1") == SOUND
 

@@ -67,8 +67,8 @@ CHATS = (
     ),
     # All of the notebook is named: with what is not, nothing or only insights would come.
     proof(
-        "prepared",
-        lambda d: d.prepared(CHAT, Scope()),
+        "message_context",
+        lambda d: d.message_context(CHAT, Scope()),
         "chat.session_get",
         "sources.list_with_active_or_failed",
         derived(
@@ -84,8 +84,8 @@ CHATS = (
         other="offset context_config",
     ),
     proof(
-        "prepared",
-        lambda d: d.prepared(CHAT, Scope(notes=(NOTE_ID,))),
+        "message_context",
+        lambda d: d.message_context(CHAT, Scope(notes=(NOTE_ID,))),
         "chat.session_get",
         "notes.list",
         "chat.context_for_execute",

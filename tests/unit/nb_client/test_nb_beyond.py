@@ -68,7 +68,7 @@ def test_a_watch_goes_on_where_there_is_no_answer_for_a_while(away: Exception) -
 @pytest.mark.parametrize("away", [GONE, DOWN])
 def test_it_does_not_go_on_for_ever(away: Exception) -> None:
     with pytest.raises(type(away)):
-        followed(away)[0].look()
+        followed(away)[0].poll()
     work, clock = followed("new", away)
     with pytest.raises(type(away)):
         work.wait(sleep=clock.sleep)
@@ -97,12 +97,12 @@ def test_a_bad_end_tells_its_reason(status: str, word: str) -> None:
 
 def test_what_comes_after_the_end_is_waited_for() -> None:
     results = [None, None, INSIGHT]
-    work, clock = followed("completed", made=lambda: results.pop(0))
+    work, clock = followed("completed", find_result=lambda: results.pop(0))
     seen = [*work.watch(sleep=clock.sleep)]
     assert work.result == INSIGHT
     assert [*dict.fromkeys(each.phase for each in seen)] == ["Running", "Complete"]
 
-    never, clock = followed("completed", made=lambda: None)
+    never, clock = followed("completed", find_result=lambda: None)
     with pytest.raises(JobFailedError, match="nothing has come of it"):
         never.wait(sleep=clock.sleep)
     assert clock.now >= RESULT_GRACE_SECONDS

@@ -42,7 +42,7 @@ CITATION = Citation(
 def prepared(talk: ContractBackend, scope: Scope) -> MessageContext:
     """What goes with a message, for which this dialect asks for nothing."""
     with pytest.raises(StopIteration) as ended:
-        next(talk.prepared("chat_session:1", scope))
+        next(talk.message_context("chat_session:1", scope))
     found: MessageContext = ended.value.value
     return found
 
@@ -181,28 +181,28 @@ def test_a_streamed_question_is_one_request(drive: Callable[..., Any]) -> None:
     ],
 )
 def test_events_are_read(told: Any, event: Any) -> None:
-    assert talk.heard(told, "Why?") == event
+    assert talk.parse_event(told, "Why?") == event
 
 
 def test_an_event_of_failure_is_an_error_without_the_key_in_it() -> None:
     told = {"type": "error", "message": "401 of the provider: api_key='sk-abcdefghijklmnop1234'"}
     with pytest.raises(ServiceError) as caught:
-        talk.heard(told, "Why?")
+        talk.parse_event(told, "Why?")
     error = caught.value
     assert "401 of the provider" in error.what
     assert MASK in error.what
     assert "sk-abc" not in f"{error}{error.what}{error.server}"
     with pytest.raises(ServiceError, match="no reason is told"):
-        talk.heard({"type": "error"}, "Why?")
+        talk.parse_event({"type": "error"}, "Why?")
     with pytest.raises(ServiceError) as caught:
-        talk.heard({"type": "error", "message": "word " * 10_000}, "Why?")
+        talk.parse_event({"type": "error", "message": "word " * 10_000}, "Why?")
     assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize("citations", [None, "x", {}, [1], [{}], [{"title": "of nothing"}]])
 def test_citations_that_make_no_sense_are_none(citations: Any) -> None:
     told = {"type": "final_answer", "content": "All.", "citations": citations}
-    assert talk.heard(told, "Why?") == Final(Answer("All.", (), "Why?"))
+    assert talk.parse_event(told, "Why?") == Final(Answer("All.", (), "Why?"))
 
 
 SESSION = {"id": "chat_session:1", "title": "Talk", "notebook_id": "notebook:1"}

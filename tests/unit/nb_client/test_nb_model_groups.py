@@ -42,7 +42,7 @@ def echo() -> Echo:
 @pytest.fixture
 def nb(echo: Echo, monkeypatch: pytest.MonkeyPatch) -> NotebookClient:
     client = NotebookClient("http://127.0.0.1:1/api", rate=None, dialect="contract")
-    monkeypatch.setattr(client._wire, "send", echo.send)
+    monkeypatch.setattr(client._executor, "send", echo.send)
     return client
 
 

@@ -21,26 +21,26 @@ class Clock:
 def test_a_failed_look_is_tolerated_until_patience_has_run_out() -> None:
     clock = Clock()
     silence = Outage(clock)
-    silence.bear(ERROR)
-    assert "No notebook service answers." in silence.words
+    silence.record_failure(ERROR)
+    assert "No notebook service answers." in silence.message
     clock.now += MAX_OUTAGE_SECONDS - 1
-    silence.bear(ERROR)
+    silence.record_failure(ERROR)
     clock.now += 1
     with pytest.raises(UnreachableError):
-        silence.bear(ERROR)
+        silence.record_failure(ERROR)
 
 
 def test_patience_starts_again_after_a_response() -> None:
     clock = Clock()
     silence = Outage(clock)
-    silence.bear(ERROR)
+    silence.record_failure(ERROR)
     clock.now += MAX_OUTAGE_SECONDS - 1
-    silence.end()
-    assert not silence.words
+    silence.record_success()
+    assert not silence.message
     clock.now += 2
-    silence.bear(ERROR)
+    silence.record_failure(ERROR)
     clock.now += MAX_OUTAGE_SECONDS - 1
-    silence.bear(ERROR)
+    silence.record_failure(ERROR)
     clock.now += 1
     with pytest.raises(UnreachableError):
-        silence.bear(ERROR)
+        silence.record_failure(ERROR)

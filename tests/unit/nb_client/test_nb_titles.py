@@ -16,7 +16,7 @@ from labext.nb.resource import RESOURCE_KINDS, TitleResolver, parse_identifier, 
 def test_an_identifier_asks_for_nothing(titles: TitleResolver, shelf: Any) -> None:
     assert titles.find("notebook", "notebook:abc") == "notebook:abc"
     assert titles.find("source", " source:abc ", "notebook:1") == "source:abc"
-    assert titles.several("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
+    assert titles.find_all("note", ["note:1", "note:2", "note:1"]) == ["note:1", "note:2"]
     assert shelf.requests == []
 
 
@@ -73,9 +73,9 @@ def test_a_title_within_a_notebook_never_means_a_thing_of_another_one(
     only_there = shelf.source("page.html", there)
     assert titles.find("source", "paper.pdf", here) == mine
     with pytest.raises(NotFoundError, match=rf"in here; it is in there \({only_there}\)") as caught:
-        titles.several("source", ["paper.pdf", "page.html"], here)
+        titles.find_all("source", ["paper.pdf", "page.html"], here)
     assert only_there in caught.value.next_step
-    assert titles.several("source", [only_there, "paper.pdf"], here) == [only_there, mine]
+    assert titles.find_all("source", [only_there, "paper.pdf"], here) == [only_there, mine]
     for noun, put in (("note", shelf.note), ("session", shelf.session)):
         put("Plan", there)
         with pytest.raises(NotFoundError, match="it is in there"):
@@ -121,7 +121,7 @@ def test_any_text_is_an_identifier_or_a_title(noun: str, text: str) -> None:
         return
     found = parse_identifier(noun, text)
     assert found is None or (
-        found == text.strip() and found.startswith(f"{RESOURCE_KINDS[noun].table}:")
+        found == text.strip() and found.startswith(f"{RESOURCE_KINDS[noun].id_pattern}:")
     )
 
 

@@ -43,9 +43,9 @@ class ContractBackend(
         """Read what the routes tell that need no password (contract, Authentication rule 2)."""
         config: Any = yield Request(GET_CONFIG)
         auth: Any = yield Request(GET_AUTH_STATUS)
-        told = records.require_mapping(config, "its configuration")
+        data = records.require_mapping(config, "its configuration")
         return {
-            "version": told.get("version"),
-            "database": told.get("dbStatus"),
+            "version": data.get("version"),
+            "database": data.get("dbStatus"),
             "password_needed": records.require_mapping(auth, "signing in").get("auth_enabled"),
         }

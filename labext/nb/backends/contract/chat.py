@@ -66,10 +66,10 @@ class ChatRequests:
     def session(self, session: str) -> Steps[Record]:
         """Look at one, with its messages."""
         answer = yield Request(GET_SESSION, {"session": session})
-        told = records.require_mapping(answer, "the chat session")
-        messages = records.require_list(told.get("messages") or [], "the session's messages")
-        record = records.parse_record(SESSION, told, "the chat session")
-        record["messages"] = [message_record(each) for each in messages]
+        data = records.require_mapping(answer, "the chat session")
+        messages = records.require_list(data.get("messages") or [], "the session's messages")
+        record = records.parse_record(SESSION, data, "the chat session")
+        record["messages"] = [message_record(message) for message in messages]
         return record
 
     def new_session(
@@ -91,23 +91,23 @@ class ChatRequests:
         """Delete one with its messages."""
         yield Request(DELETE_SESSION, {"session": session})
 
-    def prepared(self, session: str, scope: Scope) -> Steps[MessageContext]:
+    def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
         """Say what goes with a message; this server gathers it itself."""
         del session
         yield from ()
         return MessageContext(search.scope_fields(scope))
 
     def execute(
-        self, session: str, message: str, prepared: MessageContext, model_override: str | None
+        self, session: str, message: str, context: MessageContext, model_override: str | None
     ) -> Steps[Answer]:
         """Send a message; return the model's reply, however long it takes."""
-        body = {"session_id": session, "message": message, "context": dict(prepared.context)}
+        body = {"session_id": session, "message": message, "context": dict(context.context)}
         if model_override is not None:
             body["model_override"] = model_override
         answer = yield Request(SEND_MESSAGE, json=body, patient=True)
-        told = records.require_mapping(answer, "the chat").get("messages")
+        data = records.require_mapping(answer, "the chat").get("messages")
         messages = [
-            message_record(each) for each in records.require_list(told, "the session's messages")
+            message_record(item) for item in records.require_list(data, "the session's messages")
         ]
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
@@ -127,9 +127,9 @@ class ChatRequests:
         body = search.scope_fields(scope)
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(BUILD_CONTEXT, json=body)
-        told = records.require_mapping(answer, "the context")
+        data = records.require_mapping(answer, "the context")
         return build_record(
-            CONTEXT, {**told, **records.require_mapping(told.get("context"), "the context")}
+            CONTEXT, {**data, **records.require_mapping(data.get("context"), "the context")}
         )
 
 

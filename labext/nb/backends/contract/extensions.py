@@ -58,7 +58,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         """Look at one."""
         raise _unsupported(*_NO_COMMANDS)
 
-    def run_command(self, command: str, app: str, given: Mapping[str, Any]) -> Steps[Record]:
+    def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
         """Begin one."""
         raise _unsupported(*_NO_COMMANDS)
 
@@ -80,12 +80,12 @@ class ExtensionRequests(SourceRequests, NoteRequests):
                 if source["insights_count"] == 0:
                     continue
                 try:
-                    found = yield from self.insights(source["id"])
+                    insights = yield from self.insights(source["id"])
                 except NotFoundError:
                     continue  # deleted meanwhile
-                for each in found:
-                    if each["id"] == insight:
-                        return each
+                for record in insights:
+                    if record["id"] == insight:
+                        return record
             offset += len(page)
             guard.check_next()
         raise NotFoundError(f"There is no insight {insight}.", "See `%nb insights --all`.")
@@ -100,10 +100,10 @@ class ExtensionRequests(SourceRequests, NoteRequests):
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
         """Copy one into a notebook, as a note that a model has written."""
-        found = yield from self.insight(insight)
-        source = yield from self.source(found["source_id"])
-        title = f"{found['insight_type']} from source {source['title']}"
-        note = self.new_note(found["content"], title=title, note_type="ai", notebook=notebook)
+        record = yield from self.insight(insight)
+        source = yield from self.source(record["source_id"])
+        title = f"{record['insight_type']} from source {source['title']}"
+        note = self.new_note(record["content"], title=title, note_type="ai", notebook=notebook)
         return (yield from note)
 
     def source_chats(self, source: str) -> Steps[list[Record]]:

@@ -111,14 +111,14 @@ class ModelRequests:
         try:
             answer = yield Request(CREATE_MODEL, json=body)
         except OutcomeUnknownError as unknown:
-            listed = records.parse_records(
+            existing = records.parse_records(
                 MODEL, (yield Request(LIST_MODELS, params={"model_type": type})), "models"
             )
-            wanted = {"credential": None, **body}
-            found = [each for each in listed if wanted.items() <= each.items()]
-            if len(found) != 1:
+            expected = {"credential": None, **body}
+            matches = [record for record in existing if expected.items() <= record.items()]
+            if len(matches) != 1:
                 raise unknown from None
-            return found[0]
+            return matches[0]
         return records.parse_record(MODEL, answer, "the model")
 
     def delete_model(self, model: str) -> Steps[None]:
@@ -140,13 +140,16 @@ class ModelRequests:
 
     def providers(self) -> Steps[list[Record]]:
         """List providers: those that can be used, then the others."""
-        told = records.require_mapping((yield Request(LIST_PROVIDERS)), "models' providers")
-        supported = records.require_mapping(told.get("supported_types") or {}, "models' providers")
+        data = records.require_mapping((yield Request(LIST_PROVIDERS)), "models' providers")
+        supported = records.require_mapping(data.get("supported_types") or {}, "models' providers")
         return [
             build_record(
-                PROVIDER, {"provider": name, "available": there, "types": supported.get(name)}
+                PROVIDER, {"provider": name, "available": available, "types": supported.get(name)}
             )
-            for there, names in ((True, told.get("available")), (False, told.get("unavailable")))
+            for available, names in (
+                (True, data.get("available")),
+                (False, data.get("unavailable")),
+            )
             for name in records.string_items(names)
         ]
 
@@ -159,27 +162,27 @@ class ModelRequests:
         """Add what providers offer and is not there yet; tell for each how many there were."""
         if provider is not None:
             answer = yield Request(SYNC_PROVIDER, {"provider": provider}, patient=True)
-            told = records.require_mapping(answer, "the provider's models")
-            return [build_record(SYNC_RESULT, {"provider": provider, **told})]
+            data = records.require_mapping(answer, "the provider's models")
+            return [build_record(SYNC_RESULT, {"provider": provider, **data})]
         answer = yield Request(SYNC_ALL, patient=True)
         every = records.require_mapping(answer, "the providers' models")
         results = records.require_mapping(every.get("results"), "the providers' models")
         return [
             build_record(
                 SYNC_RESULT,
-                {**records.require_mapping(each, "a provider's models"), "provider": name},
+                {**records.require_mapping(result, "a provider's models"), "provider": name},
             )
-            for name, each in results.items()
+            for name, result in results.items()
         ]
 
     def auto_assign(self) -> Steps[Record]:
         """Fill the slots that are empty, by the service's ranking of providers."""
-        told = records.require_mapping((yield Request(ASSIGN_DEFAULTS)), "the default models")
-        assigned = records.require_mapping(told.get("assigned") or {}, "the default models")
+        data = records.require_mapping((yield Request(ASSIGN_DEFAULTS)), "the default models")
+        assigned = records.require_mapping(data.get("assigned") or {}, "the default models")
         return {
             "assigned": dict(assigned),
-            "skipped": records.string_items(told.get("skipped")),
-            "missing": records.string_items(told.get("missing")),
+            "skipped": records.string_items(data.get("skipped")),
+            "missing": records.string_items(data.get("missing")),
         }
 
     def count_models(self, provider: str) -> Steps[Record]:
@@ -196,14 +199,14 @@ class ModelRequests:
 def parse_discovered(answer: Any) -> list[Record]:
     """Return what a provider offers, of which some may be there already."""
     return [
-        build_record(DISCOVERED_MODEL, each)
-        for each in records.require_list(answer, "models on offer")
+        build_record(DISCOVERED_MODEL, item)
+        for item in records.require_list(answer, "models on offer")
     ]
 
 
 def _parse_slots(answer: Any) -> dict[str, str | None]:
-    told = records.require_mapping(answer, "the default models")
-    return {slot: told.get(slot) or None for slot in SLOTS}
+    data = records.require_mapping(answer, "the default models")
+    return {slot: data.get(slot) or None for slot in SLOTS}
 
 
 LIST_CREDENTIALS = Operation(
@@ -285,9 +288,9 @@ class CredentialRequests:
         answer = yield Request(GET_CREDENTIAL, {"credential": credential})
         return _credential_record(answer)
 
-    def new_credential(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Store one of `provider`, `name` and, if given, `api_key` and `base_url`."""
-        answer = yield Request(CREATE_CREDENTIAL, json=dict(given))
+        answer = yield Request(CREATE_CREDENTIAL, json=dict(fields))
         return _credential_record(answer)
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
@@ -299,8 +302,8 @@ class CredentialRequests:
         """Delete one, and the models that it opens."""
         answer = yield Request(DELETE_CREDENTIAL, {"credential": credential})
         # A repeat of a deletion whose answer was lost finds nothing: it can't tell the count.
-        told = records.require_mapping(answer, "the deletion") if answer is not None else {}
-        return build_record(CREDENTIAL_DELETION, {**told, "id": credential})
+        data = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        return build_record(CREDENTIAL_DELETION, {**data, "id": credential})
 
     def test_credential(self, credential: str) -> Steps[Record]:
         """Have the service ask the provider with it; a failure is an answer too."""
@@ -311,8 +314,8 @@ class CredentialRequests:
     def discover_with(self, credential: str) -> Steps[list[Record]]:
         """List the models that it opens."""
         answer = yield Request(DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True)
-        told = records.require_mapping(answer, "models on offer")
-        return parse_discovered(told.get("discovered"))
+        data = records.require_mapping(answer, "models on offer")
+        return parse_discovered(data.get("discovered"))
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
         """Add models by name and type, which it opens; those that are there stay."""
@@ -322,25 +325,26 @@ class CredentialRequests:
 
     def credential_status(self) -> Steps[Record]:
         """Tell for each provider where its key is, and whether the service can encrypt keys."""
-        told = records.require_mapping((yield Request(GET_CREDENTIAL_STATUS)), "credentials")
-        configured = records.require_mapping(told.get("configured") or {}, "credentials")
-        source = records.require_mapping(told.get("source") or {}, "credentials")
+        data = records.require_mapping((yield Request(GET_CREDENTIAL_STATUS)), "credentials")
+        configured = records.require_mapping(data.get("configured") or {}, "credentials")
+        source = records.require_mapping(data.get("source") or {}, "credentials")
         return {
             "providers": [
                 build_record(
-                    CREDENTIAL_STATUS, {"provider": p, "configured": there, "source": source.get(p)}
+                    CREDENTIAL_STATUS,
+                    {"provider": p, "configured": is_configured, "source": source.get(p)},
                 )
-                for p, there in configured.items()
+                for p, is_configured in configured.items()
             ],
-            "encryption_configured": told.get("encryption_configured"),
+            "encryption_configured": data.get("encryption_configured"),
         }
 
     def environment_status(self) -> Steps[dict[str, bool]]:
         """Tell for each provider whether the service's environment has a key for it."""
-        told = records.require_mapping(
+        data = records.require_mapping(
             (yield Request(GET_ENVIRONMENT_STATUS)), "the service's environment"
         )
-        return {str(provider): bool(there) for provider, there in told.items()}
+        return {str(provider): bool(is_set) for provider, is_set in data.items()}
 
 
 def _credential_record(answer: Any) -> Record:

@@ -95,14 +95,14 @@ class NotebookRequests:
             DELETE_NOTEBOOK, {"notebook": notebook}, params={"delete_sources": delete_sources}
         )
         # A repeat of a deletion whose answer was lost finds nothing: it can't tell the counts.
-        told = records.require_mapping(answer, "the deletion") if answer is not None else {}
-        return build_record(NOTEBOOK_DELETION, {**told, "id": notebook})
+        data = records.require_mapping(answer, "the deletion") if answer is not None else {}
+        return build_record(NOTEBOOK_DELETION, {**data, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
         """Count what a deletion concerns."""
         answer = yield Request(PREVIEW_DELETION, {"notebook": notebook})
-        told = records.require_mapping(answer, "the deletion")
-        return build_record(PREVIEW, {**told, "id": notebook, "name": told.get("notebook_name")})
+        data = records.require_mapping(answer, "the deletion")
+        return build_record(PREVIEW, {**data, "id": notebook, "name": data.get("notebook_name")})
 
     def link(self, notebook: str, source: str) -> Steps[None]:
         """Put a source into a notebook; once more changes nothing."""
@@ -238,7 +238,7 @@ class SourceRequests:
                 "order_by": order_by,
             },
         )
-        return [_source_record(each) for each in records.require_list(answer, "sources")]
+        return [_source_record(item) for item in records.require_list(answer, "sources")]
 
     def source(self, source: str) -> Steps[Record]:
         """Look at one, with its text."""
@@ -268,13 +268,13 @@ class SourceRequests:
         )
         return _source_detail(answer)
 
-    def add_url(self, url: str, **given: Any) -> Steps[Record]:
+    def add_url(self, url: str, **options: Any) -> Steps[Record]:
         """Name a page to be fetched; `given` as for `add_file`."""
-        return self._add_json({"url": url}, **given)
+        return self._add_json({"url": url}, **options)
 
-    def add_text(self, text: str, **given: Any) -> Steps[Record]:
+    def add_text(self, text: str, **options: Any) -> Steps[Record]:
         """Send a text; `given` as for `add_file`."""
-        return self._add_json({"text": text}, **given)
+        return self._add_json({"text": text}, **options)
 
     def source_status(self, source: str) -> Steps[Record]:
         """See how far a source's processing is."""
@@ -323,8 +323,8 @@ class SourceRequests:
         """List what models have made of a source."""
         answer = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
         return [
-            build_record(INSIGHT, {"source_id": source, **each})
-            for each in records.require_list(answer, "insights")
+            build_record(INSIGHT, {"source_id": source, **item})
+            for item in records.require_list(answer, "insights")
         ]
 
     def _add_json(
@@ -355,9 +355,9 @@ def _source_detail(answer: Any) -> Record:
 
 def _source_record(answer: Mapping[str, Any], fields: Fields = SOURCE) -> Record:
     asset = answer.get("asset")
-    told = asset if isinstance(asset, Mapping) else {}
-    file = told.get("file_path")
+    location = asset if isinstance(asset, Mapping) else {}
+    file = location.get("file_path")
     named = file.rpartition("/")[2] if isinstance(file, str) else None
     return records.parse_record(
-        fields, {**answer, "file_name": named, "url": told.get("url")}, "the source"
+        fields, {**answer, "file_name": named, "url": location.get("url")}, "the source"
     )

@@ -28,47 +28,47 @@ from labext.nb.records import (
 from labext.redaction import mask
 
 
-def parse_progress(told: Any) -> Record | None:
+def parse_progress(data: Any) -> Record | None:
     """Return how far a job is, as `records.PROGRESS`; None where it tells no stage."""
-    if not isinstance(told, Mapping) or not _as_text(told.get("stage")):
+    if not isinstance(data, Mapping) or not _as_text(data.get("stage")):
         return None
-    stages = told.get("stages")
+    stages = data.get("stages")
     return {
-        "stage": mask(_as_text(told["stage"])),
-        "done": _as_count(told.get("done")),
-        "total": _as_count(told.get("total")),
-        "stages": [_as_text(each) for each in stages] if isinstance(stages, list) else [],
+        "stage": mask(_as_text(data["stage"])),
+        "done": _as_count(data.get("done")),
+        "total": _as_count(data.get("total")),
+        "stages": [_as_text(stage) for stage in stages] if isinstance(stages, list) else [],
     }
 
 
-def parse_segment(told: Any) -> Record:
+def parse_segment(data: Any) -> Record:
     """Return a part of an outline."""
-    return {key: _as_text(_get(told, key)) for key in SEGMENT}
+    return {key: _as_text(_get(data, key)) for key in SEGMENT}
 
 
-def parse_line(told: Any) -> Record:
+def parse_line(data: Any) -> Record:
     """Return what one speaker says at once, and when."""
-    start, end = _as_seconds(_get(told, "start")), _as_seconds(_get(told, "end"))
-    record = {key: _as_text(_get(told, key)) for key in LINE}
+    start, end = _as_seconds(_get(data, "start")), _as_seconds(_get(data, "end"))
+    record = {key: _as_text(_get(data, key)) for key in LINE}
     return {**record, "start": start, "end": None if start is None else end}
 
 
-def _get(told: Any, key: str) -> Any:
-    return told.get(key) if isinstance(told, Mapping) else None
+def _get(data: Any, key: str) -> Any:
+    return data.get(key) if isinstance(data, Mapping) else None
 
 
-def _as_text(told: Any) -> str:
-    return told if isinstance(told, str) else ""
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _as_count(told: Any) -> int | None:
-    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else None
+def _as_count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _as_seconds(told: Any) -> float | None:
-    if isinstance(told, bool) or not isinstance(told, int | float):
+def _as_seconds(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(told) if math.isfinite(told) and told >= 0 else None
+    return float(value) if math.isfinite(value) and value >= 0 else None
 
 
 class _ProfileKind:
@@ -79,12 +79,12 @@ class _ProfileKind:
         self.noun = noun
         article = "an" if noun[0] in "aeiou" else "a"
         see = "See `%nb profiles` before you {} it again: it may be there already."
-        self.listed = Operation(f"list {noun}s", "GET", path, RetryMode.ALWAYS, answer="json")
+        self.list = Operation(f"list {noun}s", "GET", path, RetryMode.ALWAYS, answer="json")
         self.new = Operation(
             f"make {article} {noun}", "POST", path, RetryMode.UNSENT, "json", see.format("make")
         )
         one = f"{path}/{{profile}}"
-        self.one = Operation(
+        self.get = Operation(
             f"look at {article} {noun}", "GET", one, RetryMode.ALWAYS, answer="json"
         )
         self.change = Operation(
@@ -104,11 +104,11 @@ class _ProfileKind:
         record = records.parse_record(self.fields, answer, f"the {self.noun}")
         if self.fields is SPEAKER_PROFILE:
             speakers = records.require_list(record["speakers"] or [], "speakers")
-            record["speakers"] = [build_record(SPEAKER, each) for each in speakers]
+            record["speakers"] = [build_record(SPEAKER, speaker) for speaker in speakers]
         return record
 
     def records(self, answer: Any) -> list[Record]:
-        return [self.record(each) for each in records.require_list(answer, f"{self.noun}s")]
+        return [self.record(item) for item in records.require_list(answer, f"{self.noun}s")]
 
 
 EPISODE_PROFILES = _ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)
@@ -126,9 +126,9 @@ class ProfileRequests:
         """Look at one."""
         return _get_profile(EPISODE_PROFILES, profile)
 
-    def new_episode_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one of `name` and what else of the record is given."""
-        return _create_profile(EPISODE_PROFILES, given)
+        return _create_profile(EPISODE_PROFILES, fields)
 
     def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change fields of the record; what is not among them stays."""
@@ -150,9 +150,9 @@ class ProfileRequests:
         """Look at one."""
         return _get_profile(SPEAKER_PROFILES, profile)
 
-    def new_speaker_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one of `name`, `speakers` and what else of the record is given."""
-        return _create_profile(SPEAKER_PROFILES, given)
+        return _create_profile(SPEAKER_PROFILES, fields)
 
     def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change fields of the record; what is not among them stays."""
@@ -168,28 +168,28 @@ class ProfileRequests:
 
 
 def _list_profiles(kind: _ProfileKind) -> Steps[list[Record]]:
-    return kind.records((yield Request(kind.listed)))
+    return kind.records((yield Request(kind.list)))
 
 
 def _get_profile(kind: _ProfileKind, profile: str) -> Steps[Record]:
-    return kind.record((yield Request(kind.one, {"profile": profile})))
+    return kind.record((yield Request(kind.get, {"profile": profile})))
 
 
-def _create_profile(kind: _ProfileKind, given: Mapping[str, Any]) -> Steps[Record]:
+def _create_profile(kind: _ProfileKind, fields: Mapping[str, Any]) -> Steps[Record]:
     """Make one; names are unique, so that a lost answer is settled by looking for it."""
     try:
-        return kind.record((yield Request(kind.new, json=dict(given))))
+        return kind.record((yield Request(kind.new, json=dict(fields))))
     except OutcomeUnknownError as unknown:
-        listed = kind.records((yield Request(kind.listed)))
-        found = [each for each in listed if _matches_fields(each, given)]
-        if len(found) != 1:
+        profiles = kind.records((yield Request(kind.list)))
+        matches = [record for record in profiles if _matches_fields(record, fields)]
+        if len(matches) != 1:
             raise unknown from None
-        return found[0]
+        return matches[0]
 
 
-def _matches_fields(record: Record, given: Mapping[str, Any]) -> bool:
+def _matches_fields(record: Record, fields: Mapping[str, Any]) -> bool:
     """Say whether a profile is of that name, and what else was given of words and numbers."""
-    return all(record[key] == value for key, value in given.items() if not isinstance(value, list))
+    return all(record[key] == value for key, value in fields.items() if not isinstance(value, list))
 
 
 def _update_profile(kind: _ProfileKind, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
@@ -253,7 +253,7 @@ class PodcastRequests:
         Two episodes may have one name, so that a lost answer is settled by what has come since:
         those that were there before are asked for first.
         """
-        before = {each["id"] for each in _episode_records((yield Request(LIST_EPISODES)))}
+        before = {episode["id"] for episode in _episode_records((yield Request(LIST_EPISODES)))}
         named = {
             "speaker_profile_ids": None if speaker_profiles is None else list(speaker_profiles),
             "episode_name": name,
@@ -264,25 +264,25 @@ class PodcastRequests:
         try:
             answer = yield Request(GENERATE_EPISODE, json=body)
         except OutcomeUnknownError as unknown:
-            listed = _episode_records((yield Request(LIST_EPISODES)))
-            made_since = [
-                each
-                for each in listed
-                if each["id"] not in before
-                and each["notebook_id"] == notebook
-                and name in (None, each["name"])
+            episodes = _episode_records((yield Request(LIST_EPISODES)))
+            created = [
+                episode
+                for episode in episodes
+                if episode["id"] not in before
+                and episode["notebook_id"] == notebook
+                and name in (None, episode["name"])
             ]
-            if len(made_since) != 1:
+            if len(created) != 1:
                 raise unknown from None
-            return _submission_record(made_since[0])
+            return _submission_record(created[0])
         return build_record(EPISODE_SUBMISSION, records.require_mapping(answer, "the episode"))
 
     def podcast_job(self, job: str) -> Steps[Record]:
         """Look at the job that makes an episode."""
-        told = records.require_mapping(
+        data = records.require_mapping(
             (yield Request(GET_PODCAST_JOB, {"job": job})), "the podcast's job"
         )
-        record = build_record(JOB, {"job_id": job, **told})
+        record = build_record(JOB, {"job_id": job, **data})
         record["progress"] = parse_progress(record["progress"])
         record["result"] = record["result"] if isinstance(record["result"], Mapping) else None
         return record
@@ -329,19 +329,19 @@ def _submission_record(record: Record) -> Record:
 
 
 def _episode_records(answer: Any) -> list[Record]:
-    return [episode_record(each) for each in records.require_list(answer, "episodes")]
+    return [episode_record(item) for item in records.require_list(answer, "episodes")]
 
 
 def episode_detail(answer: Any) -> Record:
     """Return an episode's record with its outline and its transcript."""
     record = episode_record(answer, EPISODE_DETAIL)
-    for key, within, read in (
+    for key, within, parse in (
         ("outline", "segments", parse_segment),
         ("transcript", "transcript", parse_line),
     ):
-        told = record[key]
-        found = told.get(within) if isinstance(told, Mapping) else None
-        record[key] = {within: [read(each) for each in found]} if isinstance(found, list) else None
+        data = record[key]
+        items = data.get(within) if isinstance(data, Mapping) else None
+        record[key] = {within: [parse(item) for item in items]} if isinstance(items, list) else None
     return record
 
 

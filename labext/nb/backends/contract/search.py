@@ -29,20 +29,20 @@ from labext.nb.records import (
 
 def scope_fields(scope: Scope) -> dict[str, Any]:
     """Return the fields of a scope; a kind that does not count has no identifiers."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "include_sources": scope.includes("source"),
         "include_notes": scope.includes("note"),
     }
-    if scope.sources is not None and told["include_sources"]:
-        told["source_ids"] = list(scope.sources)
-    if scope.notes is not None and told["include_notes"]:
-        told["note_ids"] = list(scope.notes)
-    return told
+    if scope.sources is not None and fields["include_sources"]:
+        fields["source_ids"] = list(scope.sources)
+    if scope.notes is not None and fields["include_notes"]:
+        fields["note_ids"] = list(scope.notes)
+    return fields
 
 
 def question_fields(question: Question) -> dict[str, Any]:
     """Return the fields of a question; what was not chosen is left out."""
-    chosen = {
+    options = {
         "limit": question.limit,
         "min_similarity": question.min_similarity,
         "model_override": question.model_override,
@@ -50,26 +50,26 @@ def question_fields(question: Question) -> dict[str, Any]:
         "answer_model": question.answer_model,
         "final_answer_model": question.final_answer_model,
     }
-    told = {name: value for name, value in chosen.items() if value is not None}
-    return {"question": question.text, **scope_fields(question.scope), **told}
+    fields = {name: value for name, value in options.items() if value is not None}
+    return {"question": question.text, **scope_fields(question.scope), **fields}
 
 
-def parse_citations(told: Any) -> tuple[Citation, ...]:
+def parse_citations(items: Any) -> tuple[Citation, ...]:
     """Return the citations of an answer; none where the server gives none."""
-    if not isinstance(told, list):
+    if not isinstance(items, list):
         return ()
     return tuple(
-        _parse_citation(each) for each in told if isinstance(each, Mapping) and each.get("id")
+        _parse_citation(item) for item in items if isinstance(item, Mapping) and item.get("id")
     )
 
 
-def _parse_citation(told: Mapping[str, Any]) -> Citation:
-    page = told.get("page")
+def _parse_citation(data: Mapping[str, Any]) -> Citation:
+    page = data.get("page")
     return Citation(
-        str(told["id"]),
-        str(told.get("title") or ""),
-        str(told.get("quote") or ""),
-        str(told.get("passage") or ""),
+        str(data["id"]),
+        str(data.get("title") or ""),
+        str(data.get("quote") or ""),
+        str(data.get("passage") or ""),
         page if isinstance(page, int) else None,
     )
 
@@ -99,16 +99,16 @@ class SearchRequests:
         }
         body |= {name: value for name, value in named.items() if value is not None}
         answer = yield Request(SEARCH, json=body, patient=True)
-        told = records.require_mapping(answer, "the search").get("results")
-        hits = [hit_record(each) for each in records.require_list(told, "what was found")]
+        data = records.require_mapping(answer, "the search").get("results")
+        hits = [hit_record(item) for item in records.require_list(data, "what was found")]
         # Of a server that knows no filter by kind.
-        return [each for each in hits if scope.holds(each["kind"], each["id"])]
+        return [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask, and wait for the whole answer, however long it takes."""
         answer = yield Request(ASK, json=question_fields(question), patient=True)
-        told = records.require_mapping(answer, "the question")
-        return build_answer(told, told.get("answer"), question.text)
+        data = records.require_mapping(answer, "the question")
+        return build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
         """Return the request whose answer is a stream of events, each for `heard`.
@@ -118,26 +118,26 @@ class SearchRequests:
         yield from ()
         return Request(STREAM_ANSWER, json=question_fields(question))
 
-    def heard(self, told: Any, question: str) -> AskEvent | None:
+    def parse_event(self, data: Any, question: str) -> AskEvent | None:
         """Return what an event of the stream says; None for one that says nothing to a user.
 
         Raises:
             ServiceError: it says that the answer failed, in the service's words.
         """
-        if not isinstance(told, Mapping):
+        if not isinstance(data, Mapping):
             return None
-        match told.get("type"):
+        match data.get("type"):
             case "strategy":
-                return _build_strategy(told)
+                return _build_strategy(data)
             case "answer":
-                return Partial(_text(told.get("content")), parse_citations(told.get("citations")))
+                return Partial(_text(data.get("content")), parse_citations(data.get("citations")))
             case "final_answer":
-                return Final(build_answer(told, told.get("content"), question))
+                return Final(build_answer(data, data.get("content"), question))
             case "complete":
-                return Final(build_answer(told, told.get("final_answer"), question))
+                return Final(build_answer(data, data.get("final_answer"), question))
             case "error":
-                words = excerpt(_text(told.get("message")), MESSAGE_LIMIT)
-                what, step = self._failed(words)
+                words = excerpt(_text(data.get("message")), MESSAGE_LIMIT)
+                what, step = self._explain_failure(words)
                 raise ServiceError(
                     f"The answer failed: {what.rstrip('.') or 'no reason is told'}.",
                     step,
@@ -145,39 +145,39 @@ class SearchRequests:
                 )
         return None
 
-    def _failed(self, words: str) -> tuple[str, str]:
+    def _explain_failure(self, words: str) -> tuple[str, str]:
         """Return what the service's words about a failed answer mean, and the next step."""
         return split_message(words, "Look at the model that answers, then ask again.")
 
 
-def build_answer(told: Mapping[str, Any], text: Any, question: str) -> Answer:
+def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:
     """Return an answer with its citations."""
-    model = told.get("model")
-    cited = parse_citations(told.get("citations"))
+    model = data.get("model")
+    cited = parse_citations(data.get("citations"))
     return Answer(_text(text), cited, question, model if isinstance(model, str) else None)
 
 
-def _build_strategy(told: Mapping[str, Any]) -> Strategy:
-    searches = told.get("searches")
+def _build_strategy(data: Mapping[str, Any]) -> Strategy:
+    searches = data.get("searches")
     return Strategy(
-        _text(told.get("reasoning")),
+        _text(data.get("reasoning")),
         tuple(
-            Search(_text(each.get("term")), _text(each.get("instructions")))
-            for each in (searches if isinstance(searches, list) else [])
-            if isinstance(each, Mapping)
+            Search(_text(item.get("term")), _text(item.get("instructions")))
+            for item in (searches if isinstance(searches, list) else [])
+            if isinstance(item, Mapping)
         ),
     )
 
 
-def _text(told: Any) -> str:
-    return "" if told is None else str(told)
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
-def hit_record(told: Mapping[str, Any]) -> Record:
+def hit_record(data: Mapping[str, Any]) -> Record:
     """Return the record of what was found."""
-    parent = str(told.get("parent_id") or told.get("id") or "")
-    matches = told.get("matches")
+    parent = str(data.get("parent_id") or data.get("id") or "")
+    matches = data.get("matches")
     text = "\n\n".join(map(str, matches)) if isinstance(matches, list) and matches else None
     return build_record(
-        HIT, {**told, "id": parent, "kind": parent.partition(":")[0], "match": text}
+        HIT, {**data, "id": parent, "kind": parent.partition(":")[0], "match": text}
     )

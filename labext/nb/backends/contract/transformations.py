@@ -76,9 +76,9 @@ class TransformationRequests:
         answer = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
         return _transformation_record(answer)
 
-    def new_transformation(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one of `name`, `prompt` and what else of the record is given."""
-        answer = yield Request(CREATE_TRANSFORMATION, json=dict(given))
+        answer = yield Request(CREATE_TRANSFORMATION, json=dict(fields))
         return _transformation_record(answer)
 
     def change_transformation(
@@ -100,10 +100,10 @@ class TransformationRequests:
         if model is not None:
             body["model_id"] = model
         answer = yield Request(RUN_TRANSFORMATION, json=body, patient=True)
-        told = records.require_mapping(answer, "the transformation")
-        if not isinstance(told.get("output"), str):
+        data = records.require_mapping(answer, "the transformation")
+        if not isinstance(data.get("output"), str):
             raise ServiceError("The notebook service has transformed the text into nothing.")
-        return build_record(OUTPUT, {"transformation_id": transformation, **told})
+        return build_record(OUTPUT, {"transformation_id": transformation, **data})
 
     def default_prompt(self) -> Steps[str]:
         """Read what goes before every transformation's own prompt."""
@@ -121,5 +121,5 @@ def _transformation_record(answer: Any) -> Record:
 
 
 def _parse_prompt(answer: Any) -> str:
-    told = records.require_mapping(answer, "the default prompt").get("transformation_instructions")
-    return str(told or "")
+    data = records.require_mapping(answer, "the default prompt").get("transformation_instructions")
+    return str(data or "")

@@ -15,7 +15,7 @@ from labext.nb.backends.contract import chat as contract
 from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
 from labext.nb.backends.contract.notebooks import LIST_NOTES as NOTES
 from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
-from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook import mappers as mappers
 from labext.nb.records import (
     CONTEXT,
     SESSION,
@@ -38,27 +38,29 @@ class ChatRequests(contract.ChatRequests):
 
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the sessions of a notebook; of all, notebook by notebook."""
-        within = [notebook]
+        notebook_ids = [notebook]
         if notebook is None:
-            every = yield Request(NOTEBOOKS)
-            within = [str(each["id"]) for each in records.require_list(every, "notebooks")]
-        found: list[Record] = []
-        for each in within:
+            notebooks = yield Request(NOTEBOOKS)
+            notebook_ids = [
+                str(record["id"]) for record in records.require_list(notebooks, "notebooks")
+            ]
+        sessions: list[Record] = []
+        for notebook_id in notebook_ids:
             try:
-                answer = yield Request(contract.LIST_SESSIONS, params={"notebook_id": each})
+                answer = yield Request(contract.LIST_SESSIONS, params={"notebook_id": notebook_id})
             except NotFoundError:
                 if notebook is not None:
                     raise
                 continue  # deleted meanwhile
-            found += told.parse_records(SESSION, answer, "chat sessions")
-        return found
+            sessions += mappers.parse_records(SESSION, answer, "chat sessions")
+        return sessions
 
     def session(self, session: str) -> Steps[Record]:
         """Look at one, with its messages."""
         answer = yield Request(contract.GET_SESSION, {"session": session})
         messages = records.require_list(answer.get("messages") or [], "the session's messages")
         record = _session_record(answer)
-        record["messages"] = [contract.message_record(each) for each in messages]
+        record["messages"] = [contract.message_record(message) for message in messages]
         return record
 
     def new_session(
@@ -76,37 +78,37 @@ class ChatRequests(contract.ChatRequests):
         answer = yield Request(contract.UPDATE_SESSION, {"session": session}, json=dict(changes))
         return _session_record(answer)
 
-    def prepared(self, session: str, scope: Scope) -> Steps[MessageContext]:
+    def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
         """Gather what goes with a message: what is merely named, the model would not get."""
         notebook = yield from self._notebook_of(session)
-        answer = yield from self._gathered(notebook, scope)
+        answer = yield from self._build_context(notebook, scope)
         tokens = answer.get("token_count")
         context = records.require_mapping(answer.get("context"), "the context")
         return MessageContext(context, tokens if isinstance(tokens, int) else None)
 
     def execute(
-        self, session: str, message: str, prepared: MessageContext, model_override: str | None
+        self, session: str, message: str, context: MessageContext, model_override: str | None
     ) -> Steps[Answer]:
         """Send a message with its context; the reply's marks are its citations."""
-        steps = super().execute(session, message, prepared, model_override)
+        steps = super().execute(session, message, context, model_override)
         reply = yield from steps
-        return replace(reply, citations=tuple(_marked_citations(reply.text, prepared.context)))
+        return replace(reply, citations=tuple(_marked_citations(reply.text, context.context)))
 
     def context(
         self, session: str | None, notebook: str | None, scope: Scope, config: Any
     ) -> Steps[Record]:
         """Build what a model would be given with a message."""
         within = notebook or (yield from self._notebook_of(str(session)))
-        answer = yield from self._gathered(within, scope, config)
+        answer = yield from self._build_context(within, scope, config)
         return build_record(
             CONTEXT, {**answer, **records.require_mapping(answer.get("context"), "the context")}
         )
 
     def _notebook_of(self, session: str) -> Steps[str]:
         answer = yield Request(contract.GET_SESSION, {"session": session})
-        return told.require_identifier(answer, "notebook_id", "the chat session")
+        return mappers.require_identifier(answer, "notebook_id", "the chat session")
 
-    def _gathered(
+    def _build_context(
         self, notebook: str, scope: Scope, config: Any = None
     ) -> Steps[Mapping[str, Any]]:
         if config is None:
@@ -124,40 +126,44 @@ def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, st
         sources = yield from _source_ids(notebook)
     if scope.includes("note"):
         answer = yield Request(NOTES, params={"notebook_id": notebook})
-        notes = [str(each["id"]) for each in records.require_list(answer, "notes")]
+        notes = [str(item["id"]) for item in records.require_list(answer, "notes")]
     return {
-        "sources": {each: FULL_CONTENT for each in sources if scope.holds("source", each)},
-        "notes": {each: FULL_CONTENT for each in notes if scope.holds("note", each)},
+        "sources": {
+            identifier: FULL_CONTENT for identifier in sources if scope.holds("source", identifier)
+        },
+        "notes": {
+            identifier: FULL_CONTENT for identifier in notes if scope.holds("note", identifier)
+        },
     }
 
 
 def _source_ids(notebook: str) -> Steps[list[str]]:
-    found: list[str] = []
+    identifiers: list[str] = []
     offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
         params = {"notebook_id": notebook, "limit": PAGE_SIZE, "offset": offset}
         answer = yield Request(SOURCES, params=params)
-        page = [str(each["id"]) for each in records.require_list(answer, "sources")]
+        page = [str(item["id"]) for item in records.require_list(answer, "sources")]
         if not guard.add_page(page):
-            return list(dict.fromkeys(found))
-        found += page
+            return list(dict.fromkeys(identifiers))
+        identifiers += page
         offset += len(page)
         guard.check_next()
 
 
 def _marked_citations(text: str, context: Mapping[str, Any]) -> Iterator[Citation]:
     """Yield what an answer marks and was given; a model makes up identifiers too."""
-    given = {
-        str(each.get("id")): str(each.get("title") or "")
+    titles = {
+        str(item.get("id")): str(item.get("title") or "")
         for part in context.values()
         if isinstance(part, list)
-        for each in part
-        if isinstance(each, Mapping)
+        for item in part
+        if isinstance(item, Mapping)
     }
     for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
-        if identifier in given:
-            yield Citation(identifier, given[identifier])
+        if identifier in titles:
+            yield Citation(identifier, titles[identifier])
 
 
 def _session_record(answer: Any) -> Record:
-    return told.parse_record(SESSION, answer, "the chat session")
+    return mappers.parse_record(SESSION, answer, "the chat session")

@@ -16,7 +16,7 @@ from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.chat import message_record
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
-from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook import mappers as mappers
 from labext.nb.error_messages import split_message
 from labext.nb.records import (
     COMMAND,
@@ -68,7 +68,7 @@ class CommandRequests(extensions.ExtensionRequests):
 
     def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Change settings; a name that it has not would be ignored, and null stays what it was."""
-        told.forbid_clearing(changes, "the settings", "Set it to another value.")
+        mappers.forbid_clearing(changes, "the settings", "Set it to another value.")
         answer = yield Request(UPDATE_SETTINGS, json=dict(changes))
         return dict(records.require_mapping(answer, "the settings"))
 
@@ -81,15 +81,15 @@ class CommandRequests(extensions.ExtensionRequests):
         """
         query = {"command_filter": command, "status_filter": status, "limit": limit}
         answer = yield Request(LIST_COMMANDS, params=query)
-        found = [_command_record(each) for each in records.require_list(answer, "commands")]
-        found += yield from _source_commands()
-        wanted = {"command": command, "status": status}
-        fit = {
-            each["job_id"]: each
-            for each in reversed(found)
-            if all(value in (None, each[name]) for name, value in wanted.items())
+        items = [_command_record(item) for item in records.require_list(answer, "commands")]
+        items += yield from _source_commands()
+        filters = {"command": command, "status": status}
+        by_id = {
+            record["job_id"]: record
+            for record in reversed(items)
+            if all(value in (None, record[name]) for name, value in filters.items())
         }
-        return [*reversed(fit.values())][: limit or None]
+        return [*reversed(by_id.values())][: limit or None]
 
     def command(self, command: str) -> Steps[Record]:
         """Look at one.
@@ -110,9 +110,9 @@ class CommandRequests(extensions.ExtensionRequests):
             ) from None
         return _command_record(answer)
 
-    def run_command(self, command: str, app: str, given: Mapping[str, Any]) -> Steps[Record]:
+    def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
         """Begin one."""
-        body = {"command": command, "app": app, "input": dict(given)}
+        body = {"command": command, "app": app, "input": dict(arguments)}
         answer = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
         return _command_record({**answer, "command": command, "message": None})
 
@@ -125,51 +125,51 @@ class CommandRequests(extensions.ExtensionRequests):
         answer = records.require_mapping(
             (yield Request(LIST_COMMAND_KINDS)), "the commands there are"
         )
-        every = records.require_list(answer.get("command_items") or [], "the commands there are")
+        items = records.require_list(answer.get("command_items") or [], "the commands there are")
         return [
-            build_record(COMMAND_KIND, {"command": each.get("name"), "app": each.get("app_id")})
-            for each in every
+            build_record(COMMAND_KIND, {"command": item.get("name"), "app": item.get("app_id")})
+            for item in items
         ]
 
 
 def _source_commands() -> Steps[list[Record]]:
     """Return the commands by which sources are processed, the newest first."""
-    found: list[Record] = []
+    commands: list[Record] = []
     offset, guard = 0, PageGuard("The notebook service's list of sources")
     while True:
         answer = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
         page = records.require_list(answer, "sources")
-        if not guard.add_page(each.get("id") for each in page):
-            return found
-        for each in page:
-            if each.get("command_id"):
-                source = told.source_record(each)
-                of_it = {
-                    "job_id": each["command_id"],
+        if not guard.add_page(item.get("id") for item in page):
+            return commands
+        for item in page:
+            if item.get("command_id"):
+                source = mappers.source_record(item)
+                fields = {
+                    "job_id": item["command_id"],
                     "command": "process_source",
                     "subject": source["title"] or source["id"],
                     "error_message": source["error"],
                 }
-                found.append(build_record(COMMAND, {**source, **of_it}))
+                commands.append(build_record(COMMAND, {**source, **fields}))
         offset += len(page)
         guard.check_next()
 
 
 def _command_record(answer: Any) -> Record:
     """Return a command's record; what is empty is none."""
-    given = told.with_timestamps(records.require_mapping(answer, "the command"))
-    told.require_identifier(given, "job_id", "the command")
-    result = given.get("result")
+    data = mappers.with_timestamps(records.require_mapping(answer, "the command"))
+    mappers.require_identifier(data, "job_id", "the command")
+    result = data.get("result")
     parts = result if isinstance(result, Mapping) else {}
     about = parts.get("execution_metadata")
     named = about.get("command_name") if isinstance(about, Mapping) else None
     more = {
-        "command": given.get("command") or named,
+        "command": data.get("command") or named,
         "subject": parts.get("source_id") or parts.get("note_id"),
-        "error_message": given.get("error_message") or None,
+        "error_message": data.get("error_message") or None,
         "result": result or None,
     }
-    return build_record(COMMAND, {**given, **more})
+    return build_record(COMMAND, {**data, **more})
 
 
 GET_INSIGHT = Operation(
@@ -221,7 +221,7 @@ class InsightRequests(extensions.ExtensionRequests):
 
     def insight(self, insight: str) -> Steps[Record]:
         """Look at one."""
-        return told.parse_record(
+        return mappers.parse_record(
             INSIGHT, (yield Request(GET_INSIGHT, {"insight": insight})), "the insight"
         )
 
@@ -231,7 +231,7 @@ class InsightRequests(extensions.ExtensionRequests):
         if model is not None:
             body["model_id"] = model
         answer = yield Request(CREATE_INSIGHT, {"source": source}, json=body)
-        return told.require_identifier(answer, "command_id", "the insight")
+        return mappers.require_identifier(answer, "command_id", "the insight")
 
     def delete_insight(self, insight: str) -> Steps[None]:
         """Delete one."""
@@ -241,7 +241,7 @@ class InsightRequests(extensions.ExtensionRequests):
         """Copy one into a notebook; that server leaves open who has written the note: a model."""
         body = {"notebook_id": notebook}
         answer = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
-        note = told.parse_record(NOTE, answer, "the note")
+        note = mappers.parse_record(NOTE, answer, "the note")
         if note["note_type"] is None:
             note = yield from self.change_note(note["id"], {"note_type": "ai"})
         return {**note, "notebook_id": notebook}
@@ -263,7 +263,7 @@ class InsightRequests(extensions.ExtensionRequests):
             "include_insights": insights,
         }
         answer = yield Request(REBUILD_EMBEDDINGS, json=body)
-        job = told.require_identifier(answer, "command_id", "the vectors")
+        job = mappers.require_identifier(answer, "command_id", "the vectors")
         return build_record(REBUILD_SUBMISSION, {**answer, "job_id": job})
 
     def rebuild_status(self, job: str) -> Steps[Record]:
@@ -288,7 +288,7 @@ class InsightRequests(extensions.ExtensionRequests):
 
 def _rebuild_record(answer: Mapping[str, Any], job: str) -> Record:
     progress, stats = answer.get("progress"), answer.get("stats")
-    times = {name: told.parse_time(answer.get(name)) for name in ("started_at", "completed_at")}
+    times = {name: mappers.parse_time(answer.get(name)) for name in ("started_at", "completed_at")}
     if answer.get("status") not in ("completed", "failed", "canceled"):
         times["completed_at"] = None  # it tells when it was last touched
     return build_record(
@@ -358,14 +358,14 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def source_chats(self, source: str) -> Steps[list[Record]]:
         """List the chats about a source."""
         answer = yield Request(LIST_SOURCE_CHATS, {"source": source})
-        return told.parse_records(SOURCE_CHAT, answer, "chats")
+        return mappers.parse_records(SOURCE_CHAT, answer, "chats")
 
     def source_chat(self, source: str, chat: str) -> Steps[Record]:
         """Look at one, with its `messages`."""
         answer = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
         record = _chat_record(answer)
         messages = records.require_list(answer.get("messages") or [], "the chat's messages")
-        return {**record, "messages": [message_record(each) for each in messages]}
+        return {**record, "messages": [message_record(item) for item in messages]}
 
     def new_source_chat(
         self, source: str, title: str | None, model_override: str | None
@@ -379,7 +379,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
         self, source: str, chat: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
         """Change `title` or `model_override`; none can be taken away."""
-        told.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
+        mappers.forbid_clearing(changes, "the chat", "Name another model, or begin another chat.")
         path = {"source": source, "chat": chat}
         return _chat_record((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
 
@@ -403,7 +403,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
             ServiceError: the reply failed, or the stream ended without its end.
         """
         reply: str | None = None
-        given: list[str] = []
+        context_ids: list[str] = []
         for event in events:
             if not isinstance(event, Mapping):
                 continue
@@ -411,11 +411,11 @@ class SourceChatRequests(extensions.ExtensionRequests):
                 case "ai_message":
                     reply = str(event.get("content") or "")
                 case "context_indicators":
-                    given = _given_ids(event.get("data"))
+                    context_ids = _context_ids(event.get("data"))
                 case "error":
                     raise _stream_error(event.get("message"))
                 case "complete" if reply is not None:
-                    return Answer(reply, tuple(_marked_citations(reply, given)), message)
+                    return Answer(reply, tuple(_marked_citations(reply, context_ids)), message)
         raise ServiceError(
             "The notebook service has answered without a reply of the model.",
             "See `%nb source-chats show`, then send it again.",
@@ -423,19 +423,19 @@ class SourceChatRequests(extensions.ExtensionRequests):
 
 
 def _chat_record(answer: Any) -> Record:
-    return told.parse_record(SOURCE_CHAT, answer, "the chat")
+    return mappers.parse_record(SOURCE_CHAT, answer, "the chat")
 
 
-def _given_ids(data: Any) -> list[str]:
+def _context_ids(data: Any) -> list[str]:
     """Return the identifiers of what the model was given."""
     parts = data.values() if isinstance(data, Mapping) else ()
-    return [each for part in parts for each in records.string_items(part)]
+    return [identifier for part in parts for identifier in records.string_items(part)]
 
 
-def _marked_citations(text: str, given: list[str]) -> Iterator[Citation]:
+def _marked_citations(text: str, context_ids: list[str]) -> Iterator[Citation]:
     """Yield what a reply marks and was given; a model makes up identifiers too."""
     for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
-        if identifier in given:
+        if identifier in context_ids:
             yield Citation(identifier)
 
 

@@ -20,8 +20,8 @@ def check_database() -> Steps[None]:
     Raises:
         ServiceError: it is not.
     """
-    told: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
-    state = told.get("dbStatus")
+    config: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
+    state = config.get("dbStatus")
     if isinstance(state, str) and state.casefold() != ONLINE:
         raise ServiceError(
             f"The notebook service runs, but its database is {state}.",

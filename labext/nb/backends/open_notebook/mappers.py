@@ -13,19 +13,19 @@ from labext.nb.records import SOURCE, SOURCE_DETAIL, STATUS, Fields, Record, bui
 from labext.nb.uploads import has_number_suffix
 
 
-def with_timestamps(told: Mapping[str, Any]) -> dict[str, Any]:
+def with_timestamps(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a thing with its times by the names and in the form of the records."""
     return {
-        **told,
-        "created_at": parse_time(told.get("created")),
-        "updated_at": parse_time(told.get("updated")),
+        **data,
+        "created_at": parse_time(data.get("created")),
+        "updated_at": parse_time(data.get("updated")),
     }
 
 
-def parse_time(told: Any) -> str | None:
+def parse_time(value: Any) -> str | None:
     """Return a time, `2026-11-20 13:23:23.76+00:00`, as ISO 8601 in UTC; None for what is none."""
     try:
-        when = datetime.fromisoformat(str(told))
+        when = datetime.fromisoformat(str(value))
     except ValueError:
         return None
     aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
@@ -41,7 +41,7 @@ def parse_record(fields: Fields, answer: Any, what: str) -> Record:
 
 def parse_records(fields: Fields, answer: Any, what: str) -> list[Record]:
     """Return the records of a list of things."""
-    return [parse_record(fields, each, what) for each in records.require_list(answer, what)]
+    return [parse_record(fields, item, what) for item in records.require_list(answer, what)]
 
 
 UNTITLED = ("Processing...", "[no-title]")
@@ -50,24 +50,24 @@ UNTITLED = ("Processing...", "[no-title]")
 
 def source_record(answer: Any, fields: Fields = SOURCE) -> Record:
     """Return a source's record; one that has not been read is titled by its file or address."""
-    told = records.require_mapping(answer, "the source")
-    asset = told.get("asset")
+    data = records.require_mapping(answer, "the source")
+    asset = data.get("asset")
     parts = asset if isinstance(asset, Mapping) else {}
     file, url = parts.get("file_path"), parts.get("url")
-    topics = told.get("topics")
-    title = told.get("title")
+    topics = data.get("topics")
+    title = data.get("title")
     file_name = _uploaded_name(file, title) if isinstance(file, str) else None
     more = {
         "title": (file_name or url) if title in UNTITLED else title,
         "topic": ", ".join(map(str, topics)) if isinstance(topics, list) else "",
-        "status": _processing_status(told),
-        "error": rewrite_reason(_processing_info(told).get("error")),
+        "status": _processing_status(data),
+        "error": rewrite_reason(_processing_info(data).get("error")),
         "kind": "upload" if file else "link" if url else "text",
         "file_name": file_name,
         "url": url,
-        "passages": told.get("embedded_chunks"),
+        "passages": data.get("embedded_chunks"),
     }
-    return records.parse_record(fields, {**with_timestamps(told), **more}, "the source")
+    return records.parse_record(fields, {**with_timestamps(data), **more}, "the source")
 
 
 def _uploaded_name(path: str, title: Any) -> str:
@@ -91,15 +91,15 @@ def source_detail(answer: Any) -> Record:
 
 def source_status(answer: Any) -> Record:
     """Return how far a source is."""
-    told = records.require_mapping(answer, "the source's status")
-    info = _processing_info(told)
+    data = records.require_mapping(answer, "the source's status")
+    info = _processing_info(data)
     times = {name: parse_time(info.get(name)) for name in ("started_at", "completed_at")}
     return build_record(
         STATUS,
         {
-            **told,
+            **data,
             **times,
-            "status": _processing_status(told),
+            "status": _processing_status(data),
             "error": rewrite_reason(info.get("error")),
         },
     )
@@ -144,20 +144,20 @@ def require_identifier(answer: Any, name: str, what: str) -> str:
     Raises:
         ServiceError: it has none.
     """
-    found = records.require_mapping(answer, what).get(name)
-    if isinstance(found, str) and found:
-        return found
+    identifier = records.require_mapping(answer, what).get(name)
+    if isinstance(identifier, str) and identifier:
+        return identifier
     raise ServiceError(f"The notebook service's answer about {what} names no {name}.")
 
 
-def _processing_status(told: Mapping[str, Any]) -> Any:
+def _processing_status(data: Mapping[str, Any]) -> Any:
     """Return the status; one that no command ever processed is as ready as it will be."""
-    status = told.get("status")
-    if status in (None, "unknown") and not told.get("command_id"):
+    status = data.get("status")
+    if status in (None, "unknown") and not data.get("command_id"):
         return "completed"
     return status
 
 
-def _processing_info(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    info = told.get("processing_info")
+def _processing_info(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    info = data.get("processing_info")
     return info if isinstance(info, Mapping) else {}

@@ -9,7 +9,7 @@ from labext.errors import InputError, OutcomeUnknownError
 from labext.nb import records
 from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import models as contract
-from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook import mappers as mappers
 from labext.nb.records import (
     CREDENTIAL,
     DISCOVERED_MODEL,
@@ -48,22 +48,22 @@ class ModelRequests(contract.ModelRequests):
 
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List those of a type, by its own name of it, or all."""
-        params = {"type": None if type is None else told.to_server_type(type)}
+        params = {"type": None if type is None else mappers.to_server_type(type)}
         return _model_records((yield Request(contract.LIST_MODELS, params=params)))
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
     ) -> Steps[Record]:
         """Add one; a lost answer is settled by looking for it."""
-        body = {"name": name, "type": told.to_server_type(type), "provider": provider}
+        body = {"name": name, "type": mappers.to_server_type(type), "provider": provider}
         if credential is not None:
             body["credential"] = credential
         try:
             answer = yield Request(contract.CREATE_MODEL, json=body)
         except OutcomeUnknownError as unknown:
-            for each in records.require_list((yield Request(contract.LIST_MODELS)), "models"):
-                if body.items() <= each.items():
-                    return _model_record(each)
+            for item in records.require_list((yield Request(contract.LIST_MODELS)), "models"):
+                if body.items() <= item.items():
+                    return _model_record(item)
             raise unknown from None
         return _model_record(answer)
 
@@ -82,12 +82,16 @@ class ModelRequests(contract.ModelRequests):
 
     def providers(self) -> Steps[list[Record]]:
         """List providers: those that can be used, then the others."""
-        found = yield from contract.ModelRequests.providers(self)
+        providers = yield from contract.ModelRequests.providers(self)
         return [
             build_record(
-                PROVIDER, {**each, "types": [told.from_server_type(t) for t in each["types"] or ()]}
+                PROVIDER,
+                {
+                    **provider,
+                    "types": [mappers.from_server_type(t) for t in provider["types"] or ()],
+                },
             )
-            for each in found
+            for provider in providers
         ]
 
     def discover(self, provider: str) -> Steps[list[Record]]:
@@ -97,12 +101,14 @@ class ModelRequests(contract.ModelRequests):
 
     def auto_assign(self) -> Steps[Record]:
         """Fill the slots that are empty, by the service's ranking of providers."""
-        found = yield from contract.ModelRequests.auto_assign(self)
+        result = yield from contract.ModelRequests.auto_assign(self)
         names = {theirs: ours for ours, theirs in SERVER_SLOT_NAMES.items()}
         return {
-            "assigned": {names.get(slot, slot): model for slot, model in found["assigned"].items()},
-            "skipped": [names.get(slot, slot) for slot in found["skipped"]],
-            "missing": [names.get(slot, slot) for slot in found["missing"]],
+            "assigned": {
+                names.get(slot, slot): model for slot, model in result["assigned"].items()
+            },
+            "skipped": [names.get(slot, slot) for slot in result["skipped"]],
+            "missing": [names.get(slot, slot) for slot in result["missing"]],
         }
 
     def count_models(self, provider: str) -> Steps[Record]:
@@ -110,7 +116,7 @@ class ModelRequests(contract.ModelRequests):
         answer = yield Request(contract.COUNT_MODELS, {"provider": provider})
         counted = records.require_mapping(answer, "the provider's models")
         counts = records.require_mapping(counted.get("counts") or {}, "the provider's models")
-        here = {told.from_server_type(type): count for type, count in counts.items()}
+        here = {mappers.from_server_type(type): count for type, count in counts.items()}
         return build_record(MODEL_COUNT, {**counted, "counts": here})
 
     def models_of(self, provider: str) -> Steps[list[Record]]:
@@ -124,25 +130,26 @@ def parse_discovered(answer: Any) -> list[Record]:
     """Return what a provider offers."""
     return [
         build_record(
-            DISCOVERED_MODEL, {**each, "model_type": told.from_server_type(each.get("model_type"))}
+            DISCOVERED_MODEL,
+            {**item, "model_type": mappers.from_server_type(item.get("model_type"))},
         )
-        for each in records.require_list(answer, "models on offer")
+        for item in records.require_list(answer, "models on offer")
     ]
 
 
 def _model_records(answer: Any) -> list[Record]:
-    return [_model_record(each) for each in records.require_list(answer, "models")]
+    return [_model_record(item) for item in records.require_list(answer, "models")]
 
 
 def _model_record(answer: Any) -> Record:
-    record = told.parse_record(MODEL, answer, "the model")
-    return {**record, "type": told.from_server_type(record["type"])}
+    record = mappers.parse_record(MODEL, answer, "the model")
+    return {**record, "type": mappers.from_server_type(record["type"])}
 
 
 def _parse_slots(answer: Any) -> dict[str, str | None]:
-    there = records.require_mapping(answer, "the default models")
+    data = records.require_mapping(answer, "the default models")
     return {
-        slot: there.get(SERVER_SLOT_NAMES[slot]) or None
+        slot: data.get(SERVER_SLOT_NAMES[slot]) or None
         for slot in SLOTS
         if slot in SERVER_SLOT_NAMES
     }
@@ -154,12 +161,12 @@ class CredentialRequests(contract.CredentialRequests):
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
         """List those for a provider, or all."""
         answer = yield Request(contract.LIST_CREDENTIALS, params={"provider": provider})
-        return told.parse_records(CREDENTIAL, answer, "credentials")
+        return mappers.parse_records(CREDENTIAL, answer, "credentials")
 
     def credentials_of(self, provider: str) -> Steps[list[Record]]:
         """List those for a provider."""
         answer = yield Request(contract.LIST_PROVIDER_CREDENTIALS, {"provider": provider})
-        return told.parse_records(CREDENTIAL, answer, "credentials")
+        return mappers.parse_records(CREDENTIAL, answer, "credentials")
 
     def credential(self, credential: str) -> Steps[Record]:
         """Look at one."""
@@ -167,13 +174,13 @@ class CredentialRequests(contract.CredentialRequests):
             (yield Request(contract.GET_CREDENTIAL, {"credential": credential}))
         )
 
-    def new_credential(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Store one."""
-        return _credential_record((yield Request(contract.CREATE_CREDENTIAL, json=dict(given))))
+        return _credential_record((yield Request(contract.CREATE_CREDENTIAL, json=dict(fields))))
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change fields; a key or an address can't be taken away, only exchanged."""
-        told.forbid_clearing(changes, "the credential", "Delete it, and store another.")
+        mappers.forbid_clearing(changes, "the credential", "Delete it, and store another.")
         path = {"credential": credential}
         return _credential_record(
             (yield Request(contract.UPDATE_CREDENTIAL, path, json=dict(changes)))
@@ -193,7 +200,7 @@ class CredentialRequests(contract.CredentialRequests):
         provider = (yield from self.credential(credential))["provider"]
         body = {
             "models": [
-                {"name": name, "provider": provider, "model_type": told.to_server_type(type)}
+                {"name": name, "provider": provider, "model_type": mappers.to_server_type(type)}
                 for name, type in models
             ]
         }
@@ -202,4 +209,4 @@ class CredentialRequests(contract.CredentialRequests):
 
 
 def _credential_record(answer: Any) -> Record:
-    return told.parse_record(CREDENTIAL, answer, "the credential")
+    return mappers.parse_record(CREDENTIAL, answer, "the credential")

@@ -18,7 +18,7 @@ from labext.nb.backends.contract.chat import LIST_SESSIONS as SESSIONS
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import GET_SOURCE as SOURCE
 from labext.nb.backends.contract.transformations import LIST_TRANSFORMATIONS as TRANSFORMATIONS
-from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook import mappers as mappers
 from labext.nb.backends.open_notebook.health import (
     check_database,
     check_database_on_failure,
@@ -53,25 +53,25 @@ class NotebookRequests(contract.NotebookRequests):
         answer = yield from check_database_on_failure(
             request_once(Request(contract.LIST_NOTEBOOKS, params=params))
         )
-        return told.parse_records(NOTEBOOK, answer, "notebooks")
+        return mappers.parse_records(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Look at one."""
         answer = yield from check_database_on_failure(
             request_once(Request(contract.GET_NOTEBOOK, {"notebook": notebook}))
         )
-        return told.parse_record(NOTEBOOK, answer, "the notebook")
+        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
         """Make one; a description that is null would be refused."""
         body = {"name": name} | ({} if description is None else {"description": description})
         answer = yield Request(contract.CREATE_NOTEBOOK, json=body)
-        return told.parse_record(NOTEBOOK, answer, "the notebook")
+        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `name`, `description` or `archived`."""
         answer = yield Request(contract.UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
-        return told.parse_record(NOTEBOOK, answer, "the notebook")
+        return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete one; by the contract's name of the parameter its sources would survive."""
@@ -93,8 +93,8 @@ class NotebookRequests(contract.NotebookRequests):
     def link(self, notebook: str, source: str) -> Steps[None]:
         """Put a source into a notebook, unless it is there: a second link would double the row."""
         answer = yield Request(SOURCE, {"source": source})
-        there = records.require_mapping(answer, "the source").get("notebooks")
-        if notebook not in (there if isinstance(there, list) else []):
+        linked = records.require_mapping(answer, "the source").get("notebooks")
+        if notebook not in (linked if isinstance(linked, list) else []):
             yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
 
 
@@ -115,18 +115,18 @@ class NoteRequests(contract.NoteRequests):
         """List notes; the list has no contents, so for them each is asked for by itself."""
         request = request_once(Request(contract.LIST_NOTES, params={"notebook_id": notebook}))
         answer = yield from check_database_on_failure(request)
-        listed = told.parse_records(NOTE, answer, "notes")
+        summaries = mappers.parse_records(NOTE, answer, "notes")
         if not contents:
-            return [{**each, "notebook_id": notebook} for each in listed]
-        found = []
-        for each in listed:
+            return [{**summary, "notebook_id": notebook} for summary in summaries]
+        notes = []
+        for summary in summaries:
             try:
-                whole = yield Request(contract.GET_NOTE, {"note": each["id"]})
+                whole = yield Request(contract.GET_NOTE, {"note": summary["id"]})
             except NotFoundError:
                 yield from check_database()
                 continue  # deleted meanwhile
-            found.append(_note_record(whole, notebook))
-        return found
+            notes.append(_note_record(whole, notebook))
+        return notes
 
     def note(self, note: str) -> Steps[Record]:
         """Look at one."""
@@ -159,7 +159,7 @@ class NoteRequests(contract.NoteRequests):
 
 def _note_record(answer: Any, notebook: str | None = None) -> Record:
     """Return a note's record; that server never says of which notebook it is."""
-    record = told.parse_record(NOTE, records.require_mapping(answer, "the note"), "the note")
+    record = mappers.parse_record(NOTE, records.require_mapping(answer, "the note"), "the note")
     return {**record, "notebook_id": notebook}
 
 
@@ -184,12 +184,14 @@ class SourceRequests(contract.SourceRequests):
             **_source_order(order_by),
         }
         answer = yield Request(contract.LIST_SOURCES, params=params)
-        return [told.listed_source_record(each) for each in records.require_list(answer, "sources")]
+        return [
+            mappers.listed_source_record(item) for item in records.require_list(answer, "sources")
+        ]
 
     def source(self, source: str) -> Steps[Record]:
         """Look at one, with its text."""
         answer = yield Request(contract.GET_SOURCE, {"source": source})
-        return told.source_detail(answer)
+        return mappers.source_detail(answer)
 
     def add_file(
         self,
@@ -205,23 +207,23 @@ class SourceRequests(contract.SourceRequests):
         Its name is sent as the title: that server renames a file whose name is taken anywhere on
         it, and would take the new name for the title too.
         """
-        made_of = yield from self._making()
+        options = yield from self._processing_options()
         form = {
             "type": "upload",
             "notebook_id": notebook,
             "title": title or path.name,
             "async_processing": process_async,
-            "embed": made_of["embed"],
-            "transformations": json.dumps(made_of["transformations"]),
+            "embed": options["embed"],
+            "transformations": json.dumps(options["transformations"]),
         }
         answer = yield Request(contract.ADD_SOURCE, form=form, files={"file": path}, patient=True)
-        made_from = {"kind": "upload", "file_name": path.name}
-        return (yield from self._topical(_with_origin(answer, made_from), topic))
+        origin = {"kind": "upload", "file_name": path.name}
+        return (yield from self._topical(_with_origin(answer, origin), topic))
 
     def source_status(self, source: str) -> Steps[Record]:
         """See how far a source's processing is."""
         answer = yield Request(contract.GET_SOURCE_STATUS, {"source": source})
-        return told.source_status(answer)
+        return mappers.source_status(answer)
 
     def sources_awaiting_vectors(self) -> Steps[list[Record]]:
         """Return processed sources whose vectors are still being computed.
@@ -236,8 +238,12 @@ class SourceRequests(contract.SourceRequests):
         params = {"limit": self.PAGE, "offset": 0, **_source_order("updated_at")}
         answer = yield Request(contract.LIST_SOURCES, params=params)
         rows = records.require_list(answer, "sources")
-        found = [told.listed_source_record(each) for each in rows if not each.get("embedded")]
-        return [each for each in found if each["status"] == "completed" and _is_recent(each)]
+        sources = [
+            mappers.listed_source_record(source) for source in rows if not source.get("embedded")
+        ]
+        return [
+            source for source in sources if source["status"] == "completed" and _is_recent(source)
+        ]
 
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change `title` or `topic`, which is a list there."""
@@ -245,7 +251,7 @@ class SourceRequests(contract.SourceRequests):
         if "topic" in changes:
             body |= {"topics": _topic_list(changes["topic"])}
         answer = yield Request(contract.UPDATE_SOURCE, {"source": source}, json=body)
-        return told.source_detail(answer)
+        return mappers.source_detail(answer)
 
     def retry_source(self, source: str) -> Steps[Record]:
         """Process a failed one again; a lost answer is settled by what has become of it."""
@@ -253,16 +259,16 @@ class SourceRequests(contract.SourceRequests):
             answer = yield Request(contract.RETRY_SOURCE, {"source": source})
         except OutcomeUnknownError as unknown:
             answer = yield Request(contract.GET_SOURCE, {"source": source})
-            if told.source_detail(answer)["status"] == "failed":
+            if mappers.source_detail(answer)["status"] == "failed":
                 raise unknown from None
-        return told.source_detail(answer)
+        return mappers.source_detail(answer)
 
     def insights(self, source: str) -> Steps[list[Record]]:
         """List what models have made of a source."""
         answer = yield Request(contract.LIST_SOURCE_INSIGHTS, {"source": source})
         return [
-            build_record(INSIGHT, {"source_id": source, **told.with_timestamps(each)})
-            for each in records.require_list(answer, "insights")
+            build_record(INSIGHT, {"source_id": source, **mappers.with_timestamps(item)})
+            for item in records.require_list(answer, "insights")
         ]
 
     def _add_json(
@@ -274,33 +280,33 @@ class SourceRequests(contract.SourceRequests):
         topic: str | None,
         process_async: bool,
     ) -> Steps[Record]:
-        made_of = yield from self._making()
+        options = yield from self._processing_options()
         kind, content = ("link", "url") if "url" in what else ("text", "content")
         named = {"notebook_id": notebook, "title": title}
         body = {
             "type": kind,
             content: next(iter(what.values())),
             "async_processing": process_async,
-            **made_of,
+            **options,
             **{name: value for name, value in named.items() if value is not None},
         }
         answer = yield Request(contract.ADD_SOURCE_JSON, json=body, patient=not process_async)
-        made_from = {"kind": "link", "url": what["url"]} if "url" in what else {}
-        return (yield from self._topical(_with_origin(answer, made_from), topic))
+        origin = {"kind": "link", "url": what["url"]} if "url" in what else {}
+        return (yield from self._topical(_with_origin(answer, origin), topic))
 
-    def _making(self) -> Steps[dict[str, Any]]:
+    def _processing_options(self) -> Steps[dict[str, Any]]:
         """Return what is to be made of a new source, which that server does only if it is told.
 
         Vectors, if there is an embedding model, and the insights of every transformation that is
         applied by default, if there is a model for them: without one the source would fail.
         """
         slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
-        every = records.require_list((yield Request(TRANSFORMATIONS)), "transformations")
+        items = records.require_list((yield Request(TRANSFORMATIONS)), "transformations")
         writer = slots.get("default_transformation_model") or slots.get("default_chat_model")
         applied = [
-            str(each["id"])
-            for each in every
-            if each.get("apply_default") and (writer or each.get("model_id"))
+            str(item["id"])
+            for item in items
+            if item.get("apply_default") and (writer or item.get("model_id"))
         ]
         return {
             "embed": bool(slots.get("default_embedding_model")),
@@ -313,19 +319,19 @@ class SourceRequests(contract.SourceRequests):
             return record
         path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
         answer = yield Request(contract.UPDATE_SOURCE, path, json=body)
-        return {**record, "topic": told.source_detail(answer)["topic"]}
+        return {**record, "topic": mappers.source_detail(answer)["topic"]}
 
 
-def _with_origin(answer: Any, made_from: Mapping[str, str]) -> Record:
+def _with_origin(answer: Any, origin: Mapping[str, str]) -> Record:
     """Return a new source's record; of what it is made that server tells only later."""
-    record = told.source_detail(answer)
+    record = mappers.source_detail(answer)
     if not (record["file_name"] or record["url"]):
-        record |= made_from
+        record |= origin
     return {**record, "title": record["title"] or record["file_name"] or record["url"]}
 
 
 def _topic_list(topic: str | None) -> list[str]:
-    return [each.strip() for each in (topic or "").split(",") if each.strip()]
+    return [part.strip() for part in (topic or "").split(",") if part.strip()]
 
 
 def _is_recent(source: Record) -> bool:

@@ -38,29 +38,29 @@ class ProfileRequests(contract.ProfileRequests):
 
     def episode_profiles(self) -> Steps[list[Record]]:
         """List them all."""
-        answer = yield Request(contract.EPISODE_PROFILES.listed)
+        answer = yield Request(contract.EPISODE_PROFILES.list)
         return [
-            _episode_profile_record(each)
-            for each in records.require_list(answer, "episode profiles")
+            _episode_profile_record(item)
+            for item in records.require_list(answer, "episode profiles")
         ]
 
     def episode_profile(self, profile: str) -> Steps[Record]:
         """Look at one."""
         return find_profile((yield from self.episode_profiles()), profile, "episode profile")
 
-    def new_episode_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one; a model that is not named is that of the slot for chats."""
-        unnamed = [field for field in ("outline_llm", "transcript_llm") if not given.get(field)]
+        unnamed = [field for field in ("outline_llm", "transcript_llm") if not fields.get(field)]
         if unnamed and (model := (yield from _default_model_id("chat"))) is not None:
-            given = {**given, **dict.fromkeys(unnamed, model)}
-        body = yield from self._episode_body(given)
+            fields = {**fields, **dict.fromkeys(unnamed, model)}
+        body = yield from self._episode_body(fields)
         return _episode_profile_record((yield Request(contract.EPISODE_PROFILES.new, json=body)))
 
     def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change fields of the record; the others are sent as they are."""
         now = yield from self.episode_profile(profile)
-        kept = {key: now[key] for key in _EPISODE_FIELDS}
-        body = yield from self._episode_body({**kept, **changes})
+        current = {key: now[key] for key in _EPISODE_FIELDS}
+        body = yield from self._episode_body({**current, **changes})
         return _episode_profile_record(
             (yield Request(contract.EPISODE_PROFILES.change, {"profile": profile}, json=body))
         )
@@ -75,11 +75,11 @@ class ProfileRequests(contract.ProfileRequests):
         """Look at one."""
         return find_profile((yield from self.speaker_profiles()), profile, "speaker profile")
 
-    def new_speaker_profile(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one; a voice model that is not named is that of the slot."""
-        model = given.get("voice_model") or (yield from _default_model_id("text_to_speech"))
-        speakers = yield from _assign_voices(given["speakers"], model)
-        body = {**given, "speakers": [_complete_speaker(each) for each in speakers]}
+        model = fields.get("voice_model") or (yield from _default_model_id("text_to_speech"))
+        speakers = yield from _assign_voices(fields["speakers"], model)
+        body = {**fields, "speakers": [_complete_speaker(speaker) for speaker in speakers]}
         if model is not None:
             body["voice_model"] = model
         return contract.SPEAKER_PROFILES.record(
@@ -89,17 +89,17 @@ class ProfileRequests(contract.ProfileRequests):
     def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
         """Change fields of the record; the others are sent as they are."""
         now = yield from self.speaker_profile(profile)
-        kept = {key: now[key] for key in ("name", "description", "voice_model", "speakers")}
-        body = {**kept, **changes}
-        body["speakers"] = [_complete_speaker(each) for each in body["speakers"]]
+        current = {key: now[key] for key in ("name", "description", "voice_model", "speakers")}
+        body = {**current, **changes}
+        body["speakers"] = [_complete_speaker(speaker) for speaker in body["speakers"]]
         path = {"profile": profile}
         return contract.SPEAKER_PROFILES.record(
             (yield Request(contract.SPEAKER_PROFILES.change, path, json=body))
         )
 
-    def _episode_body(self, given: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    def _episode_body(self, fields: Mapping[str, Any]) -> Steps[dict[str, Any]]:
         """Return the fields of an episode profile by that server's names."""
-        body = dict(given)
+        body = dict(fields)
         segments = body.get("num_segments")
         if segments is not None and segments not in SEGMENT_RANGE:
             raise InputError(
@@ -129,18 +129,18 @@ _EPISODE_FIELDS = (
 
 
 def _episode_profile_record(answer: Any) -> Record:
-    there = records.require_mapping(answer, "the episode profile")
-    speakers = there.get("speaker_config")
+    data = records.require_mapping(answer, "the episode profile")
+    speakers = data.get("speaker_config")
     return contract.EPISODE_PROFILES.record(
-        {**there, "speaker_profile_ids": [speakers] if speakers else []}
+        {**data, "speaker_profile_ids": [speakers] if speakers else []}
     )
 
 
 def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
     """Return the profile of an identifier, by which that server finds none."""
-    for each in profiles:
-        if each["id"] == identifier:
-            return each
+    for profile in profiles:
+        if profile["id"] == identifier:
+            return profile
     raise NotFoundError(f"There is no {noun} {identifier}.", "See `%nb profiles`.")
 
 
@@ -154,18 +154,18 @@ def _assign_voices(
     speakers: Sequence[Mapping[str, Any]], model: str | None
 ) -> Steps[list[Mapping[str, Any]]]:
     """Return speakers with a voice for each, where the names of the model's voices are known."""
-    taken = {each.get("voice_id") for each in speakers}
+    taken = {speaker.get("voice_id") for speaker in speakers}
     free = [voice for voice in OPENAI_VOICES if voice not in taken]
     if all(taken) or model is None:
         return [*speakers]
-    listed = records.require_list((yield Request(LIST_MODELS)), "models")
+    available = records.require_list((yield Request(LIST_MODELS)), "models")
     if not any(
-        each.get("id") == model and each.get("provider") in OPENAI_PROVIDERS for each in listed
+        item.get("id") == model and item.get("provider") in OPENAI_PROVIDERS for item in available
     ):
         return [*speakers]
     return [
-        each if each.get("voice_id") or not free else {**each, "voice_id": free.pop(0)}
-        for each in speakers
+        speaker if speaker.get("voice_id") or not free else {**speaker, "voice_id": free.pop(0)}
+        for speaker in speakers
     ]
 
 
@@ -229,8 +229,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         if briefing:
             body["briefing_suffix"] = briefing
         answer = yield Request(contract.GENERATE_EPISODE, json=body)
-        told = records.require_mapping(answer, "the episode")
-        return build_record(EPISODE_SUBMISSION, {**told, "episode_id": None})
+        data = records.require_mapping(answer, "the episode")
+        return build_record(EPISODE_SUBMISSION, {**data, "episode_id": None})
 
     def podcast_job(self, job: str) -> Steps[Record]:
         """Look at the job that makes an episode; a result or a reason that is empty is none.
@@ -258,8 +258,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
     def episodes(self) -> Steps[list[Record]]:
         """List them all, without what is said in them."""
         answer = yield Request(contract.LIST_EPISODES)
-        listed = records.require_list(answer, "episodes")
-        return [contract.episode_record(_server_episode(each)) for each in listed]
+        items = records.require_list(answer, "episodes")
+        return [contract.episode_record(_server_episode(item)) for item in items]
 
     def episode(self, episode: str) -> Steps[Record]:
         """Look at one, with its outline and its transcript."""
@@ -284,8 +284,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
                     "Look for it in a while: `%nb episodes`.",
                 ) from None
             raise unknown from None
-        told = answer if isinstance(answer, Mapping) else {}
-        return build_record(EPISODE_RETRY, {**told, "episode_id": told.get("episode_id")})
+        data = answer if isinstance(answer, Mapping) else {}
+        return build_record(EPISODE_RETRY, {**data, "episode_id": data.get("episode_id")})
 
 
 def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
@@ -298,7 +298,7 @@ def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
     """
     fields = {"outline_llm": "--outline-model", "transcript_llm": "--transcript-model"}
     lacking = [option for field, option in fields.items() if not profile[field]]
-    silent = [str(each["name"]) for each in speakers if not each["voice_model"]]
+    silent = [str(speaker["name"]) for speaker in speakers if not speaker["voice_model"]]
     if not lacking and not silent:
         return
     missing, lines = [], []
@@ -306,9 +306,9 @@ def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
         name = yield from _default_model_name("chat")
         if name is None:
             raise _missing_model_error("writes an episode's outline and dialogue", "chat")
-        given = " ".join(f"{option} {messages.quote_token(name)}" for option in lacking)
+        options = " ".join(f"{option} {messages.quote_token(name)}" for option in lacking)
         missing.append(f"the episode profile {profile['name']} has no model that writes")
-        lines.append(f"`%nb profiles edit {messages.quote_token(profile['name'])} {given}`")
+        lines.append(f"`%nb profiles edit {messages.quote_token(profile['name'])} {options}`")
     if silent:
         voice = yield from _default_model_name("text_to_speech")
         if voice is None:
@@ -320,8 +320,8 @@ def _check_models(profile: Record, speakers: Sequence[Record]) -> Steps[None]:
         )
         model = messages.quote_token(voice)
         lines += [
-            f"`%nb profiles edit {messages.quote_token(each)} --voice-model {model}`"
-            for each in silent
+            f"`%nb profiles edit {messages.quote_token(profile_name)} --voice-model {model}`"
+            for profile_name in silent
         ]
     raise SetupError(
         f"{messages.capitalize_first('; '.join(missing))}.", f"Run {', '.join(lines)}."
@@ -336,27 +336,29 @@ def _missing_model_error(does: str, slot: str) -> SetupError:
 
 def _default_model_name(slot: str) -> Steps[str | None]:
     """Return the name of a slot's model, else of the first one of its type."""
-    listed = records.require_list((yield Request(models.LIST_MODELS)), "models")
+    available = records.require_list((yield Request(models.LIST_MODELS)), "models")
     slots = records.require_mapping((yield Request(models.GET_DEFAULTS)), "the default models")
     chosen = slots.get(SERVER_SLOT_NAMES[slot])
-    fitting = [each for each in listed if from_server_type(each.get("type")) == records.SLOTS[slot]]
-    fitting.sort(key=lambda each: each.get("id") != chosen)
+    fitting = [
+        item for item in available if from_server_type(item.get("type")) == records.SLOTS[slot]
+    ]
+    fitting.sort(key=lambda item: item.get("id") != chosen)
     return str(fitting[0]["name"]) if fitting else None
 
 
 def _default_episode_name(notebook: str) -> Steps[str]:
     """Return a name for an episode that was given none, which that server wants."""
-    told = records.require_mapping(
+    data = records.require_mapping(
         (yield Request(NOTEBOOK, {"notebook": notebook})), "the notebook"
     )
-    return str(told.get("name") or "Episode")
+    return str(data.get("name") or "Episode")
 
 
-def _server_episode(told: Mapping[str, Any]) -> dict[str, Any]:
+def _server_episode(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return an episode by the names of the records."""
-    speakers = told.get("speaker_profile")
+    speakers = data.get("speaker_profile")
     return {
-        **with_timestamps(told),
+        **with_timestamps(data),
         "speaker_profiles": [speakers] if speakers else [],
-        "error_message": rewrite_reason(told.get("error_message")),
+        "error_message": rewrite_reason(data.get("error_message")),
     }

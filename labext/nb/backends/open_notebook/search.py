@@ -57,33 +57,33 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             **{name: value for name, value in named.items() if value is not None},
         }
         answer = yield Request(contract.SEARCH, json=body, patient=True)
-        told = records.require_mapping(answer, "the search").get("results")
-        hits = [contract.hit_record(each) for each in records.require_list(told, "what was found")]
-        kept = [each for each in hits if scope.holds(each["kind"], each["id"])]
-        return sorted(kept, key=_score, reverse=True)[: limit or None]
+        data = records.require_mapping(answer, "the search").get("results")
+        hits = [contract.hit_record(item) for item in records.require_list(data, "what was found")]
+        matches = [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
+        return sorted(matches, key=_score, reverse=True)[: limit or None]
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask, and wait for the whole answer; about some sources and notes by way of a chat."""
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
-        body = yield from self._asked(question)
+        body = yield from self._question_body(question)
         answer = yield Request(contract.ASK, json=body, patient=True)
-        told = records.require_mapping(answer, "the question")
-        return contract.build_answer(told, told.get("answer"), question.text)
+        data = records.require_mapping(answer, "the question")
+        return contract.build_answer(data, data.get("answer"), question.text)
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
         """Return the request of the stream; about some sources and notes the answer itself."""
         if _is_restricted(question.scope):
             return (yield from self._ask_about(question))
-        body = yield from self._asked(question)
+        body = yield from self._question_body(question)
         return Request(contract.STREAM_ANSWER, json=body)
 
-    def heard(self, told: Any, question: str) -> AskEvent | None:
+    def parse_event(self, data: Any, question: str) -> AskEvent | None:
         """Return what an event says; one without an answer at its end is a failure.
 
         A model that names nothing to search for gets nothing to answer from.
         """
-        event = contract.SearchRequests.heard(self, told, question)
+        event = contract.SearchRequests.parse_event(self, data, question)
         if isinstance(event, Final) and not event.answer.text.strip():
             raise ServiceError(
                 "The model has looked for nothing, so there is no answer.",
@@ -91,13 +91,13 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             )
         return event
 
-    def _failed(self, words: str) -> tuple[str, str]:
+    def _explain_failure(self, words: str) -> tuple[str, str]:
         """Return what its words about a failed answer mean, said plainly, and the next step."""
-        said, known = rewrite_message(words)
-        what, step = super()._failed(said)
-        return what, known or step
+        message, hint = rewrite_message(words)
+        what, step = super()._explain_failure(message)
+        return what, hint or step
 
-    def _asked(self, question: Question) -> Steps[dict[str, Any]]:
+    def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
         """Return a question with its three models, all of which that server wants named."""
         chosen = {
             name: getattr(question, name) or question.model_override
@@ -113,7 +113,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
         The ones that fit best go as the context of a chat that lasts for this question.
         """
-        chosen = yield from self._fitting(question)
+        chosen = yield from self._matching_context(question)
         if not any(chosen.values()):
             return Answer(NO_MATCH_ANSWER, (), question.text)
         every = records.require_list((yield Request(NOTEBOOKS)), "notebooks")
@@ -126,25 +126,27 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         notebook = str(every[0]["id"])
         session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
         try:
-            told = yield from self._gathered(notebook, question.scope, chosen)
-            prepared = MessageContext(records.require_mapping(told.get("context"), "the context"))
+            data = yield from self._build_context(notebook, question.scope, chosen)
+            context = MessageContext(records.require_mapping(data.get("context"), "the context"))
             model = question.model_override or question.final_answer_model
-            answer = yield from self.execute(session, question.text, prepared, model)
+            answer = yield from self.execute(session, question.text, context, model)
         except (LabextError, KeyboardInterrupt):
             yield from _delete_session(session)
             raise
         yield from _delete_session(session)
         return answer
 
-    def _fitting(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
+    def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
         """Return what of a scope fits a question best, or else what is named, as a context."""
         scope = question.scope
         hits = yield from self.search(question.text, "text", scope, None, None)
-        best = [str(each["id"]) for each in hits]
+        best = [str(hit["id"]) for hit in hits]
         best = best or [*(scope.sources or ()), *(scope.notes or ())]
         config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
-        for each in [*dict.fromkeys(best)][:MAX_CONTEXT_ITEMS]:
-            config["notes" if each.startswith("note:") else "sources"][each] = FULL_CONTENT
+        for identifier in [*dict.fromkeys(best)][:MAX_CONTEXT_ITEMS]:
+            config["notes" if identifier.startswith("note:") else "sources"][identifier] = (
+                FULL_CONTENT
+            )
         return config
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import transformations as contract
-from labext.nb.backends.open_notebook import mappers as told
+from labext.nb.backends.open_notebook import mappers as mappers
 from labext.nb.records import TRANSFORMATION, Record
 
 
@@ -16,7 +16,7 @@ class TransformationRequests(contract.TransformationRequests):
 
     def transformations(self) -> Steps[list[Record]]:
         """List them all."""
-        return told.parse_records(
+        return mappers.parse_records(
             TRANSFORMATION, (yield Request(contract.LIST_TRANSFORMATIONS)), "transformations"
         )
 
@@ -25,16 +25,16 @@ class TransformationRequests(contract.TransformationRequests):
         answer = yield Request(contract.GET_TRANSFORMATION, {"transformation": transformation})
         return _transformation_record(answer)
 
-    def new_transformation(self, given: Mapping[str, Any]) -> Steps[Record]:
+    def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
         """Make one; that server wants a title and a description too."""
-        body = {"title": given["name"], "description": "", **given}
+        body = {"title": fields["name"], "description": "", **fields}
         return _transformation_record((yield Request(contract.CREATE_TRANSFORMATION, json=body)))
 
     def change_transformation(
         self, transformation: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
         """Change fields of the record; none can be taken away."""
-        told.forbid_clearing(changes, "the transformation", "Name another model.")
+        mappers.forbid_clearing(changes, "the transformation", "Name another model.")
         path = {"transformation": transformation}
         return _transformation_record(
             (yield Request(contract.UPDATE_TRANSFORMATION, path, json=dict(changes)))
@@ -42,4 +42,4 @@ class TransformationRequests(contract.TransformationRequests):
 
 
 def _transformation_record(answer: Any) -> Record:
-    return told.parse_record(TRANSFORMATION, answer, "the transformation")
+    return mappers.parse_record(TRANSFORMATION, answer, "the transformation")
