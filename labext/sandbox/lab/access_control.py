@@ -67,7 +67,7 @@ class Caller:
         user: the user that acts: a key's or an ID token's, or the one for whom an app acts.
         app: the app that acts; None where a user does so without one.
         credential: as `labext.sandbox.lab.tables.AuditEntry` has it.
-        ended: why the credential is good no more; None while it is.
+        ended: why the credential is no longer valid; None while it is valid.
     """
 
     tenant_id: int
@@ -78,7 +78,7 @@ class Caller:
 
     @property
     def rate_limit_key(self) -> str:
-        """Whose allowance it uses: the app's, also where it acts for a user (contract, Limits)."""
+        """Key of the rate limit: the app, also if it acts for a user (contract, Limits)."""
         if self.app is not None:
             return f"app {self.app.id}"
         assert self.user is not None
@@ -87,7 +87,7 @@ class Caller:
 
 @dataclass(frozen=True)
 class VisiblePlaces:
-    """What of a tenant is visible: ids of folders, and of the projects that hold any of it."""
+    """Ids of the visible folders and of the projects with any visible content."""
 
     folders: frozenset[str]
     projects: frozenset[str]
@@ -97,7 +97,7 @@ class VisiblePlaces:
 
 
 def check_state(caller: Caller) -> None:
-    """A suspended user and an archived app have lost their access (contract, States)."""
+    """Refuse suspended users and archived apps (contract, States)."""
     if caller.app is not None and caller.app.archived:
         raise forbidden("The app is archived.")
     if caller.app is None and caller.user is not None and caller.user.suspended:
@@ -105,7 +105,7 @@ def check_state(caller: Caller) -> None:
 
 
 def check_address(session: Session, tenant_id: int, address: str | None) -> None:
-    """Only addresses within the tenant's ranges may ask, if it has any."""
+    """Refuse addresses outside the tenant's ranges, if it has any."""
     ranges = session.connection().execute(_IP_RANGES, {"tenant_id": tenant_id}).scalars().all()
     if ranges and not any(_is_within(address, network) for network in ranges):
         raise forbidden("The account does not allow API access from this IP address.")
@@ -150,20 +150,20 @@ def check_permission(caller: Caller) -> None:
 
 
 def visible_places(session: Session, caller: Caller) -> VisiblePlaces:
-    """What the caller may see; what both may see, where an app acts for a user.
+    """Return the places visible to the caller; if an app acts for a user, those visible to both.
 
     An app that was granted nothing is refused; a user's list is empty then, as in the web
     interface.
     """
-    found = []
+    visible = []
     if caller.app is not None:
         granted = _granted_places(session, caller.tenant_id, _PLACES_OF_APP, caller.app.id)
         if not granted.projects and not _has_any_grant(session, caller.app):
             raise forbidden("The app was not granted access to any organization, team or project.")
-        found.append(granted)
+        visible.append(granted)
     if caller.user is not None:
-        found.append(_granted_places(session, caller.tenant_id, _PLACES_OF_USER, caller.user.id))
-    return found[0] if len(found) == 1 else found[0] & found[1]
+        visible.append(_granted_places(session, caller.tenant_id, _PLACES_OF_USER, caller.user.id))
+    return visible[0] if len(visible) == 1 else visible[0] & visible[1]
 
 
 def check_places(
@@ -171,16 +171,16 @@ def check_places(
 ) -> None:
     """Check that a requested folder and project are visible; a blank id requests none.
 
-    Hidden and missing ones are refused alike, so that nobody learns what exists.
+    Hidden and missing places give the same error, so existence is not revealed.
 
     Args:
-        places: what the caller may see.
+        places: the places visible to the caller.
         folder_id: the folder.
         project_id: the project.
         parameter: the query parameter that names the folder.
 
     Raises:
-        HTTPException: 403, one of them is not visible.
+        HTTPException: 403 if one of them is not visible.
     """
     if folder_id.strip() and folder_id not in places.folders:
         raise forbidden(f"{parameter}: there is no such folder, or you have no access to it.")
@@ -199,25 +199,25 @@ def _granted_places(
 
 
 def _has_any_grant(session: Session, app: App) -> bool:
-    """Whether it was granted anything of its tenant, be it an organization without a project."""
+    """Return whether the app has any grant in its tenant, even of an empty organization."""
     teams = select(Team.id).where(Team.organization_id == Organization.id)
     reaches = or_(Grant.organization_id == Organization.id, Grant.team_id.in_(teams))
-    found = select(Organization.id).where(
+    statement = select(Organization.id).where(
         Organization.tenant_id == app.tenant_id, exists().where(Grant.app_id == app.id, reaches)
     )
-    return session.scalars(found.limit(1)).first() is not None
+    return session.scalars(statement.limit(1)).first() is not None
 
 
 def _is_within(address: str | None, network: str) -> bool:
     if address is None:
         return False
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
-    return found in _parse_network(network)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    return ip in _parse_network(network)
 
 
 @lru_cache(maxsize=1000)
@@ -296,28 +296,28 @@ def _parse_key(value: str) -> str:
 
 
 def _caller_by_key(session: Session, tenant_id: int, key: str) -> Caller:
-    found = session.execute(
+    row = session.execute(
         _SELECT_BY_KEY, {"hash": hash_key(key), "tenant_id": tenant_id}
     ).one_or_none()
-    if found is None:
+    if row is None:
         raise unauthorized("The API key is not valid.")
-    kept, user = found
-    ended = None if kept.deleted is None else "The API key was deleted."
-    return Caller(tenant_id, user, None, f"key {kept.name}", ended)
+    api_key, user = row
+    end_reason = None if api_key.deleted is None else "The API key was deleted."
+    return Caller(tenant_id, user, None, f"key {api_key.name}", end_reason)
 
 
 def _caller_by_token(session: Session, tenant_id: int, token: str) -> Caller:
     values = {"hash": hash_key(token), "tenant_id": tenant_id}
-    found = session.execute(_SELECT_BY_TOKEN, values).one_or_none()
-    if found is None:
+    row = session.execute(_SELECT_BY_TOKEN, values).one_or_none()
+    if row is None:
         raise unauthorized("The access token is not valid.")
-    kept, secret, app = found
-    ended = None
+    access_token, secret, app = row
+    end_reason = None
     if secret.deleted is not None:
-        ended = "The client secret of this access token was deleted."
-    elif kept.expires <= time.time():
-        ended = "The access token has expired."
-    return Caller(tenant_id, None, app, f"secret {secret.name}", ended)
+        end_reason = "The client secret of this access token was deleted."
+    elif access_token.expires <= time.time():
+        end_reason = "The access token has expired."
+    return Caller(tenant_id, None, app, f"secret {secret.name}", end_reason)
 
 
 def _caller_by_email(session: Session, tenant_id: int, email: str) -> Caller:

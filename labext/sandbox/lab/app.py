@@ -262,12 +262,12 @@ def get_page(request: Request, sequence: str) -> Response:
 
 
 def _sequences(call: Call, caller: Caller) -> CallResponse:
-    session, tenancy, given = call.session, call.tenancy, call.request.query_params
+    session, tenancy, params = call.session, call.tenancy, call.request.query_params
     places = _readable_places(call, caller)
-    access_control.check_places(places, given.get("folderId", ""), given.get("projectId", ""))
+    access_control.check_places(places, params.get("folderId", ""), params.get("projectId", ""))
     body, headers = list_sequences(
         session,
-        schemas.parse_sequence_query(given),
+        schemas.parse_sequence_query(params),
         places.folders,
         tenant_id=tenancy.tenant_id,
         origin=tenancy.origin,
@@ -277,12 +277,12 @@ def _sequences(call: Call, caller: Caller) -> CallResponse:
 
 
 def _bulk_get(call: Call, caller: Caller) -> CallResponse:
-    visible, given = _readable_places(call, caller).folders, call.request.query_params
-    schemas.check_known_parameters(given, ("dnaSequenceIds", "returning"))
-    ids = schemas.id_list_parameter(given, "dnaSequenceIds")
+    visible, params = _readable_places(call, caller).folders, call.request.query_params
+    schemas.check_known_parameters(params, ("dnaSequenceIds", "returning"))
+    ids = schemas.id_list_parameter(params, "dnaSequenceIds")
     if ids is None:
         raise errors.bad_request("dnaSequenceIds is missing.")
-    fields = schemas.returning_parameter(given)
+    fields = schemas.returning_parameter(params)
     return CallResponse.json(
         find_sequences(call.session, ids, fields, visible, origin=call.tenancy.origin)
     )
@@ -290,24 +290,24 @@ def _bulk_get(call: Call, caller: Caller) -> CallResponse:
 
 def _sequence(call: Call, caller: Caller, sequence_id: str) -> CallResponse:
     _check_identifier("seq", sequence_id)
-    visible, given = _readable_places(call, caller).folders, call.request.query_params
-    schemas.check_known_parameters(given, ("returning",))
-    fields = schemas.returning_parameter(given, of_list=False)
+    visible, params = _readable_places(call, caller).folders, call.request.query_params
+    schemas.check_known_parameters(params, ("returning",))
+    fields = schemas.returning_parameter(params, of_list=False)
     return CallResponse.json(
         find_sequence(call.session, sequence_id, fields, visible, origin=call.tenancy.origin)
     )
 
 
 def _folders(call: Call, caller: Caller) -> CallResponse:
-    places, given = _readable_places(call, caller), call.request.query_params
-    parent = given.get("parentFolderId", "")
+    places, params = _readable_places(call, caller), call.request.query_params
+    parent = params.get("parentFolderId", "")
     inside = "" if parent == folders.NO_PARENT else parent
     access_control.check_places(
-        places, inside, given.get("projectId", ""), parameter="parentFolderId"
+        places, inside, params.get("projectId", ""), parameter="parentFolderId"
     )
     signer = call.tenancy.site.signer
     return CallResponse.json(
-        folders.list_folders(call.session, given, places.folders, signer=signer)
+        folders.list_folders(call.session, params, places.folders, signer=signer)
     )
 
 
@@ -378,13 +378,13 @@ NOT_FOUND_MESSAGE = "There is nothing at this address."
 
 
 class _FallbackRoute(BaseRoute):
-    """Every address that there isn't, and every method that an address doesn't take.
+    """Catch-all route for unknown paths and for methods that a path does not allow.
 
-    They are calls like others: only who may ask is told more than 401.
+    These calls are authenticated like others: unauthenticated ones get 401.
     """
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whatever no other route does; also a path with a line break, which no pattern matches."""
+        """Match every HTTP request, also paths with a line break, which no pattern matches."""
         return Match.FULL if scope["type"] == "http" else Match.NONE, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -395,7 +395,12 @@ class _FallbackRoute(BaseRoute):
     def _answer(self, request: Request) -> Response:
         path = request.scope["path"]
         allowed = next(
-            (ALLOWED_METHODS[each] for each in ALLOWED_METHODS if re.fullmatch(each, path)), None
+            (
+                ALLOWED_METHODS[pattern]
+                for pattern in ALLOWED_METHODS
+                if re.fullmatch(pattern, path)
+            ),
+            None,
         )
         fault = (
             errors.not_found(NOT_FOUND_MESSAGE)

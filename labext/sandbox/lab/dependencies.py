@@ -58,13 +58,13 @@ class PendingEntry:
 
     @classmethod
     def of(cls, request: Request, tenant_id: int) -> PendingEntry:
-        """What a request says before anybody looks at who sent it."""
+        """Create the entry of a request before it is authenticated."""
         path = quote(request.scope["path"], safe="/:@!$&'()*+,;=~")
         address = None if request.client is None else request.client.host
         return cls(tenant_id, request.method[:10], mask(path)[:MAX_PATH_LENGTH], address)
 
     def values(self, status: int, reason: str | None) -> dict[str, Any]:
-        """Return the row of the call, with what came of it."""
+        """Return the log row of the call with its result."""
         caller = self.caller
         return {
             "tenant_id": self.tenant_id,
@@ -81,7 +81,7 @@ class PendingEntry:
 
 
 class AuditLog:
-    """Writes entries, and keeps those in memory that cannot be written yet. Thread-safe."""
+    """Writes entries and keeps those in memory that cannot be written yet. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -89,37 +89,37 @@ class AuditLog:
         self._lock = threading.Lock()
 
     def write(self, values: dict[str, Any], *, required: bool) -> None:
-        """Write an entry, after those that are still to be written.
+        """Write an entry after the pending ones.
 
         Args:
             values: the row.
             required: raise if it cannot be written, instead of keeping it for later.
 
         Raises:
-            DBAPIError: it is required, and the database cannot be written.
+            DBAPIError: the entry is required and the database cannot be written.
         """
         with self._lock:
             pending, self._pending = self._pending, []
         try:
             self._insert([*pending, values])
         except DBAPIError as error:
-            kept = pending if required else [*pending, values]
+            unwritten = pending if required else [*pending, values]
             with self._lock:
-                self._pending = [*kept, *self._pending][-MAX_PENDING:]
+                self._pending = [*unwritten, *self._pending][-MAX_PENDING:]
             if required:
                 raise
             if not pending:
                 log.error("The audit log cannot be written; its entries are kept: %s", error.orig)
 
     def _insert(self, rows: list[dict[str, Any]]) -> None:
-        # A call that changed nothing is worth no wait for the disk.
+        # Calls are read-only, so a disk sync is not needed.
         with self._database.write(durable=False) as session:
             connection = session.connection()
             for row in rows:
                 number: int = connection.execute(_INSERT, row).scalar_one()
                 if number % PRUNE_INTERVAL == 0:
-                    kept = LIMITS.value(session, "audit_entries")
-                    session.execute(delete(AuditEntry).where(AuditEntry.id <= number - kept))
+                    max_entries = LIMITS.value(session, "audit_entries")
+                    session.execute(delete(AuditEntry).where(AuditEntry.id <= number - max_entries))
 
 
 JSON = "application/json"
@@ -146,7 +146,7 @@ class TenantContext:
 
 @dataclass
 class CallResponse:
-    """What came of a call: how it is answered, and what the log says of a refusal."""
+    """Response to a call, with the reason of a refusal for the log."""
 
     status: int
     body: bytes
@@ -155,25 +155,25 @@ class CallResponse:
 
     @classmethod
     def json(cls, value: Any, headers: Mapping[str, str] | None = None) -> CallResponse:
-        """A value as JSON; bytes are JSON already."""
+        """Return a value as a JSON response; bytes are already JSON."""
         body = value if isinstance(value, bytes) else orjson.dumps(value)
         return cls(200, body, dict(headers or {}))
 
     @classmethod
     def refusal(cls, error: HTTPException) -> CallResponse:
-        """What is refused, in the form that its endpoint has for it."""
+        """Return an error response in the format of the endpoint."""
         body = orjson.dumps(errors.error_body_of(error))
         return cls(error.status_code, body, dict(error.headers or {}), error.detail)
 
 
 @dataclass
 class Call:
-    """A call while it is answered.
+    """A call being processed.
 
     Attributes:
-        session: the transaction in which all is read that the answer depends on.
-        entry: what the log will say.
-        headers: what the answer says beside its own, be it a refusal or not.
+        session: the transaction that reads the data of the response.
+        entry: the log entry.
+        headers: additional headers of the response, also of an error.
     """
 
     request: Request
@@ -184,11 +184,11 @@ class Call:
 
 
 CallHandler = Callable[[Call, Caller], CallResponse]
-"""What a route does for a caller; it may refuse with an HTTPException."""
+"""Handles the call of an authenticated caller; it may raise HTTPException."""
 
 
 ErrorRenderer = Callable[[HTTPException], CallResponse]
-"""Makes the response to a refused request."""
+"""Creates the response to a refused request."""
 
 
 def serve_call(
@@ -204,7 +204,7 @@ def serve_call(
 
 
 def _authorize_caller(call: Call) -> Caller:
-    """Whoever asks, if it may ask now and from there."""
+    """Return the authenticated caller after checking limits, state and address."""
     session, tenancy, headers = call.session, call.tenancy, call.request.headers
     caller = access_control.authenticate(
         session, tenancy.tenant_id, headers.getlist("authorization"), tenancy.id_tokens.email
@@ -215,10 +215,10 @@ def _authorize_caller(call: Call) -> Caller:
     acts_for = headers.getlist("on-behalf-of")
     call.entry.caller = caller = access_control.resolve_acting_user(session, caller, acts_for)
     if tenancy.guard is not None:
-        left = limits.count_call(session, tenancy.guard, caller)
-        call.headers |= limits.rate_limit_headers(left)
-        if not left.allowed:
-            raise errors.too_many_requests(left.limit, tenancy.guard.seconds)
+        allowance = limits.count_call(session, tenancy.guard, caller)
+        call.headers |= limits.rate_limit_headers(allowance)
+        if not allowance.allowed:
+            raise errors.too_many_requests(allowance.limit, tenancy.guard.seconds)
     access_control.check_state(caller)
     access_control.check_address(session, tenancy.tenant_id, call.entry.address)
     access_control.check_on_behalf_of(caller, acts_for)
@@ -245,11 +245,11 @@ def log_call(
     with tenancy.site.database.read() as session:
         call = Call(request, tenancy, session, entry)
         try:
-            made = answer(call)
+            response = answer(call)
         except HTTPException as error:
-            made = refusal(error)
+            response = refusal(error)
         except Exception:  # logged, and told without details
             log.exception("%s failed.", entry.path)
-            made = refusal(HTTPException(500, "The service failed; its log says how."))
-    tenancy.audit.write(entry.values(made.status, made.reason), required=log_required)
-    return Response(made.body, made.status, made.headers | call.headers, JSON)
+            response = refusal(HTTPException(500, "The service failed; its log says how."))
+    tenancy.audit.write(entry.values(response.status, response.reason), required=log_required)
+    return Response(response.body, response.status, response.headers | call.headers, JSON)

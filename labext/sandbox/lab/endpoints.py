@@ -52,33 +52,33 @@ def ca_bundle_path(folder: Path) -> Path:
 def ensure_certificate(folder: Path, secrets: Path) -> Certificate:
     """The certificate for this machine's names; a new one where there is no good one.
 
-    An authority whose file is damaged is made anew, which clients see in `ca.pem`.
+    A damaged authority is replaced by a new one, which clients read from `ca.pem`.
     """
     authority = _load_authority(secrets / "lab_ca.pem")
     public = authority.cert_pem.bytes()
     if _pem_content(ca_bundle_path(folder)) != public:
         write_atomic(ca_bundle_path(folder), public)
         ca_bundle_path(folder).chmod(0o644)  # it is public, and handed to other accounts
-    kept = secrets / "lab_tls.pem"
-    if not _is_certificate_valid(kept, authority):
+    pem_file = secrets / "lab_tls.pem"
+    if not _is_certificate_valid(pem_file, authority):
         now = datetime.now(UTC)
-        made = authority.issue_cert(
+        leaf = authority.issue_cert(
             *CERTIFICATE_NAMES,
             common_name="labext sandbox",
             not_before=now - VALIDITY,
             not_after=now + VALIDITY,
         )
-        write_atomic(kept, made.private_key_and_cert_chain_pem.bytes(), private=True)
-    return Certificate(kept, kept)
+        write_atomic(pem_file, leaf.private_key_and_cert_chain_pem.bytes(), private=True)
+    return Certificate(pem_file, pem_file)
 
 
 def _load_authority(path: Path) -> trustme.CA:
-    """The authority in a file, certificate and key; whoever comes first makes it."""
+    """Load the authority (certificate and key) from a file; create it if it is missing."""
     for _ in range(5):
         content = _pem_content(path)
         if content is None:
-            made = trustme.CA(organization_name="labext sandbox")
-            create_atomic(path, made.cert_pem.bytes() + made.private_key_pem.bytes())
+            authority = trustme.CA(organization_name="labext sandbox")
+            create_atomic(path, authority.cert_pem.bytes() + authority.private_key_pem.bytes())
         elif _load_pair(content, content) is None:
             log.warning("The authority in %s is damaged: a new one takes its place.", path)
             path.unlink(missing_ok=True)
@@ -88,34 +88,37 @@ def _load_authority(path: Path) -> trustme.CA:
 
 
 def _is_certificate_valid(path: Path, authority: trustme.CA) -> bool:
-    """Whether a file has a key with a certificate of this authority, for a while yet."""
+    """Return whether a file has a valid key and certificate of this authority."""
     content = _pem_content(path)
-    found = content and _load_pair(content, authority.cert_pem.bytes())
-    if not found:
+    certificate = content and _load_pair(content, authority.cert_pem.bytes())
+    if not certificate:
         return False
-    try:  # what a host will do with it, which reads all that is in the file
+    try:  # the host loads the whole file in the same way
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
     except ssl.SSLError:
         return False
     return (
-        found.not_valid_before_utc
+        certificate.not_valid_before_utc
         <= datetime.now(UTC)
-        <= found.not_valid_after_utc - RENEWAL_MARGIN
+        <= certificate.not_valid_after_utc - RENEWAL_MARGIN
     )
 
 
 def _load_pair(content: bytes, issuer: bytes) -> x509.Certificate | None:
-    """The certificate in a file, if the key there is its own and the issuer has signed it."""
+    """Return the certificate of a file if its key matches and the issuer has signed it."""
     try:
-        found, key = x509.load_pem_x509_certificate(content), load_pem_private_key(content, None)
-        found.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
-        public = found.public_key()
+        certificate, key = (
+            x509.load_pem_x509_certificate(content),
+            load_pem_private_key(content, None),
+        )
+        certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(issuer))
+        public = certificate.public_key()
         assert isinstance(key, EllipticCurvePrivateKey)
         assert isinstance(public, EllipticCurvePublicKey)
         public.verify(key.sign(content, ECDSA(SHA256())), content, ECDSA(SHA256()))
     except Exception:  # noqa: BLE001 - however it is damaged, a new one takes its place
         return None
-    return found
+    return certificate
 
 
 def _pem_content(path: Path) -> bytes | None:

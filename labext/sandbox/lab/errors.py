@@ -40,10 +40,10 @@ def too_many_requests(requests: int, seconds: float) -> HTTPException:
 
 
 class TokenEndpointError(HTTPException):
-    """What the token endpoint refuses.
+    """An error of the token endpoint.
 
     Attributes:
-        error: RFC 6749's word: `invalid_request`, `invalid_client`, …
+        error: the RFC 6749 error code: `invalid_request`, `invalid_client`, …
     """
 
     def __init__(self, status: int, error: str, sentence: str) -> None:
@@ -53,7 +53,7 @@ class TokenEndpointError(HTTPException):
 
 
 def error_body(_status: int, sentence: str) -> dict[str, Any]:
-    """The body of a refusal."""
+    """Return the body of an error response."""
     error = {"type": "invalid_request_error", "message": sentence, "userMessage": sentence}
     return {"error": error}
 

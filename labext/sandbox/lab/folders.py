@@ -28,31 +28,34 @@ CURSOR_PURPOSE = "lab.folders"
 
 
 def list_folders(
-    session: Session, given: Mapping[str, str], folders: Collection[str], *, signer: Signer
+    session: Session, params: Mapping[str, str], folders: Collection[str], *, signer: Signer
 ) -> dict[str, Any]:
     """Return a page of the list.
 
     Args:
-        session: a reading one.
-        given: the query parameters.
+        session: a reading session.
+        params: the query parameters.
         folders: the ids of the folders that the caller may see.
         signer: of `nextToken`.
 
     Raises:
         HTTPException: 400, a parameter is unknown or its value is invalid.
     """
-    schemas.check_known_parameters(given, PARAMETERS)
-    size, start = schemas.page_size_parameter(given), _start_offset(given, signer)
-    matches = [*filter(_folder_filter(given, folders), _select_visible(session, folders))]
-    falling = SORT_ORDERS.get(given.get("sort", "name"))
+    schemas.check_known_parameters(params, PARAMETERS)
+    size, start = schemas.page_size_parameter(params), _start_offset(params, signer)
+    matches = [*filter(_folder_filter(params, folders), _select_visible(session, folders))]
+    falling = SORT_ORDERS.get(params.get("sort", "name"))
     if falling is None:
         raise bad_request(
-            f"sort is name, with :asc or :desc or without: {quote_value(given['sort'])}."
+            f"sort is name, with :asc or :desc or without: {quote_value(params['sort'])}."
         )
-    matches.sort(key=lambda each: (each.name.casefold(), each.id), reverse=falling)
+    matches.sort(key=lambda folder: (folder.name.casefold(), folder.id), reverse=falling)
     end = start + size
     token = signer.seal(end, CURSOR_PURPOSE) if size > 0 and end < len(matches) else ""
-    return {"folders": [_folder_record(each) for each in matches[start:end]], "nextToken": token}
+    return {
+        "folders": [_folder_record(folder) for folder in matches[start:end]],
+        "nextToken": token,
+    }
 
 
 def find_folder(session: Session, identifier: str, folders: Collection[str]) -> dict[str, Any]:
@@ -61,43 +64,43 @@ def find_folder(session: Session, identifier: str, folders: Collection[str]) -> 
     Raises:
         HTTPException: 403, there is none, or the caller may not see it.
     """
-    found = session.get(Folder, identifier) if identifier in folders else None
-    if found is None:
+    folder = session.get(Folder, identifier) if identifier in folders else None
+    if folder is None:
         raise forbidden(
             f"There is no folder {quote_value(identifier)}, or you have no access to it."
         )
-    return _folder_record(found)
+    return _folder_record(folder)
 
 
 def _select_visible(session: Session, folders: Collection[str]) -> list[Folder]:
     return [*session.scalars(select(Folder).where(Folder.id.in_(folders)))]
 
 
-def _folder_filter(given: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
+def _folder_filter(params: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
     """Return the filter of the parameters."""
-    name, part = (
-        schemas.name_parameter(given, "name"),
-        schemas.name_parameter(given, "nameIncludes"),
+    name, name_part = (
+        schemas.name_parameter(params, "name"),
+        schemas.name_parameter(params, "nameIncludes"),
     )
     ids, project = (
-        schemas.id_list_parameter(given, "ids"),
-        schemas.text_parameter(given, "projectId"),
+        schemas.id_list_parameter(params, "ids"),
+        schemas.text_parameter(params, "projectId"),
     )
     parent, reason = (
-        schemas.text_parameter(given, "parentFolderId"),
-        schemas.archive_reason_parameter(given),
+        schemas.text_parameter(params, "parentFolderId"),
+        schemas.archive_reason_parameter(params),
     )
-    unseen = [each for each in ids or () if each not in folders]
-    if unseen:
+    hidden = [identifier for identifier in ids or () if identifier not in folders]
+    if hidden:
         raise bad_request(
-            f"ids: there is no such folder, or you have no access: {join_words(unseen, 20)}."
+            f"ids: there is no such folder, or you have no access: {join_words(hidden, 20)}."
         )
 
     def matches(folder: Folder) -> bool:
         folded = folder.name.casefold()
         return (
             (name is None or folded == name.casefold())
-            and (part is None or part.casefold() in folded)
+            and (name_part is None or name_part.casefold() in folded)
             and (ids is None or folder.id in ids)
             and (project is None or folder.project_id == project)
             and parent in (None, NO_PARENT)
@@ -107,8 +110,8 @@ def _folder_filter(given: Mapping[str, str], folders: Collection[str]) -> Callab
     return matches
 
 
-def _start_offset(given: Mapping[str, str], signer: Signer) -> int:
-    token = given.get("nextToken", "")
+def _start_offset(params: Mapping[str, str], signer: Signer) -> int:
+    token = params.get("nextToken", "")
     try:
         return int(signer.unseal(token, CURSOR_PURPOSE)) if token else 0
     except InvalidSignatureError:

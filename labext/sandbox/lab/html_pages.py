@@ -73,8 +73,14 @@ def sequence_page(record: Record) -> bytes:
     facts |= {name: cell["displayValue"] for name, cell in record["fields"].items()}
     facts |= {name: cell["value"] for name, cell in record["customFields"].items()}
     annotations = [
-        (each["name"], each["type"], each["start"], each["end"], each["strand"])
-        for each in record["annotations"]
+        (
+            annotation["name"],
+            annotation["type"],
+            annotation["start"],
+            annotation["end"],
+            annotation["strand"],
+        )
+        for annotation in record["annotations"]
     ]
     bases = record["bases"]
     lines = "\n".join(
@@ -104,7 +110,7 @@ def error_page(sentence: str, status: int) -> bytes:
 
 
 def _html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    header = "".join(f"<th>{escape(each)}</th>" for each in head)
+    header = "".join(f"<th>{escape(title)}</th>" for title in head)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows
     )

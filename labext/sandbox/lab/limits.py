@@ -28,7 +28,7 @@ LIMITS = Limits(
         "token_seconds": LimitDefinition(
             "seconds that an app's access token is valid", 900, 1, YEAR_SECONDS
         ),
-        # some 200 MB: the log may not fill the disk, since what can't be logged is not answered
+        # some 200 MB: the log must not fill the disk, since calls that can't be logged fail
         "audit_entries": LimitDefinition(
             "calls that the log has, of all tenants; the oldest go", 1_000_000, 1, 10**9
         ),
@@ -40,7 +40,7 @@ _CHANGED_LIMITS = select(Limit.name, Limit.value)
 
 
 def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) -> RateLimitStatus:
-    """Count a call, within the limits as they are now."""
+    """Count a call against the current limits."""
     rows = session.connection().execute(_CHANGED_LIMITS).all()
     changed: dict[str, int] = {name: value for name, value in rows}  # noqa: C416
     guard.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
@@ -49,9 +49,9 @@ def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) ->
 
 
 def rate_limit_headers(allowance: RateLimitStatus) -> dict[str, str]:
-    """What an answer says of the allowance (real-services.md, lab).
+    """Return the rate limit headers of a response (real-services.md, lab).
 
-    `x-rate-limit-reset` is how many whole seconds are left, not a time.
+    `x-rate-limit-reset` is the number of whole seconds left, not a time.
     """
     return {
         "x-rate-limit-limit": str(allowance.limit),

@@ -40,47 +40,47 @@ from labext.sandbox.lab.tables import (
 def extract_subsequence(
     entry: SequenceEntry, start: int, length: int
 ) -> tuple[str, SequenceFeatures]:
-    """The bases of a stretch, and what is marked within it, counted from its first base.
+    """Return the bases of a region and its features, with positions relative to its start.
 
     Args:
-        entry: the sequence; of a circular one the stretch may go over the origin.
-        start: from 0.
-        length: at most the sequence's; within its end where it is linear.
+        entry: the sequence; in a circular one the region may span the origin.
+        start: the first base, from 0.
+        length: at most that of the sequence; in a linear one the region ends within it.
     """
     bases, marks = entry.bases, entry.marks
     around = bases + bases[: start + length - len(bases)] if entry.circular else bases
-    kept = SequenceFeatures(
+    features = SequenceFeatures(
         *(
-            [*_features_within(these, start, length, len(bases))]
-            for these in (marks.annotations, marks.translations, marks.primers)
+            [*_features_within(records, start, length, len(bases))]
+            for records in (marks.annotations, marks.translations, marks.primers)
         )
     )
-    return around[start : start + length], kept
+    return around[start : start + length], features
 
 
 def part_record(source_id: str, length: int) -> Record:
-    """How a sequence says that all its bases are from another."""
+    """Return the part record of a sequence whose bases all come from another one."""
     return {"start": 0, "end": length, "strand": 1, "sequenceId": source_id}
 
 
 def _features_within(
-    marks: Iterable[Record], start: int, length: int, whole: int
+    marks: Iterable[Record], start: int, length: int, total: int
 ) -> Iterable[Record]:
     for mark in marks:
-        first = (mark["start"] - start) % whole
-        span = (mark["end"] - mark["start"]) % whole or whole
+        first = (mark["start"] - start) % total
+        span = (mark["end"] - mark["start"]) % total or total
         if first + span <= length:
-            yield _shift_feature(mark, first, span, start, whole)
+            yield _shift_feature(mark, first, span, start, total)
 
 
-def _shift_feature(mark: Record, first: int, span: int, by: int, whole: int) -> Record:
+def _shift_feature(mark: Record, first: int, span: int, by: int, total: int) -> Record:
     moved = mark | {"start": first, "end": first + span}
     if "bindPosition" in mark:
-        moved["bindPosition"] = (mark["bindPosition"] - by) % whole
+        moved["bindPosition"] = (mark["bindPosition"] - by) % total
     if "regions" in mark:
         moved["regions"] = [
             {
-                "start": (start := (region["start"] - by) % whole),
+                "start": (start := (region["start"] - by) % total),
                 "end": start + region["end"] - region["start"],
             }
             for region in mark["regions"]
@@ -148,7 +148,7 @@ def load_vectors(tenant: str) -> list[SampleSequence]:
 
 def load_digests(tenant: str) -> list[SampleSequence]:
     """Two plasmids opened at their only EcoRI site."""
-    found = []
+    digests = []
     for place, filed in enumerate(load_vectors(tenant)[:2]):
         entry = filed.entry
         cut = entry.bases.upper().index(ECO_RI) + 1  # G^AATTC
@@ -156,20 +156,20 @@ def load_digests(tenant: str) -> list[SampleSequence]:
         source = sample_sequence_id(tenant, VECTORS, place)
         name = f"plasmid {entry.name.removeprefix('plasmid ')}, cut with EcoRI"
         parts = [part_record(source, len(bases))]
-        found.append(SampleSequence(SequenceEntry(name, bases, marks=marks, parts=parts)))
-    return found
+        digests.append(SampleSequence(SequenceEntry(name, bases, marks=marks, parts=parts)))
+    return digests
 
 
 def load_cold_genes(tenant: str) -> list[SampleSequence]:
     """Six genes of the cold response, by the names that the records give them."""
     names = ("cor6.6", "kin2", "kin1", "csp14", "kin", "BN28a")
     entries = importing.read_sequences(DATA_FOLDER / "cor6_6.gb")
-    found = []
+    genes = []
     for name, entry in zip(names, entries, strict=True):
-        told = entry.custom
-        fields = {each: told[each] for each in ("Organism", "Accession", "Molecule type")}
-        custom = {"Definition": told["Definition"]}
-        found.append(
+        annotations = entry.custom
+        fields = {name: annotations[name] for name in ("Organism", "Accession", "Molecule type")}
+        custom = {"Definition": annotations["Definition"]}
+        genes.append(
             SampleSequence(
                 replace(
                     entry,
@@ -180,7 +180,7 @@ def load_cold_genes(tenant: str) -> list[SampleSequence]:
                 )
             )
         )
-    return found
+    return genes
 
 
 def load_cacti(tenant: str) -> list[SampleSequence]:
@@ -189,14 +189,16 @@ def load_cacti(tenant: str) -> list[SampleSequence]:
 
 
 def load_orchids(tenant: str) -> list[SampleSequence]:
-    """The ribosomal ITS regions of 94 orchids; two species are there twice."""
+    """The ribosomal ITS regions of 94 orchids; two species occur twice."""
     return _load_regions(tenant, "ls_orchid.fasta", "ITS", 1, "ITS1, 5.8S rRNA, ITS2")
 
 
 def load_references(tenant: str) -> list[SampleSequence]:
-    """What a clinic compares with: the plasmid, and the stretch of it that tests look for."""
+    """Reference sequences of a clinic: the plasmid and its region targeted by tests."""
     plasmid = load_vectors(tenant)[2].entry
-    (pla,) = (each for each in plasmid.marks.translations if each["name"] == "pla")
+    (pla,) = (
+        translation for translation in plasmid.marks.translations if translation["name"] == "pla"
+    )
     bases, marks = extract_subsequence(plasmid, pla["start"], pla["end"] - pla["start"])
     source = sample_sequence_id(tenant, REFERENCES, 0)
     target = SequenceEntry(
@@ -213,17 +215,17 @@ SAMPLE_FOLDERS: Mapping[str, Callable[[str], list[SampleSequence]]] = {
     ORCHIDS: load_orchids,
     REFERENCES: load_references,
 }
-"""What is in a folder of this name, for a tenant."""
+"""Loaders of the sample sequences by folder name; the argument is the tenant."""
 
 
 def _load_plasmid(
     tenant: str, file: str, number: int, name: str, fields: Mapping[str, Any], accession: str = ""
 ) -> SequenceEntry:
     (entry,) = importing.read_sequences(DATA_FOLDER / file)
-    told = entry.custom
-    accession = told.get("Accession", accession)
-    known = {
-        "Organism": told.get("Organism"),
+    annotations = entry.custom
+    accession = annotations.get("Accession", accession)
+    defaults = {
+        "Organism": annotations.get("Organism"),
         "Accession": accession or None,
         "Selection markers": None,
         "Origin": None,
@@ -233,8 +235,8 @@ def _load_plasmid(
         name=name,
         aliases=[accession] if accession else [],
         schema=sample_schema(tenant, "Plasmid"),
-        fields=known | dict(fields),
-        custom={"Definition": told["Definition"]} if "Definition" in told else {},
+        fields=defaults | dict(fields),
+        custom={"Definition": annotations["Definition"]} if "Definition" in annotations else {},
         registration=Registration(tenant_registry_id(tenant), f"VEC{number:03}"),
     )
 
@@ -242,14 +244,14 @@ def _load_plasmid(
 def _load_regions(
     tenant: str, file: str, suffix: str, words: int, marker: str
 ) -> list[SampleSequence]:
-    """Records named by the species, which the first words of their descriptions are."""
-    found = []
+    """Load records, named by the species in the first words of their description."""
+    regions = []
     for entry in importing.read_sequences(DATA_FOLDER / file):
         description = entry.custom["Description"]
         species = " ".join(description.split()[:words])
         accession = entry.name.split("|")[3]  # gi|NUMBER|emb|ACCESSION|LOCUS
         fields = {"Organism": species, "Accession": accession, "Marker": marker}
-        found.append(
+        regions.append(
             SampleSequence(
                 replace(
                     entry,
@@ -260,25 +262,25 @@ def _load_regions(
                 )
             )
         )
-    return found
+    return regions
 
 
 GENERATED_FOLDER = "Fragments and mutants"
 
 FRAGMENT_LENGTH = 500
-"""Bases of each."""
+"""Number of bases of a fragment."""
 
 EARLIEST_CREATED = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the first was made: before all others of the platform, so that those lead every list."""
+"""Creation time of the first one, before all other sequences, which so lead every list."""
 
 _MAX_MUTATIONS = 3
 _INSERT_BATCH_SIZE = 5000
-"""Rows of one transaction."""
+"""Rows per transaction."""
 
 
 @dataclass(frozen=True)
 class SourceSequence:
-    """A sequence that fragments are of."""
+    """A sequence from which fragments are generated."""
 
     id: str
     entry: SequenceEntry
@@ -286,11 +288,11 @@ class SourceSequence:
 
 @dataclass(frozen=True)
 class SequenceGenerator:
-    """What is filled in, and where.
+    """Generates the sequences that fill up a folder.
 
     Attributes:
-        weights: of the sources, added up: a longer one has more fragments.
-        numbers: of the sequences that are not there yet.
+        weights: cumulative lengths of the sources, so that longer ones give more fragments.
+        numbers: numbers of the sequences that do not exist yet.
     """
 
     home: FilingContext
@@ -300,43 +302,43 @@ class SequenceGenerator:
 
     @classmethod
     def of(cls, session: Session) -> SequenceGenerator | None:
-        """Look what is there; None once an administrator has removed the folder or its owner."""
+        """Create the generator; None if an administrator has removed the folder or its owner."""
         folder = session.get(Folder, tables.stable_identifier("lib", CAMPUS, GENERATED_FOLDER))
         creator = session.get(User, tables.stable_identifier("ent", CAMPUS, "teacher"))
         if folder is None or creator is None:
             return None
-        there = {*session.scalars(select(tables.Sequence.id).filter_by(folder_id=folder.id))}
+        existing_ids = {*session.scalars(select(tables.Sequence.id).filter_by(folder_id=folder.id))}
         sources = _source_sequences()
         return cls(
             FilingContext.of(session, folder, creator),
             sources,
             [*accumulate(len(source.entry.bases) for source in sources)],
-            (number for number in count() if _generated_id(number) not in there),
+            (number for number in count() if _generated_id(number) not in existing_ids),
         )
 
     def rows(self, most: int) -> list[Record]:
-        """The next ones."""
+        """Return the next rows, at most `most`."""
         return [self._row(number) for number in islice(self.numbers, most)]
 
     def _row(self, number: int) -> Record:
         # Not for secrets: the same number always gives the same sequence.
         chance = random.Random(number)  # noqa: S311
         (source,) = chance.choices(self.sources, cum_weights=self.weights)
-        made = _random_fragment(chance, source, number)
+        fragment = _random_fragment(chance, source, number)
         return sequence_row(
-            made,
+            fragment,
             self.home,
             _generated_id(number),
             format_timestamp(EARLIEST_CREATED + timedelta(seconds=number)),
         )
 
 
-def fill_campus(database: Database, wanted: int | None) -> None:
+def fill_campus(database: Database, target: int | None) -> None:
     """Add sequences until `campus` has as many as wanted; do nothing where it has."""
     filling: SequenceGenerator | None = None
-    while wanted is not None:
+    while target is not None:
         with database.write() as session:
-            missing = wanted - _count_sequences(session)
+            missing = target - _count_sequences(session)
             if missing <= 0:
                 return
             filling = filling or SequenceGenerator.of(session)
@@ -413,4 +415,4 @@ def _random_substitutions(chance: random.Random, bases: str) -> Iterator[tuple[i
     for place in sorted(chance.sample(range(len(bases)), chance.randint(1, _MAX_MUTATIONS))):
         before = bases[place]
         letters = "acgt" if before.islower() else "ACGT"
-        yield place, before, chance.choice([each for each in letters if each != before])
+        yield place, before, chance.choice([letter for letter in letters if letter != before])

@@ -60,19 +60,19 @@ class SeedUser:
 
     @property
     def email(self) -> str:
-        """By what the platform and the identity provider know her."""
+        """E-mail address at the platform and the identity provider."""
         return f"{self.handle}@sandbox.local"
 
 
 @dataclass(frozen=True)
 class TenantPlan:
-    """What a tenant has.
+    """The initial data of a tenant.
 
     Attributes:
-        teams: of each project, the team that it belongs to; None where it has none.
-        projects: of each project, its folders.
-        creators: of a folder, whose sequences it holds; those of the first person elsewhere.
-        apps: what each app may see, by names.
+        teams: the team of each project; None if it has none.
+        projects: the folders of each project.
+        creators: the creator of a folder's sequences; by default the first person.
+        apps: the names of the places that each app may see.
     """
 
     tenant: str
@@ -133,7 +133,7 @@ FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 
 
 def seed(site: Site) -> None:
-    """Make what was never made, and fill `campus` up as the sandbox's options say."""
+    """Create data that was never seeded, and fill up `campus` according to the options."""
     with site.database.write() as session:
         for plan in TENANT_PLANS:
             if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
@@ -185,9 +185,9 @@ def _seed_tenant(session: Session, site: Site, plan: TenantPlan) -> None:
         for name in person.belongs:
             session.add(Grant(user_id=people[person.handle].id, **places[name]))
     for app, names in plan.apps.items():
-        made = _seed_app(session, site, tenant, app)
+        app_row = _seed_app(session, site, tenant, app)
         for name in names:
-            session.add(Grant(app_id=made.id, **places[name]))
+            session.add(Grant(app_id=app_row.id, **places[name]))
     session.flush()
     _seed_sequences(session, plan, folders, people)
 
@@ -195,7 +195,7 @@ def _seed_tenant(session: Session, site: Site, plan: TenantPlan) -> None:
 def _seed_places(
     session: Session, tenant: Tenant, plan: TenantPlan
 ) -> tuple[dict[str, dict[str, str]], dict[str, Folder]]:
-    """Make the organization and all in it: how a grant names each, and the folders."""
+    """Create the organization and its places; return the grant columns of each, and the folders."""
     organization = Organization(
         id=tables.stable_identifier("org", plan.tenant), tenant_id=tenant.id, name=plan.organization
     )
@@ -210,18 +210,20 @@ def _seed_places(
     session.flush()
     folders = {}
     for project, names in plan.projects.items():
-        made = Project(
+        project_row = Project(
             id=tables.stable_identifier("src", plan.tenant, project),
             organization_id=organization.id,
             team_id=teams.get(plan.teams[project]),
             name=project,
         )
-        session.add(made)
+        session.add(project_row)
         session.flush()
-        places[project] = {"project_id": made.id}
+        places[project] = {"project_id": project_row.id}
         for name in names:
             folders[name] = Folder(
-                id=tables.stable_identifier("lib", plan.tenant, name), project_id=made.id, name=name
+                id=tables.stable_identifier("lib", plan.tenant, name),
+                project_id=project_row.id,
+                name=name,
             )
             places[name] = {"folder_id": folders[name].id}
     session.add_all(folders.values())
@@ -240,9 +242,9 @@ def _seed_user(session: Session, site: Site, tenant: Tenant, person: SeedUser) -
     )
     session.add(user)
     session.flush()
-    made = seeded_key(site, tenant.name, person.handle)
+    key = seeded_key(site, tenant.name, person.handle)
     session.add(
-        ApiKey(user_id=user.id, name="first", hash=hash_key(made), created=current_timestamp())
+        ApiKey(user_id=user.id, name="first", hash=hash_key(key), created=current_timestamp())
     )
     return user
 

@@ -12,14 +12,14 @@ from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, String, Text, U
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 IDENTIFIER_PATTERN = r"[0-9A-Za-z]{8}"
-"""What follows the prefix and the underscore."""
+"""Pattern of an identifier after the prefix and the underscore."""
 
 _IDENTIFIER_LETTERS = string.digits + string.ascii_letters
 _IDENTIFIER_LENGTH = 8
 
 
 def new_identifier(prefix: str) -> str:
-    """An identifier that was never given before.
+    """Return a new random identifier.
 
     Args:
         prefix: `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a schema;
@@ -30,7 +30,7 @@ def new_identifier(prefix: str) -> str:
 
 
 def stable_identifier(prefix: str, *names: object) -> str:
-    """The identifier that what is called so has in every sandbox, so that notebooks stay true."""
+    """Return the identifier for these names, which is the same in every sandbox."""
     digest = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
     number = int.from_bytes(digest)
     letters = []
@@ -49,14 +49,14 @@ class Base(DeclarativeBase):
 
 
 class Tenant(Base):
-    """A customer of the platform, with an address of its own.
+    """A customer of the platform, with its own address.
 
     Attributes:
         name: as in `labext.sandbox.lab.endpoints.TENANT_ENDPOINTS`.
         enterprise: whether it may have an identity provider and ranges of addresses (contract,
             OpenID Connect 1; Access control rules).
         configuration_url: the identity provider's OpenID configuration; None without one.
-        audience: what its ID tokens are for.
+        audience: the audience of its ID tokens.
         requires_user_secret: whether the sandbox's own provider asks users for their secrets.
     """
 
@@ -132,7 +132,7 @@ class App(Base):
 
     Attributes:
         id: `app_…`.
-        permissions: what it may do, such as `sequences:read`.
+        permissions: its permissions, such as `sequences:read`.
     """
 
     __tablename__ = "lab_apps"
@@ -235,14 +235,16 @@ class Folder(Base):
 
 
 def _exactly_one_place(*columns: str) -> CheckConstraint:
-    given = " + ".join(f"(CASE WHEN {column} IS NULL THEN 0 ELSE 1 END)" for column in columns)
-    return CheckConstraint(f"{given} = 1")
+    filled_columns = " + ".join(
+        f"(CASE WHEN {column} IS NULL THEN 0 ELSE 1 END)" for column in columns
+    )
+    return CheckConstraint(f"{filled_columns} = 1")
 
 
 class Grant(Base):
-    """What a user or an app may see: an organization's, a team's, a project's or a folder's.
+    """Access of a user or an app to an organization, a team, a project or a folder.
 
-    That a user belongs to an organization or a team is such a grant.
+    Membership of a user in an organization or a team is such a grant.
     """
 
     __tablename__ = "lab_grants"
@@ -273,20 +275,18 @@ class Sequence(Base):
 
     Attributes:
         id: `seq_…`.
-        folded: the name in one case, by which it is found and sorted.
-        aliases: what it is found by beside its name, each between line ends, in one case; None
-            where there is nothing.
-        bases_hash: by which it is found by its bases, see `sameness`.
-        created, modified: ISO 8601, UTC, microseconds: they sort as text.
-        archive_reason: why it is out of use; None where it is in use.
-        record: the whole record as it is served, as `records.text` writes it: JSON with a mark
-            where the tenant's own address belongs.
+        folded: the case-folded name, for search and sorting.
+        aliases: further case-folded names for search, each between line ends; None if it has none.
+        bases_hash: for search by bases, see `records.bases_key`.
+        created, modified: ISO 8601, UTC, microseconds; they sort as text.
+        archive_reason: why it is archived; None if it is not.
+        record: the complete JSON record with a placeholder for the tenant's address.
     """
 
     __tablename__ = "lab_sequences"
     __table_args__ = (
         *(
-            # What a page is sorted by, and its names, are found without a look at the long rows.
+            # Covering indexes: sort keys and names are read without loading the long rows.
             Index(f"lab_sequences_{key}", "folder_id", "archive_reason", key, "id", *names)
             for key, names in (
                 ("modified", ("folded", "aliases")),

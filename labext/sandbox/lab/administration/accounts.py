@@ -47,7 +47,7 @@ from labext.sandbox.lab.tables import (
 )
 
 PERMISSIONS = (READ_SEQUENCES,)
-"""What an app may be permitted."""
+"""The permissions of an app."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -58,9 +58,9 @@ class CredentialKind:
 
     Attributes:
         owner: `user` or `app`.
-        table: has them, with a column `user_id` or `app_id`.
+        table: the table of the credentials, with a column `user_id` or `app_id`.
         owners: the table of the owners.
-        consequence: what follows from the removal of one.
+        consequence: the effect of removing one.
     """
 
     owner: str
@@ -231,7 +231,9 @@ class AccountAdministration(TenantAdministration):
             rows = rows.where(of.owners.tenant_id == tenant.id)
             if owner is not None:
                 rows = rows.where(of.owners.id == OWNERS[of.owner](session, tenant, owner).id)
-            found = sorted(session.execute(rows), key=lambda row: (owner_name(row[1]), row[0].id))
+            credentials = sorted(
+                session.execute(rows), key=lambda row: (owner_name(row[1]), row[0].id)
+            )
             return [
                 {
                     of.owner: owner_name(whose),
@@ -239,7 +241,7 @@ class AccountAdministration(TenantAdministration):
                     "created": credential.created,
                     "deleted": credential.deleted,
                 }
-                for credential, whose in found
+                for credential, whose in credentials
             ]
 
     def add_credential(self, kind: str, owner: str, value: str, name: str | None = None) -> Record:

@@ -54,9 +54,9 @@ class ProjectAdministration(TenantAdministration):
     def places(self, kind: str) -> list[Record]:
         """List the places of a kind: where they are, and how much they contain."""
         with self.read() as (session, tenant):
-            found = list_places(session, tenant, kind)
+            places = list_places(session, tenant, kind)
             return [
-                _place_record(session, place) | _count_contents(session, place) for place in found
+                _place_record(session, place) | _count_contents(session, place) for place in places
             ]
 
     def add_organization(self, name: str) -> Record:
@@ -94,23 +94,23 @@ class ProjectAdministration(TenantAdministration):
             return _add_place(session, folder, "folder", Folder.project_id == owner.id)
 
     def remove_place(self, kind: str, name: str, *, yes: bool) -> Record:
-        """Remove a place with all that is in it; a team's projects stay with the organization.
+        """Remove a place with its contents; a team's projects stay with the organization.
 
         Returns:
-            How many teams, projects, folders, sequences and grants were removed.
+            The number of removed teams, projects, folders, sequences and grants.
         """
         with self.write() as (session, tenant):
             place = find_place(session, tenant, kind, name)
             lost = _count_contents(session, place)
-            what = [
+            contents = [
                 messages.pluralize(lost[n], n.removesuffix("s"))
                 for n in _CONTENT_COLUMNS
                 if lost.get(n)
             ]
-            if what:
+            if contents:
                 where = f"the {kind} {place.name} of {self.tenant}"
                 require_confirmation(
-                    yes, f"This would remove {where}, and with it {', '.join(what)}."
+                    yes, f"This would remove {where}, and with it {', '.join(contents)}."
                 )
             session.delete(place)
             return {"removed": place.name, "id": place.id} | lost
@@ -187,7 +187,7 @@ def _add_place(session: Session, place: Place, kind: str, siblings: Any) -> Reco
 
 
 def _place_record(session: Session, place: Place) -> Record:
-    """Return a place and what it is in."""
+    """Return a place with its parent places."""
     record: Record = {"id": place.id, "name": place.name}
     inside: Any = place
     if isinstance(place, Folder):
@@ -202,7 +202,7 @@ def _place_record(session: Session, place: Place) -> Record:
 
 
 def _count_contents(session: Session, place: Place) -> dict[str, int]:
-    """Count what is in a place, and its grants."""
+    """Count the contents and the grants of a place."""
     if isinstance(place, Team):
         return {"grants": count_rows(session, Grant, Grant.team_id == place.id)}
     organization = isinstance(place, Organization)
@@ -226,8 +226,8 @@ def _count_contents(session: Session, place: Place) -> dict[str, int]:
         "sequences": count_rows(session, Sequence, Sequence.folder_id.in_(folders)),
         "grants": count_rows(session, Grant, granted),
     }
-    shown = 0 if organization else 2 if isinstance(place, Project) else 3
-    return dict(list(counts.items())[shown:])
+    first_column = 0 if organization else 2 if isinstance(place, Project) else 3
+    return dict(list(counts.items())[first_column:])
 
 
 def _find_grant(

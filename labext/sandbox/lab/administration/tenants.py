@@ -116,20 +116,20 @@ def check_enterprise(session: Session, tenant: Tenant) -> None:
 def find_user(session: Session, tenant: Tenant, email: str) -> User:
     """Return the user of an address, in either case."""
     users = User.tenant_id == tenant.id
-    found = session.scalars(select(User).where(users, User.email == email.lower())).one_or_none()
-    if found is None:
+    user = session.scalars(select(User).where(users, User.email == email.lower())).one_or_none()
+    if user is None:
         emails = session.scalars(select(User.email).where(users))
         raise not_found_error(f"user of {tenant.name}", email, emails)
-    return found
+    return user
 
 
 def find_app(session: Session, tenant: Tenant, name: str) -> App:
     """Return the app of a name, an identifier or a client id; the name goes first."""
     apps = App.tenant_id == tenant.id
     for match in (App.name == name, (App.id == name) | (App.client_id == name)):
-        found = session.scalars(select(App).where(apps, match)).first()
-        if found is not None:
-            return found
+        app = session.scalars(select(App).where(apps, match)).first()
+        if app is not None:
+            return app
     raise not_found_error(
         f"app of {tenant.name}", name, session.scalars(select(App.name).where(apps))
     )
@@ -146,34 +146,34 @@ def owner_name(owner: Owner) -> str:
 def find_place(session: Session, tenant: Tenant, kind: str, name: str) -> Any:
     """Return the place of a name or identifier; ConflictError if several have the name."""
     places = list_places(session, tenant, kind)
-    found = [place for place in places if name in (place.id, place.name)]
-    if not found:
+    matches = [place for place in places if name in (place.id, place.name)]
+    if not matches:
         raise not_found_error(f"{kind} of {tenant.name}", name, (place.name for place in places))
     return single_match(
-        found, f"{kind}s are called {messages.quote_value(name)}", (each.id for each in found)
+        matches, f"{kind}s are called {messages.quote_value(name)}", (place.id for place in matches)
     )
 
 
 def find_organization(session: Session, tenant: Tenant, name: str | None) -> Organization:
     """Return the organization of a name; without a name the only one."""
     if name is not None:
-        named: Organization = find_place(session, tenant, "organization", name)
-        return named
-    found: Any = list_places(session, tenant, "organization")
-    if not found:
+        organization_by_name: Organization = find_place(session, tenant, "organization", name)
+        return organization_by_name
+    organizations: Any = list_places(session, tenant, "organization")
+    if not organizations:
         raise not_found_error(f"organization of {tenant.name}", "", ())
     organization: Organization = single_match(
-        found, f"organizations are in {tenant.name}", (each.name for each in found)
+        organizations, f"organizations are in {tenant.name}", (row.name for row in organizations)
     )
     return organization
 
 
-def single_match(found: Iterable[Row], are: str, names: Iterable[str]) -> Row:
+def single_match(matches: Iterable[Row], are: str, names: Iterable[str]) -> Row:
     """Return the only element; ConflictError with the names to choose from if there are more."""
-    first, *more = found
-    if more:
+    first, *others = matches
+    if others:
         raise ConflictError(
-            f"{len(more) + 1} {are}.", f"Name one of them: {messages.join_words(names, 10)}."
+            f"{len(others) + 1} {are}.", f"Name one of them: {messages.join_words(names, 10)}."
         )
     return first
 
@@ -181,15 +181,15 @@ def single_match(found: Iterable[Row], are: str, names: Iterable[str]) -> Row:
 def list_places(session: Session, tenant: Tenant, kind: str) -> Sequence[Place]:
     """Return all places of a kind, by name."""
     table = PLACE_KINDS[kind].table
-    found: Any = select(table)
+    statement: Any = select(table)
     if table is Folder:
-        found = found.join(Project, Project.id == Folder.project_id)
+        statement = statement.join(Project, Project.id == Folder.project_id)
     if table in (Folder, Project):
-        found = found.join(Organization, Organization.id == Project.organization_id)
+        statement = statement.join(Organization, Organization.id == Project.organization_id)
     elif table is Team:
-        found = found.join(Organization, Organization.id == Team.organization_id)
-    found = found.where(Organization.tenant_id == tenant.id)
-    places: Sequence[Place] = session.scalars(found.order_by(table.name, table.id)).all()
+        statement = statement.join(Organization, Organization.id == Team.organization_id)
+    statement = statement.where(Organization.tenant_id == tenant.id)
+    places: Sequence[Place] = session.scalars(statement.order_by(table.name, table.id)).all()
     return places
 
 
@@ -333,10 +333,10 @@ class SecurityAdministration(TenantAdministration):
         if limit is not None and limit < 1:
             raise InputError(f"{limit} entries can't be shown.", "Give a whole number from 1.")
         filters = {"user": user and user.lower(), "app": app, "status": status}
-        given = {name: value for name, value in filters.items() if value is not None}
+        conditions = {name: value for name, value in filters.items() if value is not None}
         with self.read() as (session, tenant):
-            found = select(AuditEntry).filter_by(tenant_id=tenant.id, **given)
-            rows = session.scalars(found.order_by(AuditEntry.id.desc()).limit(limit))
+            statement = select(AuditEntry).filter_by(tenant_id=tenant.id, **conditions)
+            rows = session.scalars(statement.order_by(AuditEntry.id.desc()).limit(limit))
             return [{name: getattr(row, name) for name in _AUDIT_COLUMNS} for row in rows]
 
 
@@ -367,9 +367,9 @@ def _check_url(url: str) -> None:
         )
 
 
-def _published_record(found: list[service.SigningKey]) -> list[Record]:
+def _published_record(keys: list[service.SigningKey]) -> list[Record]:
     return [
-        {"kid": key.kid, "algorithm": service.ALGORITHM, "in_use": key is found[0]} for key in found
+        {"kid": key.kid, "algorithm": service.ALGORITHM, "in_use": key is keys[0]} for key in keys
     ]
 
 

@@ -31,8 +31,8 @@ async def read_content(request: Request) -> bytes:
     """Return the body of a request, cut off one byte above the limit."""
     body = b""
     try:
-        async for part in request.stream():
-            body += part[: MAX_FORM_BYTES + 1 - len(body)]
+        async for chunk in request.stream():
+            body += chunk[: MAX_FORM_BYTES + 1 - len(body)]
     except ClientDisconnect:
         return b""  # there is nobody to respond to
     return body

@@ -168,8 +168,10 @@ class ProviderKeys(jwt.PyJWKClient):
             raise VerificationError(
                 "The identity provider's issuer does not match its configuration URL."
             )
-        named = configuration.get("id_token_signing_alg_values_supported", ["RS256"])
-        algorithms = [name for name in ALGORITHMS if isinstance(named, list) and name in named]
+        supported = configuration.get("id_token_signing_alg_values_supported", ["RS256"])
+        algorithms = [
+            name for name in ALGORITHMS if isinstance(supported, list) and name in supported
+        ]
         if not algorithms:
             raise VerificationError("The identity provider signs with no accepted algorithm.")
         keys = _signing_keys(_get_json(str(configuration.get("jwks_uri")), context))
@@ -243,8 +245,8 @@ def _get_json(url: str, context: ssl.SSLContext) -> dict[str, Any]:
 def _read_document(response: HTTPResponse) -> bytes:
     deadline = time.monotonic() + TIMEOUT_SECONDS
     content = b""
-    while part := response.read1(1 << 16):
-        content += part
+    while chunk := response.read1(1 << 16):
+        content += chunk
         if len(content) > MAX_DOCUMENT_BYTES or time.monotonic() > deadline:
             raise VerificationError("The identity provider's response is too large or too slow.")
     return content

@@ -27,7 +27,7 @@ COLORS = {
     "polyA_site": "#FF9CCD",
     "variation": "#F8D3A9",
 }
-"""What features of a type are drawn in; `OTHER` for the rest."""
+"""Colours of feature types; `OTHER` for the rest."""
 
 _CODES = {
     1: "STANDARD",
@@ -61,7 +61,7 @@ _MAX_NAME_LENGTH = 60
 
 @dataclass(frozen=True)
 class SequenceFeatures:
-    """What is marked on a sequence."""
+    """The features of a sequence."""
 
     annotations: list[Record] = field(default_factory=list)
     translations: list[Record] = field(default_factory=list)
@@ -70,7 +70,7 @@ class SequenceFeatures:
 
 @dataclass(frozen=True)
 class FeatureLocation:
-    """Where a feature is; `regions` are its pieces."""
+    """Location of a feature; `regions` are its parts."""
 
     start: int
     end: int
@@ -79,33 +79,33 @@ class FeatureLocation:
 
 
 def extract_features(record: Any) -> SequenceFeatures:
-    """What the features of a Biopython `SeqRecord` mark.
+    """Extract the features of a Biopython `SeqRecord`.
 
     Raises:
         ValueError: a feature lies outside the sequence.
     """
-    found = SequenceFeatures()
+    features = SequenceFeatures()
     circular = record.annotations.get("topology") == "circular"
     for feature in record.features:
         place = _location(feature, len(record.seq), circular)
         if feature.type == "source" or place is None:
             continue
         annotation = _build_annotation(feature, place)
-        found.annotations.append(annotation)
+        features.annotations.append(annotation)
         if feature.type == "CDS" and "pseudo" not in feature.qualifiers:
-            found.translations.append(_build_translation(feature, place, annotation, record.seq))
+            features.translations.append(_build_translation(feature, place, annotation, record.seq))
         if feature.type == "primer_bind" and place.strand:
-            found.primers.append(_build_primer(feature, place, annotation, record.seq))
-    return found
+            features.primers.append(_build_primer(feature, place, annotation, record.seq))
+    return features
 
 
 def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | None:
-    """Where it is; None for a part of another record, or none that is known."""
+    """Return the location; None if it is unknown or refers to another record."""
     location = feature.location
     if location is None or any(part.ref for part in location.parts):
         return None
     strand = location.strand or 0
-    # A location lists its pieces in the direction in which they are read.
+    # Biopython lists the parts in reading direction.
     parts = location.parts[::-1] if strand == -1 else location.parts
     try:
         regions = [
@@ -154,28 +154,28 @@ def _feature_name(feature: Any) -> str:
 
 
 def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
-    """The notes and every other qualifier, as the real API has them of a GenBank file."""
-    rest = [
+    """Return the notes and all other qualifiers in the format of the real API."""
+    custom_fields = [
         {"name": name, "value": str(value)}
         for name, values in qualifiers.items()
         for value in values
         if name not in ("note", "translation")
     ]
-    return {"notes": "; ".join(map(str, qualifiers.get("note", ()))), "customFields": rest}
+    return {"notes": "; ".join(map(str, qualifiers.get("note", ()))), "customFields": custom_fields}
 
 
 def _build_translation(
     feature: Any, place: FeatureLocation, annotation: Record, bases: Any
 ) -> Record:
-    """The protein as the record tells it; translated from the bases where it doesn't."""
+    """Build the translation from the record's protein, or from the bases if it has none."""
     table = _qualifier_number(feature.qualifiers, "transl_table", _CODES)
-    read = feature.extract(bases)[
+    coding = feature.extract(bases)[
         _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1 :
     ]
-    whole = len(read) // 3 * 3
-    translated = str(read[:whole].translate(table=table)).removesuffix("*")
-    told = feature.qualifiers.get("translation")
-    amino_acids = "".join(told[0].split()) if told else translated
+    codons_end = len(coding) // 3 * 3
+    translated = str(coding[:codons_end].translate(table=table)).removesuffix("*")
+    recorded = feature.qualifiers.get("translation")
+    amino_acids = "".join(recorded[0].split()) if recorded else translated
     return {
         "name": annotation["name"],
         "start": place.start,
@@ -192,15 +192,15 @@ def _build_translation(
 
 
 def _qualifier_number(
-    qualifiers: Mapping[str, Sequence[Any]], name: str, known: Collection[int]
+    qualifiers: Mapping[str, Sequence[Any]], name: str, allowed: Collection[int]
 ) -> int:
-    """A qualifier's number: 1, as the format has it, where it is absent or none that is known."""
-    told = str(qualifiers.get(name, "1")[0])
-    return int(told) if told in map(str, known) else 1
+    """Return the number of a qualifier; 1, the default of the format, if absent or not allowed."""
+    text = str(qualifiers.get(name, "1")[0])
+    return int(text) if text in map(str, allowed) else 1
 
 
 def _build_primer(feature: Any, place: FeatureLocation, annotation: Record, bases: Any) -> Record:
-    """The primer; `bindPosition` is where its 3' end binds."""
+    """Build the primer; `bindPosition` is the position of its 3' end."""
     last = place.regions[-1][1] - 1
     return {
         "name": annotation["name"],

@@ -39,23 +39,23 @@ _FORMAT_HINT = "Give a FASTA or GenBank file of DNA, gzipped or not."
 
 
 def read_sequences(path: Path) -> list[SequenceEntry]:
-    """The sequences in a file, in its order.
+    """Read the sequences of a file in their order.
 
     Raises:
-        InputError: it can't be read, is neither FASTA nor GenBank, has no sequence, or one with
-            letters that are no bases, without a name or without bases.
+        InputError: the file can't be read, is neither FASTA nor GenBank, or has no sequence; or a
+            sequence has invalid letters, no name or no bases.
     """
     text = _read_text(path)
     if text.startswith(">"):
-        found = list(_parse_fasta(text, path.name))
+        entries = list(_parse_fasta(text, path.name))
     elif text.startswith("LOCUS"):
-        found = list(_parse_genbank(text, path.name))
+        entries = list(_parse_genbank(text, path.name))
     else:
-        what = "is empty" if not text else "is neither FASTA nor GenBank"
-        raise InputError(f"{path.name} {what}.", _FORMAT_HINT)
-    if not found:
+        fault = "is empty" if not text else "is neither FASTA nor GenBank"
+        raise InputError(f"{path.name} {fault}.", _FORMAT_HINT)
+    if not entries:
         raise InputError(f"{path.name} has no sequence.", _FORMAT_HINT)
-    return found
+    return entries
 
 
 def _read_text(path: Path) -> str:
@@ -80,9 +80,9 @@ def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
     header, lines, start = "", list[str](), 0
     for number, line in enumerate([*text.splitlines(), ">"], 1):
         if not line.startswith(">"):
-            part = "".join(line.split())
-            _check_letters(part, f"{file}, line {number}")
-            lines.append(part)
+            letters = "".join(line.split())
+            _check_letters(letters, f"{file}, line {number}")
+            lines.append(letters)
             continue
         if start:
             yield _fasta_entry(header, "".join(lines), f"{file}, line {start}")
@@ -102,7 +102,7 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
 
     number = 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it mends in a file, it mends well: but for this
+        warnings.simplefilter("ignore")  # Biopython repairs files well, except this fault
         warnings.filterwarnings("error", "Expected sequence length")
         parsed = GenBankScanner().parse_records(io.StringIO(text))
         while True:
@@ -114,7 +114,7 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
                 yield _genbank_entry(record, where)
             except InputError:
                 raise
-            except Exception as error:  # noqa: BLE001  the parser raises what it meets
+            except Exception as error:  # noqa: BLE001  the parser raises any exception
                 raise InputError(
                     f"{where}: {str(error).rstrip('.') or 'it breaks off'}.", _FORMAT_HINT
                 ) from None
@@ -129,11 +129,13 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
     _check_bases(bases, where)
     _check_letters(bases, where)
     try:
-        marked = extract_features(record)
+        features = extract_features(record)
     except ValueError as error:
         raise InputError(f"{where}: {error}.", "Mend the feature's location.") from None
-    accessions = [each for each in about.get("accessions", ()) if each not in ("", ".")]
-    told = {
+    accessions = [
+        accession for accession in about.get("accessions", ()) if accession not in ("", ".")
+    ]
+    annotations = {
         "Definition": record.description.strip(" ."),
         "Organism": about.get("organism", "").strip(" ."),
         "Accession": accessions[0] if accessions else "",
@@ -143,17 +145,17 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
         record.name,
         bases,
         circular=about.get("topology") == "circular",
-        marks=marked,
+        marks=features,
         aliases=accessions,
-        custom={name: value for name, value in told.items() if value},
+        custom={name: value for name, value in annotations.items() if value},
     )
 
 
 def _check_name(name: str, where: str) -> None:
     if not name or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
-        what = "there is no name" if not name else f"the name {quote_value(name)} can't be used"
+        fault = "there is no name" if not name else f"the name {quote_value(name)} can't be used"
         raise InputError(
-            f"{where}: {what}.", f"Give it one of 1 to {MAX_NAME_LENGTH} characters that show."
+            f"{where}: {fault}.", f"Give it one of 1 to {MAX_NAME_LENGTH} characters that show."
         )
 
 
@@ -163,10 +165,10 @@ def _check_bases(bases: str, where: str) -> None:
 
 
 def _check_letters(bases: str, where: str) -> None:
-    wrong = _INVALID_BASE.search(bases)
-    if wrong:
+    invalid = _INVALID_BASE.search(bases)
+    if invalid:
         raise InputError(
-            f"{where}: {quote_value(wrong.group())} is no base.",
+            f"{where}: {quote_value(invalid.group())} is no base.",
             f"Bases are the letters {IUPAC_LETTERS}: no gaps, no RNA, no protein.",
         )
 
@@ -174,15 +176,15 @@ def _check_letters(bases: str, where: str) -> None:
 def add_sequences(
     session: Session, folder: tables.Folder, entries: Sequence[SequenceEntry], creator: User
 ) -> list[Record]:
-    """Add sequences to a folder; the first is the latest, so that lists keep their order.
+    """Add sequences to a folder. The first gets the latest time, so lists keep the order.
 
-    Two of one name are two sequences.
+    Names need not be unique.
 
     Args:
-        session: a writing one.
+        session: a writing session.
         folder: where they are filed.
-        entries: the sequences, see `reading.entries`.
-        creator: who is shown to have made them.
+        entries: the sequences, see `read_sequences`.
+        creator: the creator of the sequences.
 
     Returns:
         `{id, name, length, isCircular}` of each.
@@ -198,17 +200,17 @@ def add_sequences(
     insert_rows(session, rows)
     return [
         {
-            "id": each["id"],
+            "id": row["id"],
             "name": entry.name,
             "length": len(entry.bases),
             "isCircular": entry.circular,
         }
-        for each, entry in zip(rows, entries, strict=True)
+        for row, entry in zip(rows, entries, strict=True)
     ]
 
 
 def insert_rows(session: Session, rows: Sequence[Record]) -> None:
-    """Insert rows as `records.row` makes them, with the values by which they are found."""
+    """Insert rows created by `sequence_row`, with their search values."""
     if rows:
         session.connection().execute(insert(tables.Sequence), rows)
-        records.insert_search_values(session, [each["record"] for each in rows])
+        records.insert_search_values(session, [row["record"] for row in rows])

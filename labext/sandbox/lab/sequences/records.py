@@ -18,45 +18,45 @@ from labext.sandbox.lab.sequences.features import SequenceFeatures
 from labext.sandbox.lab.tables import Organization, Project, Record, Tenant
 
 MAX_CIRCULAR_LENGTH = 1 << 16
-"""Bases of a circle that is found from anywhere: no address of a request can hold more."""
+"""Longest circle that is found from any start: no request URL can hold more bases."""
 
 
 def bases_key(bases: str, circular: bool) -> str:
-    """What all writings of a molecule have in common, and no other molecule's; hexadecimal."""
-    one = bases.upper()
-    other = reverse_complement(one)
+    """Return a hash that is equal for all notations of a molecule; hexadecimal."""
+    forward = bases.upper()
+    reverse = reverse_complement(forward)
     if circular and len(bases) <= MAX_CIRCULAR_LENGTH:
-        one, other = _canonical_rotation(one), _canonical_rotation(other)
+        forward, reverse = _canonical_rotation(forward), _canonical_rotation(reverse)
     kind = "circular" if circular else "linear"
-    return hashlib.sha256(f"{kind} {min(one, other)}".encode()).hexdigest()
+    return hashlib.sha256(f"{kind} {min(forward, reverse)}".encode()).hexdigest()
 
 
 def bases_keys(bases: str) -> tuple[str, str]:
-    """The keys of the linear and of the circular molecule with these bases."""
+    """Return the keys of the linear and of the circular molecule with these bases."""
     return bases_key(bases, circular=False), bases_key(bases, circular=True)
 
 
 def _canonical_rotation(circle: str) -> str:
-    """The circle from where it comes first in the alphabet.
+    """Return the lexicographically smallest rotation of a circle.
 
-    Two starts are compared letter by letter; the loser and the starts that the comparison has
-    passed can't win any more, so that it takes twice the length at most.
+    Two starts are compared letter by letter. The larger one and the starts passed by the comparison
+    are ruled out, so the time is linear.
     """
     length, around = len(circle), circle * 2
-    one, other, same = 0, 1, 0
-    while max(one, other) < length and same < length:
-        a, b = around[one + same], around[other + same]
+    first, second, same = 0, 1, 0
+    while max(first, second) < length and same < length:
+        a, b = around[first + same], around[second + same]
         if a == b:
             same += 1
             continue
         if a > b:
-            one += same + 1
+            first += same + 1
         else:
-            other += same + 1
-        if one == other:
-            other += 1
+            second += same + 1
+        if first == second:
+            second += 1
         same = 0
-    start = min(one, other)
+    start = min(first, second)
     return around[start : start + length]
 
 
@@ -77,7 +77,7 @@ RECORD_FIELDS = (
 
 @dataclass(frozen=True)
 class Schema:
-    """What sequences of a kind have fields for; `ts_…`."""
+    """A schema, which defines the fields of a kind of sequences; `ts_…`."""
 
     id: str
     name: str
@@ -183,9 +183,9 @@ def serialize_record(record: Record) -> str:
     return orjson.dumps(record).decode()[:-1] + addresses
 
 
-def render_records(kept: str, origin: str) -> bytes:
-    """Kept text, of one record or of many, as a tenant at this address serves it: JSON."""
-    return kept.replace(ORIGIN_PLACEHOLDER, origin).encode()
+def render_records(text: str, origin: str) -> bytes:
+    """Return stored JSON text of one or more records with the tenant's address filled in."""
+    return text.replace(ORIGIN_PLACEHOLDER, origin).encode()
 
 
 def _build_record(
@@ -231,19 +231,19 @@ def _build_record(
 
 
 def _alias_column(entry: SequenceEntry) -> str | None:
-    """The aliases and the registry's number as `store.Sequence` has them."""
+    """Return the aliases and the registry number in the format of `tables.Sequence`."""
     number = [] if entry.registration is None else [entry.registration.number]
-    words = [" ".join(each.split()).casefold() for each in (*entry.aliases, *number)]
+    words = [" ".join(alias.split()).casefold() for alias in (*entry.aliases, *number)]
     return "".join(f"\n{word}\n" for word in words) or None
 
 
 def _schema_field_value(value: Any) -> Record:
-    """A schema's field: a whole number, a text, several texts, or nothing yet."""
-    shown = ", ".join(value) if isinstance(value, list) else None if value is None else str(value)
+    """Return the record of a schema field: a whole number, a text, several texts, or empty."""
+    text = ", ".join(value) if isinstance(value, list) else None if value is None else str(value)
     return {
         "value": value,
-        "displayValue": shown,
-        "textValue": shown,
+        "displayValue": text,
+        "textValue": text,
         "isMulti": isinstance(value, list),
         "type": "integer" if isinstance(value, int) else "text",
         "unit": None,

@@ -40,41 +40,45 @@ def parse_returning(text: str, *, of_list: bool = True) -> Fields:
     Raises:
         HTTPException: 400, there is no such field.
     """
-    wanted: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for path in filter(None, (part.strip() for part in text.split(","))):
         names = path.split(".")
         if of_list:
             if path == TOKEN_FIELD:
                 continue
             head, *names = names
-        known = head == LIST_FIELD if of_list else True
-        if not known or not all(names) or (names and names[0] not in (*RECORD_FIELDS, ALL_FIELDS)):
+        is_valid_head = head == LIST_FIELD if of_list else True
+        if (
+            not is_valid_head
+            or not all(names)
+            or (names and names[0] not in (*RECORD_FIELDS, ALL_FIELDS))
+        ):
             example = f"{LIST_FIELD}.id" if of_list else "id"
             raise bad_request(
                 f"returning: there is no field {quote_value(path)}. Fields are named as {example}."
             )
-        _add_path(wanted, names or [ALL_FIELDS])
-    return wanted
+        _add_path(fields, names or [ALL_FIELDS])
+    return fields
 
 
-def select_fields(record: Record, wanted: Fields) -> Record:
-    """The wanted fields of a record."""
-    if ALL_FIELDS in wanted:
+def select_fields(record: Record, fields: Fields) -> Record:
+    """Return the selected fields of a record."""
+    if ALL_FIELDS in fields:
         return record
-    return {name: _select_value(record[name], of) for name, of in wanted.items() if name in record}
+    return {name: _select_value(record[name], of) for name, of in fields.items() if name in record}
 
 
-def _add_path(wanted: dict[str, Any], names: list[str]) -> None:
+def _add_path(tree: dict[str, Any], names: list[str]) -> None:
     for name in names[:1] if names[0] in ATOMIC_FIELDS else names:
-        wanted = wanted.setdefault(name, {})
-    wanted[ALL_FIELDS] = {}
+        tree = tree.setdefault(name, {})
+    tree[ALL_FIELDS] = {}
 
 
-def _select_value(value: Any, wanted: Fields) -> Any:
+def _select_value(value: Any, fields: Fields) -> Any:
     if isinstance(value, dict):
-        return select_fields(value, wanted)
+        return select_fields(value, fields)
     if isinstance(value, list):
-        return [_select_value(each, wanted) for each in value]
+        return [_select_value(item, fields) for item in value]
     return value
 
 
@@ -156,7 +160,7 @@ class FieldFilter:
         """
         if (exact := _parse_number(self.value)) is not None:
             return [("==", exact)]
-        found = []
+        comparisons = []
         for part in self.value.split(" AND "):
             matched = _FIELD_RANGE.fullmatch(part)
             number = None if matched is None else _parse_number(matched[2])
@@ -165,8 +169,8 @@ class FieldFilter:
                     f"{self.parameter} is a number: give one, or a range such as '>= 10' or "
                     f"'>= 10 AND <= 50', not {quote_value(self.value)}."
                 )
-            found.append((matched[1], number))
-        return found
+            comparisons.append((matched[1], number))
+        return comparisons
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class SequenceQuery:
     Attributes:
         name: the name, an alias or the registry number; case-insensitive unless said otherwise.
         names, exact_names: any of these, ignoring or respecting case.
-        bases: all bases of a molecule, see `sameness`.
+        bases: all bases of a molecule, see `records.bases_key`.
         registry_id: a registry, or `UNREGISTERED`.
         registry_numbers: any of these numbers in a registry.
         mentions: ids of items that the description mentions.
@@ -212,72 +216,72 @@ class SequenceQuery:
     scope: str
 
 
-def parse_sequence_query(given: Mapping[str, str]) -> SequenceQuery:
+def parse_sequence_query(params: Mapping[str, str]) -> SequenceQuery:
     """Parse the parameters of a request.
 
     Raises:
         HTTPException: 400, a parameter is unknown or its value is invalid.
     """
     check_known_parameters(
-        given, (*FILTER_PARAMETERS, *PAGING_PARAMETERS, "sort"), prefix=SCHEMA_FIELD_PREFIX
+        params, (*FILTER_PARAMETERS, *PAGING_PARAMETERS, "sort"), prefix=SCHEMA_FIELD_PREFIX
     )
     return SequenceQuery(
-        page_size=page_size_parameter(given),
-        next_token=given.get("nextToken", ""),
-        sort=_parse_sort(given),
-        ids=id_list_parameter(given, "ids"),
-        name=name_parameter(given, "name"),
-        name_includes=name_parameter(given, "nameIncludes"),
-        names=_name_list(given, "names.anyOf"),
-        exact_names=_name_list(given, "names.anyOf.caseSensitive"),
-        bases=text_parameter(given, "bases"),
-        folder_id=text_parameter(given, "folderId"),
-        project_id=text_parameter(given, "projectId"),
-        registry_id=text_parameter(given, "registryId"),
-        registry_numbers=_name_list(given, "entityRegistryIds.anyOf"),
-        schema_id=text_parameter(given, "schemaId"),
-        schema_fields=_schema_fields(given),
-        mentions=_mention_ids(given, "mentions"),
-        mentioned_in=_mention_ids(given, "mentionedIn"),
-        created=_time_bounds(given, "createdAt"),
-        modified=_time_bounds(given, "modifiedAt"),
-        archived=archive_reason_parameter(given),
-        creators=id_list_parameter(given, "creatorIds"),
-        authors=_name_list(given, "authorIds.anyOf"),
-        fields=returning_parameter(given),
-        scope=_cursor_scope(given),
+        page_size=page_size_parameter(params),
+        next_token=params.get("nextToken", ""),
+        sort=_parse_sort(params),
+        ids=id_list_parameter(params, "ids"),
+        name=name_parameter(params, "name"),
+        name_includes=name_parameter(params, "nameIncludes"),
+        names=_name_list(params, "names.anyOf"),
+        exact_names=_name_list(params, "names.anyOf.caseSensitive"),
+        bases=text_parameter(params, "bases"),
+        folder_id=text_parameter(params, "folderId"),
+        project_id=text_parameter(params, "projectId"),
+        registry_id=text_parameter(params, "registryId"),
+        registry_numbers=_name_list(params, "entityRegistryIds.anyOf"),
+        schema_id=text_parameter(params, "schemaId"),
+        schema_fields=_schema_fields(params),
+        mentions=_mention_ids(params, "mentions"),
+        mentioned_in=_mention_ids(params, "mentionedIn"),
+        created=_time_bounds(params, "createdAt"),
+        modified=_time_bounds(params, "modifiedAt"),
+        archived=archive_reason_parameter(params),
+        creators=id_list_parameter(params, "creatorIds"),
+        authors=_name_list(params, "authorIds.anyOf"),
+        fields=returning_parameter(params),
+        scope=_cursor_scope(params),
     )
 
 
 def check_known_parameters(
-    given: Mapping[str, str], known: Collection[str], *, prefix: str = ""
+    params: Mapping[str, str], known: Collection[str], *, prefix: str = ""
 ) -> None:
     """Check that every parameter is known and appears once.
 
     Args:
-        given: the parameters of the request.
+        params: the parameters of the request.
         known: the names of the parameters of the endpoint.
         prefix: names that start with it are known too; empty for none.
 
     Raises:
         HTTPException: 400, names the parameter, and a similar one that is known.
     """
-    for name in given:
+    for name in params:
         if name not in known and not (prefix and name.startswith(prefix) and name != prefix):
             raise bad_request(
                 f"{quote_value(name)} is not a query parameter of this address"
                 f"{messages.did_you_mean(name, known)}."
             )
-    if isinstance(given, QueryParams):
-        names = [name for name, _ in given.multi_items()]
-        for name in given:
+    if isinstance(params, QueryParams):
+        names = [name for name, _ in params.multi_items()]
+        for name in params:
             if names.count(name) > 1:
                 raise bad_request(f"{name} is given {names.count(name)} times.")
 
 
-def text_parameter(given: Mapping[str, str], name: str) -> str | None:
+def text_parameter(params: Mapping[str, str], name: str) -> str | None:
     """Return the value of a parameter that must not be blank; None where it is absent."""
-    value = given.get(name)
+    value = params.get(name)
     if value is None:
         return None
     if not value.strip():
@@ -287,9 +291,9 @@ def text_parameter(given: Mapping[str, str], name: str) -> str | None:
     return value
 
 
-def name_parameter(given: Mapping[str, str], name: str) -> str | None:
+def name_parameter(params: Mapping[str, str], name: str) -> str | None:
     """Return the value of a parameter that is a name or a part of one."""
-    value = text_parameter(given, name)
+    value = text_parameter(params, name)
     if value is not None:
         _check_length(name, value)
     return value
@@ -301,51 +305,51 @@ def _check_length(name: str, value: str) -> None:
         raise bad_request(f"{name} is longer than any name, {MAX_NAME_LENGTH} characters.")
 
 
-def id_list_parameter(given: Mapping[str, str], name: str) -> tuple[str, ...] | None:
+def id_list_parameter(params: Mapping[str, str], name: str) -> tuple[str, ...] | None:
     """Return comma-separated values, each once; one that contains a comma is quoted."""
-    value = text_parameter(given, name)
+    value = text_parameter(params, name)
     if value is None:
         return None
     try:
         (row,) = csv.reader([value], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
         raise bad_request(f"{name} is not a list parted by commas: {quote_value(value)}.") from None
-    found = tuple(item.strip() for item in row)
-    if not all(found):
+    items = tuple(item.strip() for item in row)
+    if not all(items):
         raise bad_request(f"{name} has an empty item: {quote_value(value)}.")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(items))
 
 
-def _name_list(given: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
+def _name_list(params: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
     """Return comma-separated values of a parameter that accepts a limited number of them."""
-    found = id_list_parameter(given, parameter)
-    if found is not None and len(found) > MAX_NAMES:
-        raise bad_request(f"{parameter} has {len(found)} values, and {MAX_NAMES} are the most.")
-    for each in found or ():
-        _check_length(parameter, each)
-    return found
+    values = id_list_parameter(params, parameter)
+    if values is not None and len(values) > MAX_NAMES:
+        raise bad_request(f"{parameter} has {len(values)} values, and {MAX_NAMES} are the most.")
+    for value in values or ():
+        _check_length(parameter, value)
+    return values
 
 
-def _mention_ids(given: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
+def _mention_ids(params: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
     """Return comma-separated ids of items that are not sequences of the list."""
-    found = _name_list(given, parameter)
-    for each in found or ():
-        if not _IDENTIFIER.fullmatch(each):
+    ids = _name_list(params, parameter)
+    for identifier in ids or ():
+        if not _IDENTIFIER.fullmatch(identifier):
             raise bad_request(
-                f"{parameter}: {quote_value(each)} is not an id such as etr_a1B2c3D4."
+                f"{parameter}: {quote_value(identifier)} is not an id such as etr_a1B2c3D4."
             )
-    return found
+    return ids
 
 
-def _schema_fields(given: Mapping[str, str]) -> tuple[FieldFilter, ...]:
+def _schema_fields(params: Mapping[str, str]) -> tuple[FieldFilter, ...]:
     """Return the filters of `schemaField.NAME` and of `schemaFields`, a JSON object of the same."""
     values = {
-        name.removeprefix(SCHEMA_FIELD_PREFIX): text_parameter(given, name)
-        for name in given
+        name.removeprefix(SCHEMA_FIELD_PREFIX): text_parameter(params, name)
+        for name in params
         if name.startswith(SCHEMA_FIELD_PREFIX)
     }
-    pairs = [*values.items(), *_schema_fields_object(given)]
-    if pairs and "schemaId" not in given:
+    pairs = [*values.items(), *_schema_fields_object(params)]
+    if pairs and "schemaId" not in params:
         raise bad_request(f"{SCHEMA_FIELD_PREFIX}{pairs[0][0]} needs schemaId, whose field it is.")
     if len(pairs) > MAX_FIELDS:
         raise bad_request(
@@ -357,8 +361,8 @@ def _schema_fields(given: Mapping[str, str]) -> tuple[FieldFilter, ...]:
     return tuple(FieldFilter(name, value) for name, value in pairs if value is not None)
 
 
-def _schema_fields_object(given: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    value = text_parameter(given, "schemaFields")
+def _schema_fields_object(params: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    value = text_parameter(params, "schemaFields")
     if value is None:
         return []
     try:
@@ -366,20 +370,23 @@ def _schema_fields_object(given: Mapping[str, str]) -> Iterable[tuple[str, str]]
     except ValueError:
         fields = None
     if not isinstance(fields, dict) or not all(
-        name and isinstance(each, str | int | float) and not isinstance(each, bool)
-        for name, each in fields.items()
+        name and isinstance(field_value, str | int | float) and not isinstance(field_value, bool)
+        for name, field_value in fields.items()
     ):
         raise bad_request(
             "schemaFields is not a JSON object of field names and values, such as "
             f'{{"Organism": "Opuntia marenae"}}: {quote_value(value)}. '
             f"{SCHEMA_FIELD_PREFIX}NAME=VALUE does the same."
         )
-    return [(name.removeprefix(SCHEMA_FIELD_PREFIX), str(each)) for name, each in fields.items()]
+    return [
+        (name.removeprefix(SCHEMA_FIELD_PREFIX), str(field_value))
+        for name, field_value in fields.items()
+    ]
 
 
-def page_size_parameter(given: Mapping[str, str]) -> int:
+def page_size_parameter(params: Mapping[str, str]) -> int:
     """Return the number of records of a page."""
-    value = given.get("pageSize", str(DEFAULT_PAGE_SIZE))
+    value = params.get("pageSize", str(DEFAULT_PAGE_SIZE))
     if not (
         value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MAX_PAGE_SIZE
     ):
@@ -389,27 +396,27 @@ def page_size_parameter(given: Mapping[str, str]) -> int:
     return int(value)
 
 
-def archive_reason_parameter(given: Mapping[str, str]) -> str:
-    """Return a reason of `ARCHIVE_REASONS`, `NOT_ARCHIVED`, `ANY_ARCHIVED` or `EITHER`."""
-    value = text_parameter(given, "archiveReason") or NOT_ARCHIVED
-    known = (NOT_ARCHIVED, ANY_ARCHIVED, ARCHIVED_OR_NOT, *ARCHIVE_REASONS)
-    if value not in known:
+def archive_reason_parameter(params: Mapping[str, str]) -> str:
+    """Return a reason of `ARCHIVE_REASONS`, `NOT_ARCHIVED`, `ANY_ARCHIVED` or `ARCHIVED_OR_NOT`."""
+    value = text_parameter(params, "archiveReason") or NOT_ARCHIVED
+    reasons = (NOT_ARCHIVED, ANY_ARCHIVED, ARCHIVED_OR_NOT, *ARCHIVE_REASONS)
+    if value not in reasons:
         raise bad_request(
-            f"archiveReason is not {quote_value(value)}{messages.did_you_mean(value, known)}. "
-            f"Reasons are {', '.join(known)}."
+            f"archiveReason is not {quote_value(value)}{messages.did_you_mean(value, reasons)}. "
+            f"Reasons are {', '.join(reasons)}."
         )
     return value
 
 
-def returning_parameter(given: Mapping[str, str], *, of_list: bool = True) -> Fields | None:
-    """Return the fields to return, see `returning.parse`; None for all."""
-    value = text_parameter(given, "returning")
+def returning_parameter(params: Mapping[str, str], *, of_list: bool = True) -> Fields | None:
+    """Return the fields to return, see `parse_returning`; None for all."""
+    value = text_parameter(params, "returning")
     return None if value is None else parse_returning(value, of_list=of_list)
 
 
-def _parse_sort(given: Mapping[str, str]) -> SortOrder:
+def _parse_sort(params: Mapping[str, str]) -> SortOrder:
     """Return the order; by default the latest first, and names from A to Z."""
-    value = given.get("sort", "modifiedAt:desc")
+    value = params.get("sort", "modifiedAt:desc")
     name, colon, direction = value.partition(":")
     if name not in SORT_COLUMNS or (colon and direction not in ("asc", "desc")):
         raise bad_request(
@@ -419,8 +426,8 @@ def _parse_sort(given: Mapping[str, str]) -> SortOrder:
     return SortOrder(SORT_COLUMNS[name], direction == "desc" if colon else name != "name")
 
 
-def _time_bounds(given: Mapping[str, str], name: str) -> tuple[TimeBound, ...]:
-    value = text_parameter(given, name)
+def _time_bounds(params: Mapping[str, str], name: str) -> tuple[TimeBound, ...]:
+    value = text_parameter(params, name)
     if value is None:
         return ()
     parts = re.split(r"\sAND\s", value)
@@ -455,8 +462,8 @@ def _parse_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _cursor_scope(given: Mapping[str, str]) -> str:
+def _cursor_scope(params: Mapping[str, str]) -> str:
     filters = sorted(
-        (name, value) for name, value in given.items() if name not in PAGING_PARAMETERS
+        (name, value) for name, value in params.items() if name not in PAGING_PARAMETERS
     )
     return hashlib.sha256(orjson.dumps(filters)).hexdigest()[:16]

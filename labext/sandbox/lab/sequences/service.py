@@ -41,7 +41,7 @@ RESULT_COUNT = "Result-Count"
 
 def list_sequences(
     session: Session,
-    wanted: SequenceQuery,
+    query: SequenceQuery,
     folders: Collection[str],
     *,
     tenant_id: int,
@@ -51,8 +51,8 @@ def list_sequences(
     """Return a page of the list and its headers.
 
     Args:
-        session: a reading one.
-        wanted: the query.
+        session: a reading session.
+        query: the query.
         folders: the ids of the folders that the caller may see.
         tenant_id: the tenant; a `nextToken` of another one is invalid.
         origin: the tenant's address, which the records contain.
@@ -62,22 +62,20 @@ def list_sequences(
         HTTPException: 400, a `nextToken` of another query, ids of no visible sequence, an unknown
             registry, or a field that the schema does not have.
     """
-    where = _conditions(session, wanted, folders, tenant_id)
-    after = _cursor_position(wanted, tenant_id, signer)
-    if wanted.ids is not None:
-        _check_ids("ids", _hidden_ids(session, wanted.ids, folders))
-    # Plain columns: the session would look at each row. The long records are read for one page.
+    where = _conditions(session, query, folders, tenant_id)
+    after = _cursor_position(query, tenant_id, signer)
+    if query.ids is not None:
+        _check_ids("ids", _hidden_ids(session, query.ids, folders))
+    # Select plain columns, which is faster than objects. Records are loaded for one page only.
     connection = session.connection()
     total = connection.scalar(select(func.count()).select_from(Sequence).where(*where))
-    column: InstrumentedAttribute[str] = getattr(Sequence, wanted.sort.column)
-    order = (column.desc(), Sequence.id.desc()) if wanted.sort.falling else (column, Sequence.id)
+    column: InstrumentedAttribute[str] = getattr(Sequence, query.sort.column)
+    order = (column.desc(), Sequence.id.desc()) if query.sort.falling else (column, Sequence.id)
     statement = select(column, Sequence.id).where(*where, *after).order_by(*order)
-    found = connection.execute(statement.limit(wanted.page_size + 1)).all()
-    rows, more = found[: wanted.page_size], len(found) > wanted.page_size > 0
-    token = signer.seal([*rows[-1], tenant_id, wanted.scope], CURSOR_PURPOSE) if more else ""
-    records = _render_fields(
-        _load_records(session, [row[1] for row in rows]), wanted.fields, origin
-    )
+    page = connection.execute(statement.limit(query.page_size + 1)).all()
+    rows, has_more = page[: query.page_size], len(page) > query.page_size > 0
+    token = signer.seal([*rows[-1], tenant_id, query.scope], CURSOR_PURPOSE) if has_more else ""
+    records = _render_fields(_load_records(session, [row[1] for row in rows]), query.fields, origin)
     body = b'{"dnaSequences":' + records + b',"nextToken":' + orjson.dumps(token) + b"}"
     return body, {RESULT_COUNT: str(total)}
 
@@ -93,7 +91,7 @@ def find_sequence(
     """Return the record of a sequence, archived or not.
 
     Args:
-        session: a reading one.
+        session: a reading session.
         identifier: `seq_…`.
         fields: the fields to return; None for all.
         folders: the ids of the folders that the caller may see.
@@ -128,10 +126,10 @@ def find_sequences(
 
 def _load_records(session: Session, ids: Collection[str]) -> list[str]:
     """Return records in the order of their ids, as they are stored."""
-    # Plain columns: the session would keep each row.
+    # Select plain columns, so the session does not hold the rows.
     statement = select(Sequence.id, Sequence.record).where(Sequence.id.in_(ids))
-    found: dict[str, str] = {row[0]: row[1] for row in session.connection().execute(statement)}
-    return [found[each] for each in ids]
+    text_by_id: dict[str, str] = {row[0]: row[1] for row in session.connection().execute(statement)}
+    return [text_by_id[identifier] for identifier in ids]
 
 
 def _render_fields(records: list[str], fields: schemas.Fields | None, origin: str) -> bytes:
@@ -139,45 +137,45 @@ def _render_fields(records: list[str], fields: schemas.Fields | None, origin: st
     joined = b"[" + render_records(",".join(records), origin) + b"]"
     if fields is None:
         return joined
-    return orjson.dumps([schemas.select_fields(each, fields) for each in orjson.loads(joined)])
+    return orjson.dumps([schemas.select_fields(record, fields) for record in orjson.loads(joined)])
 
 
 def _conditions(
-    session: Session, wanted: SequenceQuery, folders: Collection[str], tenant_id: int
+    session: Session, query: SequenceQuery, folders: Collection[str], tenant_id: int
 ) -> list[ColumnElement[bool]]:
     where: list[ColumnElement[bool]] = [
-        Sequence.folder_id.in_(_requested_folders(session, wanted, folders)),
-        *_archive_condition(wanted.archived),
-        *(_time_condition(Sequence.created, bound) for bound in wanted.created),
-        *(_time_condition(Sequence.modified, bound) for bound in wanted.modified),
+        Sequence.folder_id.in_(_requested_folders(session, query, folders)),
+        *_archive_condition(query.archived),
+        *(_time_condition(Sequence.created, bound) for bound in query.created),
+        *(_time_condition(Sequence.modified, bound) for bound in query.modified),
     ]
-    if wanted.ids is not None:
-        where.append(Sequence.id.in_(wanted.ids))
-    if wanted.name is not None:
-        where.append(_matches_name([wanted.name]))
-    if wanted.names is not None:
-        where.append(_matches_name(wanted.names))
-    if wanted.exact_names is not None:
-        where.append(_matches_name_exactly(wanted.exact_names))
-    if wanted.name_includes is not None:
-        part = wanted.name_includes.casefold()
+    if query.ids is not None:
+        where.append(Sequence.id.in_(query.ids))
+    if query.name is not None:
+        where.append(_matches_name([query.name]))
+    if query.names is not None:
+        where.append(_matches_name(query.names))
+    if query.exact_names is not None:
+        where.append(_matches_name_exactly(query.exact_names))
+    if query.name_includes is not None:
+        name_part = query.name_includes.casefold()
         texts = (Sequence.folded, Sequence.aliases)
-        where.append(or_(*(text.contains(part, autoescape=True) for text in texts)))
-    if wanted.bases is not None:
-        where.append(Sequence.bases_hash.in_(records.bases_keys(wanted.bases)))
-    if wanted.registry_id is not None:
-        where.append(_registry_condition(session, wanted.registry_id, tenant_id))
-    if wanted.registry_numbers is not None:
+        where.append(or_(*(text.contains(name_part, autoescape=True) for text in texts)))
+    if query.bases is not None:
+        where.append(Sequence.bases_hash.in_(records.bases_keys(query.bases)))
+    if query.registry_id is not None:
+        where.append(_registry_condition(session, query.registry_id, tenant_id))
+    if query.registry_numbers is not None:
         where.append(
-            _has_search_value(REGISTRY_NUMBER_FIELD, SearchValue.text.in_(wanted.registry_numbers))
+            _has_search_value(REGISTRY_NUMBER_FIELD, SearchValue.text.in_(query.registry_numbers))
         )
-    if wanted.schema_id is not None:
-        where.append(Sequence.schema_id == wanted.schema_id)
-        where += _field_conditions(session, wanted.schema_fields, wanted.schema_id, folders)
-    for persons in (wanted.creators, wanted.authors):  # the author of a sequence is its creator
+    if query.schema_id is not None:
+        where.append(Sequence.schema_id == query.schema_id)
+        where += _field_conditions(session, query.schema_fields, query.schema_id, folders)
+    for persons in (query.creators, query.authors):  # the author of a sequence is its creator
         if persons is not None:
             where.append(Sequence.creator_id.in_(persons))
-    if wanted.mentions is not None or wanted.mentioned_in is not None:
+    if query.mentions is not None or query.mentioned_in is not None:
         # Sequences have no description that could mention an item, and there are no entries.
         where.append(false())
     return where
@@ -229,24 +227,24 @@ def _field_conditions(
         HTTPException: 400, no visible sequence of the schema has the field, or its values are
             numbers and the filter is not.
     """
-    return [_field_condition(session, each, schema_id, folders) for each in filters]
+    return [_field_condition(session, field_filter, schema_id, folders) for field_filter in filters]
 
 
 def _field_condition(
-    session: Session, wanted: FieldFilter, schema_id: str, folders: Collection[str]
+    session: Session, field_filter: FieldFilter, schema_id: str, folders: Collection[str]
 ) -> ColumnElement[bool]:
-    field = schema_field_key(wanted.name)
+    field = schema_field_key(field_filter.name)
     of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
     value = select(SearchValue.field).join(Sequence, Sequence.id == SearchValue.sequence_id)
     value = value.where(*of_schema, SearchValue.field == field).limit(1)
     if session.execute(value).first() is None:
         raise bad_request(
-            f"{wanted.parameter}: the schema {quote_value(schema_id)} has no such field."
+            f"{field_filter.parameter}: the schema {quote_value(schema_id)} has no such field."
         )
     if session.execute(value.where(SearchValue.number.is_not(None))).first() is None:
-        return _has_search_value(field, SearchValue.text == wanted.value)
+        return _has_search_value(field, SearchValue.text == field_filter.value)
     return _has_search_value(
-        field, *(_OPERATORS[op](SearchValue.number, n) for op, n in wanted.ranges())
+        field, *(_OPERATORS[op](SearchValue.number, n) for op, n in field_filter.ranges())
     )
 
 
@@ -258,15 +256,17 @@ _OPERATORS: Mapping[str, Callable[[Any, float], ColumnElement[bool]]] = {
 
 
 def _requested_folders(
-    session: Session, wanted: SequenceQuery, folders: Collection[str]
+    session: Session, query: SequenceQuery, folders: Collection[str]
 ) -> list[str]:
-    """The visible folders that the query is about."""
-    asked = {*folders}
-    if wanted.folder_id is not None:
-        asked &= {wanted.folder_id}
-    if wanted.project_id is not None:
-        asked &= {*session.scalars(select(Folder.id).where(Folder.project_id == wanted.project_id))}
-    return sorted(asked)
+    """Return the visible folders that the query selects."""
+    requested = {*folders}
+    if query.folder_id is not None:
+        requested &= {query.folder_id}
+    if query.project_id is not None:
+        requested &= {
+            *session.scalars(select(Folder.id).where(Folder.project_id == query.project_id))
+        }
+    return sorted(requested)
 
 
 def _archive_condition(reason: str) -> list[ColumnElement[bool]]:
@@ -287,31 +287,31 @@ def _time_condition(column: InstrumentedAttribute[str], bound: TimeBound) -> Col
 def _hidden_ids(session: Session, ids: Collection[str], folders: Collection[str]) -> list[str]:
     """Return the ids of no visible sequence; hidden and missing ones are not told apart."""
     statement = select(Sequence.id).where(Sequence.id.in_(ids), Sequence.folder_id.in_(folders))
-    seen = {*session.scalars(statement)}
-    return [each for each in ids if each not in seen]
+    visible_ids = {*session.scalars(statement)}
+    return [identifier for identifier in ids if identifier not in visible_ids]
 
 
-def _check_ids(parameter: str, wrong: Collection[str]) -> None:
-    if wrong:
+def _check_ids(parameter: str, hidden: Collection[str]) -> None:
+    if hidden:
         raise bad_request(
             f"{parameter}: there is no such sequence, or you have no access: "
-            f"{join_words(wrong, 20)}."
+            f"{join_words(hidden, 20)}."
         )
 
 
 def _cursor_position(
-    wanted: SequenceQuery, tenant_id: int, signer: Signer
+    query: SequenceQuery, tenant_id: int, signer: Signer
 ) -> list[ColumnElement[bool]]:
-    """What is behind the last row of the page before."""
-    if not wanted.next_token:
+    """Return the condition for rows after the previous page."""
+    if not query.next_token:
         return []
     try:
-        key, identifier, *scope = signer.unseal(wanted.next_token, CURSOR_PURPOSE)
+        key, identifier, *scope = signer.unseal(query.next_token, CURSOR_PURPOSE)
     except InvalidSignatureError:
         raise bad_request("nextToken was not given out by this service.") from None
-    if scope != [tenant_id, wanted.scope]:
+    if scope != [tenant_id, query.scope]:
         raise bad_request("nextToken belongs to another list.")
-    column: Any = getattr(Sequence, wanted.sort.column)
+    column: Any = getattr(Sequence, query.sort.column)
     last = tuple_(key, identifier)
     behind = tuple_(column, Sequence.id)
-    return [behind < last if wanted.sort.falling else behind > last]
+    return [behind < last if query.sort.falling else behind > last]
