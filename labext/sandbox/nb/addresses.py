@@ -43,7 +43,7 @@ _ISATAP = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
 
 
 def is_refused(address: Address) -> bool:
-    """Return whether an address, or an IPv4 address embedded in it, is in `REFUSED`."""
+    """Return whether an address, or an IPv4 address embedded in it, is in `REFUSED_NETWORKS`."""
     if isinstance(address, IPv6Address):
         if any(is_refused(inner) for inner in _embedded(address)):
             return True
@@ -75,13 +75,13 @@ def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
         private: whether addresses that are not public are allowed.
 
     Raises:
-        UnreadableError: the host does not exist, or one of its addresses may not be connected to.
+        UnreadableError: if the host does not exist or one of its addresses is refused.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UnreadableError(f"There is no host {host}; check the web address.") from None
-    numbers = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    numbers = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     for address in map(ip_address, numbers):
         if is_refused(address):
             raise UnreadableError(
@@ -131,7 +131,7 @@ def check_base_url(base_url: str) -> str:
     """Return a base URL as it is stored: http or https, no user, no query, no trailing slash.
 
     Raises:
-        HTTPException: 400, it is not a valid address of a model provider.
+        HTTPException: 400 if it is not a valid address of a model provider.
     """
     try:
         url = clean_url(base_url)
@@ -157,7 +157,7 @@ def is_refused_ip(number: str) -> bool:
 def parse_numeric_host(host: str) -> list[str]:
     """Return the address that a host in any numeric notation stands for; nothing for a name."""
     try:
-        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+        entries = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return []
-    return [str(entry[4][0]) for entry in found]
+    return [str(entry[4][0]) for entry in entries]

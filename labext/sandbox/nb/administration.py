@@ -215,15 +215,15 @@ def as_labext_errors() -> Iterator[None]:
 
 def find_model(session: Session, name: str) -> Model:
     """Return the model of a name or an identifier."""
-    found = list(session.scalars(select(Model).where((Model.id == name) | (Model.name == name))))
-    if not found:
+    models = list(session.scalars(select(Model).where((Model.id == name) | (Model.name == name))))
+    if not models:
         raise not_found_error("model", name, session.scalars(select(Model.name)))
-    if len(found) > 1:
+    if len(models) > 1:
         raise ConflictError(
-            f"{len(found)} models are called {messages.quote_value(name)}.",
-            f"Name one by its identifier: {messages.join_words(sorted(m.id for m in found))}.",
+            f"{len(models)} models are called {messages.quote_value(name)}.",
+            f"Name one by its identifier: {messages.join_words(sorted(m.id for m in models))}.",
         )
-    return found[0]
+    return models[0]
 
 
 def _to_record(model: Model, credential: Credential | None) -> Record:

@@ -65,7 +65,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     500: {"model": ErrorResponse, "description": "The service failed."},
     502: {"model": ErrorResponse, "description": "An external service failed."},
 }
-"""What any operation may be refused with (contract, Errors; 413 is the service's own)."""
+"""Error responses of every operation (contract, Errors; 413 is the service's own)."""
 
 TAGS = {
     "notebooks": "What groups sources and notes.",
@@ -90,38 +90,38 @@ _SECURITY_SCHEME = "password"
 
 
 def install_openapi(app: FastAPI) -> None:
-    """Let `app` hand out its description, made when it is first asked for."""
-    made: dict[str, Any] = {}
+    """Let `app` build its OpenAPI description on first use."""
+    schema: dict[str, Any] = {}
 
     def description() -> dict[str, Any]:
-        if not made:
-            made.update(_build_openapi(app))
-        return made
+        if not schema:
+            schema.update(_build_openapi(app))
+        return schema
 
     app.openapi = description  # type: ignore[method-assign]
 
 
 def _build_openapi(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
-    found = get_openapi(
+    schema = get_openapi(
         title=app.title,
         version=version("labext-jupyter"),
         description=DESCRIPTION,
         routes=app.routes,
         tags=tags,
     )
-    schemes = found.setdefault("components", {}).setdefault("securitySchemes", {})
+    schemes = schema.setdefault("components", {}).setdefault("securitySchemes", {})
     schemes[_SECURITY_SCHEME] = {
         "type": "http",
         "scheme": "bearer",
         "description": "The service's password, if one is configured.",
     }
-    for path, operations in found["paths"].items():
+    for path, operations in schema["paths"].items():
         for operation in operations.values():
             _set_summary(operation)
             if path not in OPEN_PATHS:
                 operation["security"] = [{_SECURITY_SCHEME: []}]
-    return found
+    return schema
 
 
 def _set_summary(operation: dict[str, Any]) -> None:
@@ -180,8 +180,8 @@ def get_auth_status(site: SiteDep) -> Response:
     """Say whether a password is asked for."""
     with site.database.read() as session:
         enabled = settings.get_setting(session, settings.PASSWORD) is not None
-    said = "A password is required." if enabled else "No password is required."
-    return json_response({"auth_enabled": enabled, "message": said})
+    message = "A password is required." if enabled else "No password is required."
+    return json_response({"auth_enabled": enabled, "message": message})
 
 
 @router.get("/api/config", response_model=Config)
@@ -193,13 +193,13 @@ def get_config(site: SiteDep) -> Response:
         database = "online"
     except SQLAlchemyError:
         database = "offline"
-    told = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
-    return json_response(told | {"dbStatus": database})
+    record = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
+    return json_response(record | {"dbStatus": database})
 
 
 @router.get("/docs", include_in_schema=False)
 def get_docs() -> HTMLResponse:
-    """The description as Swagger UI shows it."""
+    """Show the API in Swagger UI."""
     return _with_policy(
         get_swagger_ui_html(
             openapi_url="/openapi.json",
@@ -214,7 +214,7 @@ def get_docs() -> HTMLResponse:
 
 @router.get("/redoc", include_in_schema=False)
 def get_redoc() -> HTMLResponse:
-    """The description as ReDoc shows it."""
+    """Show the API in ReDoc."""
     return _with_policy(
         get_redoc_html(
             openapi_url="/openapi.json",
@@ -227,11 +227,11 @@ def get_redoc() -> HTMLResponse:
 
 
 def mount_assets(app: FastAPI) -> None:
-    """Serve what the pages load."""
-    found = find_spec("fastapi_offline")
-    assert found is not None
-    assert found.origin is not None
-    app.mount(ASSETS_PATH, StaticFiles(directory=Path(found.origin).parent / "static"))
+    """Serve the scripts and styles of the documentation pages."""
+    spec = find_spec("fastapi_offline")
+    assert spec is not None
+    assert spec.origin is not None
+    app.mount(ASSETS_PATH, StaticFiles(directory=Path(spec.origin).parent / "static"))
 
 
 def _with_policy(page: HTMLResponse) -> HTMLResponse:
@@ -252,7 +252,7 @@ class NotebookService:
     data_folders: Sequence[str] = (files.ORIGINALS, podcast_files.EPISODES)
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:
-        """Processing a source, making vectors of passages, and making an episode."""
+        """Return the task kinds: processing sources, embedding passages, making episodes."""
         return [
             tasks.process_task_kind(site),
             passage_vectors.embed_task_kind(site),
@@ -260,28 +260,28 @@ class NotebookService:
         ]
 
     def seed(self, site: Site) -> None:
-        """Make the folders, and the password and models that are there from the start."""
+        """Create the folders, and the initial password and models."""
         files.prepare_folders(site)
         podcast_files.prepare_episodes(site)
         provider_keys.store_environment(site)
         seed.seed_service(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
-        """Uploaded files without a source, and audio files without an episode."""
+        """Return uploaded files without a source, and audio files without an episode."""
         return [*files.orphaned_originals(site), *podcast_files.orphaned_episodes(site)]
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
-        """None: it speaks plain HTTP, on this machine alone."""
+        """Return None: the service speaks plain HTTP on this machine only."""
         return None
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """Where it is, and its password, if it has one."""
+        """Return the address, and the password if there is one."""
         password = seed.connection_password(site)
-        found = {"base_url": f"{site.origin}/api"}
-        return found if password is None else found | {"password": password}
+        record = {"base_url": f"{site.origin}/api"}
+        return record if password is None else record | {"password": password}
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
-        """The application."""
+        """Return the application."""
         app = FastAPI(title=TITLE, redirect_slashes=False, docs_url=None, redoc_url=None)
         app.state.site = site
         app.state.index = SearchIndex(site)
@@ -309,6 +309,6 @@ _ROUTERS = (
     ("podcasts", podcasts),
     ("profiles", profiles),
 )
-"""What `/docs` calls a group, and a module with routes of it."""
+"""Tags in the API documentation, with the modules that define their endpoints."""
 
 service = NotebookService()

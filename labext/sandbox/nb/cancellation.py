@@ -30,7 +30,7 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._sockets: list[Any] = []
-        self._hung_up = False
+        self._cancelled = False
 
     def check(self) -> None:
         """Check that the token has not been cancelled.
@@ -38,7 +38,7 @@ class CancelToken:
         Raises:
             CallCancelledError: if it was.
         """
-        if self._hung_up:
+        if self._cancelled:
             raise CallCancelledError
 
     def opened(self, connection: Connection) -> None:
@@ -55,7 +55,7 @@ class CancelToken:
 
     def cancel(self) -> None:
         """Cancel current and future calls."""
-        self._hung_up = True
+        self._cancelled = True
         for sock in list(self._sockets):
             if sock is not None:
                 with contextlib.suppress(OSError):

@@ -38,7 +38,7 @@ async def _get_threads(request: Request) -> ModelThreads:
 
 
 ThreadsDep = Annotated[ModelThreads, Depends(_get_threads)]
-"""Those in which a model is waited for."""
+"""The threads for model calls."""
 
 
 async def _new_cancel_token() -> CancelToken:
@@ -46,18 +46,18 @@ async def _new_cancel_token() -> CancelToken:
 
 
 CancelTokenDep = Annotated[CancelToken, Depends(_new_cancel_token)]
-"""One for the request, which may be hung up."""
+"""A cancel token for the request."""
 
 
 def format_time(seconds: float | None) -> str | None:
-    """A time since the epoch as ISO 8601 in UTC: `2026-11-20T13:23:23.768Z`."""
+    """Format seconds since the epoch as ISO 8601 in UTC: `2026-11-20T13:23:23.768Z`."""
     if seconds is None:
         return None
-    shown = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-    return shown.replace("+00:00", "Z")
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A value as JSON; bytes are JSON already."""
+    """Return a value as a JSON response; bytes are sent unchanged."""
     body = value if isinstance(value, bytes) else orjson.dumps(value)
     return Response(body, status, media_type=JSON_MEDIA_TYPE)

@@ -24,22 +24,22 @@ ORIGINALS = "originals"
 
 
 def original_path(site: Site, identifier: str) -> Path:
-    """The bytes of an upload."""
+    """Return the path of an uploaded file."""
     return site.folder / ORIGINALS / _file_stem(identifier)
 
 
 def work_folder(site: Site, identifier: str) -> Path:
-    """Where the process of a source, or of what has another name, works."""
+    """Return the working folder of a task's process, named after an identifier."""
     return site.folder / "work" / _file_stem(identifier)
 
 
 def incoming_folder(site: Site) -> Path:
-    """Where uploads are written until they are whole."""
+    """Return the folder of uploads in progress."""
     return site.folder / "incoming"
 
 
 def prepare_folders(site: Site) -> None:
-    """Make the folders, and empty those for uploads and tasks that a kill has cut off."""
+    """Create the folders, and empty those of interrupted uploads and tasks."""
     for name in ("incoming", "work"):
         shutil.rmtree(site.folder / name, ignore_errors=True)
     for name in ("incoming", "work", ORIGINALS):
@@ -50,14 +50,14 @@ def orphaned_originals(site: Site) -> Collection[Path]:
     """Return the uploaded files that have no source."""
     with site.database.read() as session:
         uploads = session.scalars(select(Source.id).where(Source.kind == "upload"))
-        kept = {original_path(site, identifier) for identifier in uploads}
-    return list_entries(site.folder / ORIGINALS) - kept
+        expected = {original_path(site, identifier) for identifier in uploads}
+    return list_entries(site.folder / ORIGINALS) - expected
 
 
 def remove_originals_after_commit(
     session: Session, site: Site, identifiers: Collection[str]
 ) -> None:
-    """Remove what is kept of sources, once the transaction that deletes them stands."""
+    """Remove the files of sources once the transaction that deletes them commits."""
     for identifier in identifiers:
         after_commit(session, partial(original_path(site, identifier).unlink, missing_ok=True))
         after_commit(
@@ -74,12 +74,12 @@ EPISODES = "episodes"
 
 
 def audio_name(identifier: str) -> str:
-    """The sound of an episode as it is told: `episodes/n5skkax1bon24v7t4bg5.mp3`."""
+    """Return the relative path of an episode's audio: `episodes/n5skkax1bon24v7t4bg5.mp3`."""
     return f"{EPISODES}/{identifier.rpartition(':')[2]}.mp3"
 
 
 def audio_path(site: Site, identifier: str) -> Path:
-    """The sound of an episode."""
+    """Return the path of an episode's audio."""
     return site.folder / audio_name(identifier)
 
 
@@ -97,17 +97,19 @@ def prepare_episodes(site: Site) -> None:
 def orphaned_episodes(site: Site) -> Collection[Path]:
     """Return the audio files that have no episode."""
     with site.database.read() as session:
-        kept = {audio_path(site, identifier) for identifier in session.scalars(select(Episode.id))}
-    return list_entries(site.folder / EPISODES) - kept
+        expected = {
+            audio_path(site, identifier) for identifier in session.scalars(select(Episode.id))
+        }
+    return list_entries(site.folder / EPISODES) - expected
 
 
 def remove_audio_after_commit(session: Session, site: Site, identifier: str) -> None:
-    """Remove an episode's sound, once the transaction that deletes the episode stands."""
+    """Remove an episode's audio once the transaction that deletes it commits."""
     after_commit(session, partial(audio_path(site, identifier).unlink, missing_ok=True))
 
 
 def _mark_failed(site: Site, identifiers: list[str]) -> None:
-    """Have these episodes made again when they are retried; their transcripts stay until then."""
+    """Mark episodes as failed, so that they can be retried; transcripts are kept until then."""
     with site.database.write() as session:
         for identifier in identifiers:
             episode = session.get_one(Episode, identifier)
@@ -116,20 +118,20 @@ def _mark_failed(site: Site, identifiers: list[str]) -> None:
 
 
 class StoredFileResponse(FileResponse):
-    """A file in pieces that a big one needs to be fast; one deleted before it is open is a 404.
+    """A file response with large chunks; a file deleted before it is opened gives a 404.
 
     Args:
         path: the file.
-        media_type: what it is said to be; no browser guesses otherwise.
-        gone: the refusal where it is not there.
-        filename: under which name a browser keeps it; None: it may play it.
+        media_type: the content type; browsers are told not to guess another.
+        gone: the error if the file does not exist.
+        filename: the name for a download; None to let the browser play the file.
 
-    A part that can't be given is refused as anything else is, and a Range of another unit than
-    bytes is ignored (RFC 9110, 14.2).
+    An unsatisfiable range gives a JSON error, and a Range in other units than bytes is ignored
+    (RFC 9110, 14.2).
 
     Raises:
-        HTTPException: `gone`; when it is served 400, the Range can't be read; 416, the file has no
-            such part.
+        HTTPException: `gone`; when served, 400 if the Range is invalid, 416 if it is outside the
+            file.
     """
 
     chunk_size = 1 << 20
@@ -138,7 +140,7 @@ class StoredFileResponse(FileResponse):
         self, path: Path, media_type: str, gone: HTTPException, filename: str | None = None
     ) -> None:
         try:
-            found = path.stat()
+            stat = path.stat()
         except OSError:
             raise gone from None
         super().__init__(
@@ -146,28 +148,30 @@ class StoredFileResponse(FileResponse):
             filename=filename,
             media_type=media_type,
             headers={"X-Content-Type-Options": "nosniff"},
-            stat_result=found,
+            stat_result=stat,
         )
-        self._gone, self._size = gone, found.st_size
+        self._gone, self._size = gone, stat.st_size
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        begun: list[Message] = []
-        scope["headers"] = [each for each in scope["headers"] if not _is_other_range_unit(*each)]
+        pending: list[Message] = []
+        scope["headers"] = [
+            header for header in scope["headers"] if not _is_other_range_unit(*header)
+        ]
 
-        async def once_open(message: Message) -> None:
+        async def send_checked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _check_status(message["status"], self._size)
-                begun.append(message)
+                pending.append(message)
                 return
-            while begun:
-                await send(begun.pop())
+            while pending:
+                await send(pending.pop())
             await send(message)
 
         try:
-            await super().__call__(scope, receive, once_open)
+            await super().__call__(scope, receive, send_checked)
         except FileNotFoundError:
-            if not begun:
+            if not pending:
                 raise
             raise self._gone from None
 
@@ -177,9 +181,9 @@ def _is_other_range_unit(name: bytes, value: bytes) -> bool:
 
 
 def _check_status(status: int, size: int) -> None:
-    """See that what begins is no refusal of the framework's, which is no JSON."""
+    """Raise an error instead of the framework's own error response, which is not JSON."""
     if status == 400:
         raise bad_request("The header Range can't be read.", "Send one such as bytes=0-499.")
     if status == 416:
-        told = {"Content-Range": f"bytes */{size}"}
-        raise HTTPException(416, f"There is no such part: the file has {size:,} bytes.", told)
+        headers = {"Content-Range": f"bytes */{size}"}
+        raise HTTPException(416, f"There is no such part: the file has {size:,} bytes.", headers)

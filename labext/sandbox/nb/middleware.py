@@ -23,27 +23,31 @@ _COST = 1 << 14
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password: `scrypt$salt$hash`, in hexadecimal."""
+    """Return the hash of a password: `scrypt$salt$hash`, in hexadecimal."""
     salt = secrets.token_bytes(_SALT_BYTES)
     return f"scrypt${salt.hex()}${_scrypt(password, salt).hex()}"
 
 
 class PasswordVerifier:
-    """Says whether a password is the one that was hashed. Safe to use from threads."""
+    """Verify passwords against a hash; thread-safe."""
 
     def __init__(self) -> None:
         self._right: tuple[str, bytes] | None = None
 
-    def verify(self, password: str, kept: str) -> bool:
-        """Whether `kept` was made of `password`."""
+    def verify(self, password: str, stored_hash: str) -> bool:
+        """Return whether a hash was made from a password."""
         quick = hashlib.sha256(password.encode()).digest()
-        right = self._right
-        if right is not None and right[0] == kept and hmac.compare_digest(right[1], quick):
+        verified = self._right
+        if (
+            verified is not None
+            and verified[0] == stored_hash
+            and hmac.compare_digest(verified[1], quick)
+        ):
             return True
-        _, salt, slow = kept.split("$")
+        _, salt, slow = stored_hash.split("$")
         if not hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(slow)):
             return False
-        self._right = kept, quick
+        self._right = stored_hash, quick
         return True
 
 
@@ -52,23 +56,23 @@ def _scrypt(password: str, salt: bytes) -> bytes:
 
 
 ASSETS_PATH = "/docs/assets"
-"""Where the pages of `/docs` and `/redoc` have their scripts."""
+"""The path of the scripts for `/docs` and `/redoc`."""
 
 OPEN_PATHS = {"/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"}
-"""The routes that need no authentication (contract, Authentication)."""
+"""Paths that need no authentication (contract, Authentication)."""
 
 UPLOAD_PATH = "/api/sources"
-"""Where files are sent to."""
+"""The path that files are uploaded to."""
 
 MAX_OPEN_BODY = 1 << 20
-"""Bytes of a body that a route takes that needs none."""
+"""Maximum bytes of a body on open paths."""
 
 BODY_OVERHEAD = 1 << 20
-"""Bytes that a body may have besides its text or file: other fields, the form's boundaries."""
+"""Bytes allowed for a body beyond its text or file: other fields, form boundaries."""
 
 
 class RequestGuard(BodyLimitedApp):
-    """Lets a request pass to `app`, with a bound on its body, or refuses it: 401, 413, 429."""
+    """Pass requests to `app` with a body limit, or refuse them with 401, 413 or 429."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
@@ -93,31 +97,31 @@ class RequestGuard(BodyLimitedApp):
         await BodyLimitMiddleware(self._app, most, errors.error_body)(scope, receive, send)
 
     def _passed(self, request: Request) -> int:
-        """See that a request may pass; returns the bytes that its body may have."""
+        """Check a request, and return the maximum bytes of its body."""
         with self._site.database.read() as session:
             password = settings.get_setting(session, settings.PASSWORD)
-            named = self._site.rate == "named"
-            self._guard.requests = get_limit(session, "requests") if named else None
+            rate_limited = self._site.rate == "named"
+            self._guard.requests = get_limit(session, "requests") if rate_limited else None
             text = get_limit(session, "text_bytes")
             file = get_limit(session, "upload_bytes")
         if password is not None:
             self._check(request.headers, password)
         self._guard.check("all")
         form = request.headers.get("content-type", "").startswith("multipart/")
-        # A text's JSON is longer than the text by what has to be escaped.
+        # JSON escapes make the body longer than the text.
         return BODY_OVERHEAD + (
             max(file, 2 * text) if form and request.url.path == UPLOAD_PATH else 2 * text
         )
 
-    def _check(self, headers: Headers, kept: str) -> None:
-        """See that the password is right; guesses have a flood of their own."""
-        sent = headers.getlist("authorization")
-        if not sent:
+    def _check(self, headers: Headers, stored_hash: str) -> None:
+        """Check the password; wrong guesses have their own rate limit."""
+        authorization = headers.getlist("authorization")
+        if not authorization:
             raise errors.unauthorized("The service's password is missing.")
-        scheme, _, password = sent[0].partition(" ")
-        if len(sent) > 1 or scheme.lower() != "bearer":
+        scheme, _, password = authorization[0].partition(" ")
+        if len(authorization) > 1 or scheme.lower() != "bearer":
             raise errors.unauthorized("Send the password as `Authorization: Bearer …`.")
-        if not self._verifier.verify(password.strip(), kept):
+        if not self._verifier.verify(password.strip(), stored_hash):
             self._guard.check("guesses")
             raise errors.unauthorized("The password is wrong.")
 

@@ -19,11 +19,11 @@ _DIRECTIONS = {"asc": False, "desc": True}
 
 @dataclass(frozen=True)
 class SortKey:
-    """What a list may be ordered by.
+    """A column that a list may be ordered by.
 
     Attributes:
-        column: of the table; a text's case makes no difference.
-        down: whether it goes down unless it is told, as times do.
+        column: the column; texts are ordered case-insensitively.
+        descending: the default direction, True for times.
     """
 
     column: InstrumentedAttribute[Any]
@@ -31,29 +31,31 @@ class SortKey:
 
 
 def order_by_terms(
-    order_by: str, known: Mapping[str, SortKey], last: Any
+    order_by: str, sort_keys: Mapping[str, SortKey], last: Any
 ) -> list[ColumnElement[Any]]:
-    """The terms of an ORDER BY.
+    """Return the terms of an ORDER BY clause.
 
     Args:
-        order_by: one of the names, and perhaps a blank with `asc` or `desc`.
-        known: the names.
-        last: the column that tells apart what is the same otherwise.
+        order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
+        sort_keys: the allowed keys by name.
+        last: the column that makes the order unique.
 
     Raises:
-        HTTPException: 400.
+        HTTPException: 400 if `order_by` is invalid.
     """
     name, _, direction = order_by.strip().partition(" ")
-    by = known.get(name)
-    down = by.descending if by is not None and not direction else _DIRECTIONS.get(direction.lower())
-    if by is None or down is None:
-        names = ", ".join(known)
+    key = sort_keys.get(name)
+    descending = (
+        key.descending if key is not None and not direction else _DIRECTIONS.get(direction.lower())
+    )
+    if key is None or descending is None:
+        names = ", ".join(sort_keys)
         raise errors.bad_request(
             f"order_by is one of {names}, and perhaps a blank with asc or desc."
         )
-    textual = by.column.type.python_type is str
-    terms = [func.lower(by.column), by.column, last] if textual else [by.column, last]
-    return [term.desc() if down else term.asc() for term in terms]
+    textual = key.column.type.python_type is str
+    terms = [func.lower(key.column), key.column, last] if textual else [key.column, last]
+    return [term.desc() if descending else term.asc() for term in terms]
 
 
 _SORT_KEYS = {
@@ -67,36 +69,36 @@ _WITH_COUNTS = select(
     select(func.count()).where(NotebookSource.notebook_id == Notebook.id).scalar_subquery(),
     select(func.count()).where(Note.notebook_id == Notebook.id).scalar_subquery(),
 )
-"""A notebook with the numbers of its sources and notes."""
+"""Selects a notebook with the numbers of its sources and notes."""
 
 
 def get_notebook(session: Session, identifier: str) -> Notebook:
-    """The notebook of an identifier.
+    """Return a notebook by its identifier.
 
     Raises:
         HTTPException: 404.
     """
-    found = session.get(Notebook, identifier)
-    if found is None:
+    notebook = session.get(Notebook, identifier)
+    if notebook is None:
         raise errors.not_found("notebook", identifier)
-    return found
+    return notebook
 
 
 def list_notebooks(site: Site, archived: bool | None, order_by: str) -> list[dict[str, Any]]:
-    """The records of all notebooks, or of those that are archived or not.
+    """Return the records of all notebooks, or of only (un)archived ones.
 
     Raises:
-        HTTPException: 400, there is no such order.
+        HTTPException: 400 if `order_by` is invalid.
     """
-    wanted = _WITH_COUNTS.order_by(*order_by_terms(order_by, _SORT_KEYS, Notebook.id))
+    query = _WITH_COUNTS.order_by(*order_by_terms(order_by, _SORT_KEYS, Notebook.id))
     if archived is not None:
-        wanted = wanted.where(Notebook.archived.is_(archived))
+        query = query.where(Notebook.archived.is_(archived))
     with site.database.read() as session:
-        return [_to_record(*row) for row in session.execute(wanted)]
+        return [_to_record(*row) for row in session.execute(query)]
 
 
 def notebook_record(session: Session, identifier: str) -> dict[str, Any]:
-    """A notebook's record.
+    """Return a notebook's record.
 
     Raises:
         HTTPException: 404.
@@ -107,14 +109,14 @@ def notebook_record(session: Session, identifier: str) -> dict[str, Any]:
     return _to_record(*row)
 
 
-def _to_record(found: Notebook, sources: int, notes: int) -> dict[str, Any]:
+def _to_record(notebook: Notebook, sources: int, notes: int) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "name": found.name,
-        "description": found.description,
-        "archived": found.archived,
-        "created_at": format_time(found.created),
-        "updated_at": format_time(found.updated),
+        "id": notebook.id,
+        "name": notebook.name,
+        "description": notebook.description,
+        "archived": notebook.archived,
+        "created_at": format_time(notebook.created),
+        "updated_at": format_time(notebook.updated),
         "source_count": sources,
         "note_count": notes,
     }

@@ -22,14 +22,14 @@ class RequestBody(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_null(cls, given: Any) -> Any:
-        """Leave out what is null where something else is the default: null means nothing there."""
-        if not isinstance(given, dict):
-            return given
+    def _without_null(cls, values: Any) -> Any:
+        """Drop null fields whose default is not null, so that the default applies."""
+        if not isinstance(values, dict):
+            return values
         fields = cls.model_fields
         return {
             name: value
-            for name, value in given.items()
+            for name, value in values.items()
             if value is not None
             or name not in fields
             or fields[name].is_required()
@@ -54,7 +54,7 @@ class ErrorResponse(Record):
 
 
 def _validation_error(sentence: str) -> PydanticCustomError:
-    # A sentence of the caller's text could not be a template.
+    # Passed as a parameter: the sentence may contain braces, so it can't be the template.
     return PydanticCustomError("labext", "{sentence}", {"sentence": sentence})
 
 
@@ -99,22 +99,22 @@ def _validate_identifier(text: str) -> str:
 
 
 FreeText = Annotated[str, AfterValidator(_validate_text)]
-"""A text of any length, perhaps empty."""
+"""A text of any length, which may be empty."""
 
 NonEmptyText = Annotated[str, AfterValidator(_validate_non_empty)]
-"""A text that says something."""
+"""A text that is not blank."""
 
 SingleLine = Annotated[str, AfterValidator(_validate_line), Field(max_length=MAX_LINE_LENGTH)]
-"""One line, perhaps empty, without blanks around it: an optional title, a topic."""
+"""A stripped single line that may be empty: an optional title, a topic."""
 
 Name = Annotated[
     str, AfterValidator(_validate_name), Field(min_length=1, max_length=MAX_LINE_LENGTH)
 ]
-"""One line that says something."""
+"""A stripped single line that is not empty."""
 
 Identifier = Annotated[
     str, AfterValidator(_validate_identifier), Field(min_length=1, max_length=MAX_IDENTIFIER_LENGTH)
 ]
-"""What may be an identifier, in a path, a query or a body: 400 for what can be none."""
+"""A well-formed identifier in a path, query or body; others give a 400."""
 
 Identifiers = Annotated[list[Identifier], Field(max_length=MAX_IDENTIFIERS)]

@@ -58,17 +58,17 @@ TRANSFORMATIONS = (
 
 
 def seed_transformations(session: Session) -> None:
-    """Make those that were never made."""
-    for each in TRANSFORMATIONS:
-        if mark_seeded(session, SeedMarker, f"transformation {each.name}"):
+    """Create the initial transformations that were never created before."""
+    for seed in TRANSFORMATIONS:
+        if mark_seeded(session, SeedMarker, f"transformation {seed.name}"):
             session.add(
                 Transformation(
                     id=tables.new_identifier("transformation"),
-                    name=each.name,
-                    title=each.name,
-                    description=each.description,
-                    prompt=each.prompt,
-                    by_default=each.by_default,
+                    name=seed.name,
+                    title=seed.name,
+                    description=seed.description,
+                    prompt=seed.prompt,
+                    by_default=seed.by_default,
                 )
             )
 
@@ -155,7 +155,7 @@ EPISODE_PROFILES = (
 
 
 def seed_profiles(session: Session) -> None:
-    """Make the profiles that were never made."""
+    """Create the initial profiles that were never created before."""
     for speaker in SPEAKER_PROFILES:
         if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
             session.add(service.new_speaker_profile(speaker))
@@ -166,7 +166,7 @@ def seed_profiles(session: Session) -> None:
 
 
 def seed_service(site: Site) -> None:
-    """Make what was never made."""
+    """Create all initial data that was never created before."""
     with site.database.write() as session:
         if mark_seeded(session, SeedMarker, settings.PASSWORD):
             settings.set_setting(
@@ -178,12 +178,12 @@ def seed_service(site: Site) -> None:
 
 
 def connection_password(site: Site) -> str | None:
-    """The password of the connection that the sandbox hands out; None where none is configured."""
+    """Return the password handed out with the connection; None if none is configured."""
     with site.database.read() as session:
         configured = settings.get_setting(session, settings.PASSWORD) is not None
     return ensure_secret(password_file(site)) if configured else None
 
 
 def password_file(site: Site) -> Path:
-    """Where the password is kept for whoever runs the sandbox, who alone may read it."""
+    """Return the file of the password, readable only by the operator of the sandbox."""
     return site.secrets / "nb_password"

@@ -9,28 +9,28 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import Limit, Setting
 
 PASSWORD = "password"  # noqa: S105 - the setting's name
-"""The password's hash (`passwords.hashed`); nobody is asked for one where there is none."""
+"""The password's hash (`middleware.hash_password`); without it, no password is required."""
 
 PRIVATE_FETCHES = "private_fetches"
-"""There where pages of this machine and of its own network may be fetched."""
+"""Set if pages of this machine and its network may be fetched."""
 
 
 def get_setting(session: Session, name: str) -> str | None:
-    """A setting's value; None where it is not set."""
-    found = session.get(Setting, name)
-    return None if found is None else found.value
+    """Return a setting's value; None if it is not set."""
+    setting = session.get(Setting, name)
+    return None if setting is None else setting.value
 
 
 def set_setting(session: Session, name: str, value: str | None) -> None:
     """Set a setting; None unsets it."""
     if value is not None:
         session.merge(Setting(name=name, value=value))
-    elif (found := session.get(Setting, name)) is not None:
-        session.delete(found)
+    elif (setting := session.get(Setting, name)) is not None:
+        session.delete(setting)
 
 
 def allows_private_fetches(session: Session) -> bool:
-    """Whether pages of this machine and of its own network may be fetched."""
+    """Return whether pages of this machine and its network may be fetched."""
     return get_setting(session, PRIVATE_FETCHES) is not None
 
 
@@ -95,10 +95,10 @@ get_limit = LIMITS.value
 
 
 def check_text_size(session: Session, *texts: str | None) -> None:
-    """See that each of some texts is within the limit `text_bytes`; None is none.
+    """Check that texts are within the limit `text_bytes`; None counts as empty.
 
     Raises:
-        HTTPException: 413.
+        HTTPException: 413 if one is too long.
     """
     most = get_limit(session, "text_bytes")
     for text in texts:

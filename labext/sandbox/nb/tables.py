@@ -11,7 +11,7 @@ from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, String, Text, Uniqu
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NEW, RUNNING, COMPLETED, FAILED = "new", "running", "completed", "failed"
-"""How far a source or an episode is (real services, section nb)."""
+"""The statuses of a source or an episode (real services, section nb)."""
 
 
 class Base(DeclarativeBase):
@@ -19,7 +19,7 @@ class Base(DeclarativeBase):
 
 
 class Notebook(Base):
-    """What groups sources and notes."""
+    """A notebook, which groups sources and notes."""
 
     __tablename__ = "nb_notebooks"
 
@@ -37,12 +37,12 @@ class Source(Base):
     Attributes:
         kind: `upload`, `link` or `text`.
         file_name: an upload's name; its bytes are `originals/<the id's last part>`.
-        full_text: what was read out of it; None until it is processed.
+        full_text: the extracted text; None until it is processed.
         status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
-        stage: what is being done with it while it runs, in one or two words.
-        reason: why it failed.
-        remark: what could not be made of it, although it is completed.
-        changed: when its status or stage changed last.
+        stage: the current processing stage, in one or two words.
+        reason: the reason for a failure.
+        remark: insights that could not be created although it is completed.
+        changed: the time of the last change of status or stage.
     """
 
     __tablename__ = "nb_sources"
@@ -69,7 +69,7 @@ class Source(Base):
 
 
 class NotebookSource(Base):
-    """That a source is in a notebook."""
+    """The link of a source to a notebook."""
 
     __tablename__ = "nb_links"
     __table_args__ = (Index("nb_links_source", "source_id"),)
@@ -100,7 +100,7 @@ class Note(Base):
 
 
 class Insight(Base):
-    """What a model has made of a source; `kind` is the name of what made it."""
+    """A model's output about a source; `kind` is the title of the transformation."""
 
     __tablename__ = "nb_insights"
     __table_args__ = (Index("nb_insights_source", "source_id"),)
@@ -114,15 +114,15 @@ class Insight(Base):
 
 
 class Passage(Base):
-    """A piece of the text of a source or a note, as it is searched and cited.
+    """A piece of a source's or note's text, the unit of search and citation.
 
-    Its number is never given again, also not when it is gone: a citation that was kept names no
-    other passage, and what is new has a higher number than what was there.
+    Identifiers are never reused, so that stored citations never refer to another passage, and they
+    increase with time.
 
     Attributes:
-        parent_id: the source's or the note's.
-        position: its place among its parent's, from 0.
-        page: of a file that has pages, from 1.
+        parent_id: the identifier of the source or note.
+        position: its index among its parent's passages.
+        page: the page number from 1, for files with pages.
     """
 
     __tablename__ = "nb_passages"
@@ -139,13 +139,13 @@ class Passage(Base):
 
 
 class Vector(Base):
-    """What an embedding model has made of a passage; never changed, its number never given again.
+    """The embedding of a passage; never changed, and its identifier is never reused.
 
-    A passage has one for each model that is in use: two, while another one takes over.
+    A passage has one per embedding model in use: two while the default model is being replaced.
 
     Attributes:
-        space: the identifier of the model whose vectors it can be compared with.
-        vector: float32, of length 1.
+        space: the identifier of the embedding model; only vectors of one space are comparable.
+        vector: float32 values with norm 1.
     """
 
     __tablename__ = "nb_vectors"
@@ -191,7 +191,7 @@ class Message(Base):
 
 
 class Credential(Base):
-    """How a provider of models is reached; `key` is encrypted."""
+    """The address and key of a model provider; `key` is encrypted."""
 
     __tablename__ = "nb_credentials"
 
@@ -205,7 +205,7 @@ class Credential(Base):
 
 
 class Model(Base):
-    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; it may name no credential."""
+    """A model: `kind` is `llm`, `embedding`, `stt` or `tts`; the credential is optional."""
 
     __tablename__ = "nb_models"
 
@@ -221,11 +221,11 @@ class Model(Base):
 
 
 class Transformation(Base):
-    """A prompt that makes something of a text.
+    """A prompt that a model applies to a text.
 
     Attributes:
-        by_default: it is run on every new source, and what it makes becomes an insight of it.
-        model_id: the model that runs it; None is the slot `transformation`'s.
+        by_default: whether it is run on every new source, creating an insight.
+        model_id: the model that runs it; None for that of the slot `transformation`.
     """
 
     __tablename__ = "nb_transformations"
@@ -242,7 +242,7 @@ class Transformation(Base):
 
 
 class DefaultModel(Base):
-    """Which model a slot has; a slot without a row has none.
+    """The model of a slot; a slot without a row has none.
 
     Attributes:
         slot: `chat`, `transformation`, `embedding`, `speech_to_text`, `text_to_speech`, `podcast`
@@ -256,7 +256,7 @@ class DefaultModel(Base):
 
 
 class Setting(Base):
-    """What whoever runs the service has set.
+    """A setting made by the operator of the service.
 
     The password's hash, whether pages of this machine and its network may be fetched, and the
     default prompt of transformations.
@@ -269,7 +269,7 @@ class Setting(Base):
 
 
 class Limit(Base):
-    """A limit that was changed."""
+    """A limit changed from its default."""
 
     __tablename__ = "nb_limits"
 
@@ -278,7 +278,7 @@ class Limit(Base):
 
 
 class SeedMarker(Base):
-    """What was made at a start, and is not made again."""
+    """A marker that an initial object was created, so that it is not created again."""
 
     __tablename__ = "nb_seeded"
 
@@ -290,7 +290,7 @@ _LENGTH = 20
 
 
 def new_identifier(table: str) -> str:
-    """An identifier that was never given before.
+    """Return a new unique identifier.
 
     Args:
         table: `notebook`, `source`, `note`, `chat_session`, `source_insight`, `model`, …
@@ -299,11 +299,11 @@ def new_identifier(table: str) -> str:
 
 
 class SpeakerProfile(Base):
-    """Who speaks; its name is its own.
+    """A set of speakers; names are unique.
 
     Attributes:
-        voice_model: a model of type `tts`; None is the slot `text_to_speech`'s.
-        speakers: one to four, each with `name`, `voice_id` (None: one that no other has),
+        voice_model: a model of type `tts`; None for that of the slot `text_to_speech`.
+        speakers: one to four, each with `name`, `voice_id` (None for any unused voice),
             `backstory` and `personality`.
     """
 
@@ -319,12 +319,12 @@ class SpeakerProfile(Base):
 
 
 class EpisodeProfile(Base):
-    """How an episode is made; its name is its own.
+    """The settings for making an episode; names are unique.
 
     Attributes:
-        speaker_profile_ids: who speaks where nobody is named.
-        outline_llm, transcript_llm: models of type `llm`; None is the slot `podcast`'s.
-        segments: into how many parts an episode falls.
+        speaker_profile_ids: the default speaker profiles.
+        outline_llm, transcript_llm: models of type `llm`; None for that of the slot `podcast`.
+        segments: the number of segments of an episode.
     """
 
     __tablename__ = "nb_episode_profiles"
@@ -346,21 +346,21 @@ class EpisodeProfile(Base):
 
 
 class Episode(Base):
-    """An episode, from the order on; its sound is `episodes/<the id's last part>.mp3`.
+    """An episode, from its order on; its audio is `episodes/<the id's last part>.mp3`.
 
     Attributes:
-        job_id: of the generation, the last one if there were several.
-        status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`; completed only with its sound.
-        stage: what is being done while it runs: `outline`, `dialogue`, `speech` or `encoding`.
-        done, total: how much of that stage.
-        reason: why it failed.
-        profile, speakers: the profiles as they were when it was ordered.
+        job_id: the identifier of the last job that made it.
+        status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`; completed only with its audio.
+        stage: the current stage: `outline`, `dialogue`, `speech` or `encoding`.
+        done, total: the progress of that stage.
+        reason: the reason for a failure.
+        profile, speakers: copies of the profiles made at the order.
         outline: `name`, `description` and `size` of each segment.
         transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
-        duration: seconds.
-        size: bytes of the sound.
-        ordered: when its job was put in.
-        changed: when its status, stage or count changed last.
+        duration: the duration in seconds.
+        size: the size of the audio in bytes.
+        ordered: the time at which its job was ordered.
+        changed: the time of the last change of status, stage or progress.
     """
 
     __tablename__ = "nb_episodes"

@@ -1,4 +1,4 @@
-"""Open the service in the process of a task, and report the progress of the task."""
+"""Open the service in a task process, and report the progress of the task."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from labext.sandbox.core.signing import Signer
 
 _STAGE_FILE = "stage"
 _MIN_INTERVAL = 0.1
-"""How often a stage of one kind, such as `page 12 of 300`, is written at most."""
+"""Minimum seconds between two stages of one kind, such as `page 12 of 300`."""
 
 _MAX_LENGTH = 100
 
 
 class ProgressWriter:
-    """Tells the stage, from the process that works in the folder `work`."""
+    """Report the stage of a task, in a file in the folder `work`."""
 
     def __init__(self, work: Path) -> None:
         self._path = work / _STAGE_FILE
-        self._told = 0.0
+        self._last_time = 0.0
         self._kind = ""
 
-    def tell(self, stage: str) -> None:
-        """Say what is done now; of the same kind of stage, its first word, now and then one."""
+    def set_stage(self, stage: str) -> None:
+        """Report the current stage; stages with the same first word are rate-limited."""
         now, kind = time.monotonic(), stage.partition(" ")[0]
-        if kind == self._kind and now < self._told + _MIN_INTERVAL:
+        if kind == self._kind and now < self._last_time + _MIN_INTERVAL:
             return
-        self._told, self._kind = now, kind
+        self._last_time, self._kind = now, kind
         part = self._path.with_suffix(".part")
         part.write_text(stage[:_MAX_LENGTH], encoding="utf-8")
         part.replace(self._path)
 
-    def count(self, kind: str, done: int, total: int) -> None:
-        """Say how much of a kind of stage is done: `told` has `speech 12 40` of it."""
-        self.tell(f"{kind} {done} {total}")
+    def set_progress(self, kind: str, done: int, total: int) -> None:
+        """Report the progress of a stage, which `read_count` returns: `speech 12 40`."""
+        self.set_stage(f"{kind} {done} {total}")
 
 
 def read_stage(work: Path) -> str | None:
-    """What was told last by the process that works there; None where nothing was."""
+    """Return the last reported stage of a task; None if there is none."""
     try:
         return (work / _STAGE_FILE).read_text(encoding="utf-8")
     except OSError:
@@ -54,7 +54,7 @@ def read_stage(work: Path) -> str | None:
 
 
 def read_count(work: Path) -> tuple[str, int, int] | None:
-    """What was counted last by the process that works there: the kind, `done` and `total`."""
+    """Return the last reported progress of a task: stage, `done` and `total`."""
     match (read_stage(work) or "").split():
         case [kind, done, total] if done.isdecimal() and total.isdecimal():
             return kind, int(done), int(total)
@@ -63,11 +63,11 @@ def read_count(work: Path) -> tuple[str, int, int] | None:
 
 @contextmanager
 def open_site(work: Path) -> Iterator[Site]:
-    """The service's folders and its database.
+    """Open the service's folders and database.
 
     Args:
-        work: the task's folder (`sources.folders.work`). It says where the service is: what is
-            queued must not break when the data folder is moved.
+        work: the task's folder (`files.work_folder`), from which the service's folder is derived:
+            queued tasks must survive a move of the data folder.
     """
     service = work.parents[1]
     folder = DataFolder(service.parent)
@@ -91,5 +91,5 @@ def open_site(work: Path) -> Iterator[Site]:
 
 @functools.cache
 def _cached_database(path: Path) -> Database:
-    """The database in a warm process: it keeps its connection and its compiled statements."""
+    """Return the database of a warm process, with its connection and compiled statements."""
     return Database.at(path)

@@ -82,7 +82,7 @@ def test_a_stage_is_told_now_and_then(tmp_path, monkeypatch):
         task_process, "_MIN_INTERVAL", 60
     )  # a slow disk may take longer than its own
     assert task_process.read_stage(tmp_path) is None
-    tell = task_process.ProgressWriter(tmp_path).tell
+    tell = task_process.ProgressWriter(tmp_path).set_stage
     tell("page 1 of 9")
     tell("page 2 of 9")  # a moment later
     assert task_process.read_stage(tmp_path) == "page 1 of 9"

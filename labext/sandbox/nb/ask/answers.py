@@ -11,7 +11,7 @@ from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
 MAX_QUOTE_LENGTH = 600
-"""Characters; a longer sentence, such as a table without full stops, is cut between words."""
+"""Maximum characters; longer sentences, such as a table without full stops, are cut at a word."""
 
 _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _MARK = re.compile(r"\[{1,2}\s*((?:source|note)\s*:[^\[\]\n]{1,400})\]{1,2}")
@@ -20,12 +20,12 @@ _MARK_NAME = re.compile(r"((?:source|note):\w+)(?:#(\d{1,18}))?")
 
 @dataclass(frozen=True)
 class Citation:
-    """Words of a passage that an answer stands on.
+    """A quotation from a passage that supports an answer.
 
     Attributes:
-        id, title: of the source or note.
-        passage_id, page, passage: of the passage; its text.
-        quote: stands word for word in it.
+        id, title: identify the source or note.
+        passage_id, page, passage: the passage's identifier, page and text.
+        quote: an exact substring of the passage.
     """
 
     id: str
@@ -36,13 +36,13 @@ class Citation:
     passage: str
 
     def record(self) -> dict[str, Any]:
-        """As the service answers it, and a message keeps it."""
+        """Return the record used in responses and stored with messages."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A text with marks, and what they stand for, each once, in the order of the text."""
+    """A text with citation marks, and its unique citations in the order of the text."""
 
     text: str
     citations: tuple[Citation, ...] = ()
@@ -56,8 +56,8 @@ def mention_unprocessed(answer: Answer, unprocessed: int) -> Answer:
     """Return an answer that does not claim more than is known while sources are processed.
 
     Args:
-        answer: a model's.
-        unprocessed: the number of sources in the question's scope whose text is not known yet.
+        answer: the answer of a writer.
+        unprocessed: the number of sources in the question's scope that have no text yet.
     """
     if answer != NO_MATCH or not unprocessed:
         return answer
@@ -68,79 +68,80 @@ def mention_unprocessed(answer: Answer, unprocessed: int) -> Answer:
 
 
 def citation_mark(parent_id: str) -> str:
-    """How a text names a source or a note."""
+    """Return the mark by which a text cites a source or a note."""
     return f"[{parent_id}]"
 
 
 def passage_mark(hit: Hit) -> str:
-    """How a prompt names a passage."""
+    """Return the mark by which a prompt names a passage."""
     return citation_mark(f"{hit.parent_id}#{hit.passage_id}")
 
 
 def cite(hit: Hit, quote: str) -> Citation:
-    """A citation of words of a passage."""
+    """Return a citation that quotes a passage."""
     return Citation(hit.parent_id, hit.title, hit.passage_id, hit.page, quote, hit.text)
 
 
 def quotable_sentences(text: str) -> list[str]:
-    """The sentences of a text as they are quoted: without the sign of a list's item, not long."""
+    """Return the sentences of a text for quoting: without list markers, and shortened."""
     return [
         _shorten_quote(_LIST_MARK.sub("", sentence))
         for sentence in segmentation.split_sentences(text)
     ]
 
 
-def parse_citations(reply: str, given: Iterable[Hit]) -> Answer:
-    """A model's reply with the citations that its marks name.
+def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
+    """Return the answer in a model's reply, with the citations named by its marks.
 
-    A mark of something that was not given to the model is taken out. Where a source was given with
-    several passages and the mark names none, it stands for the one that is nearest to what the
-    reply says there.
+    Marks of passages that were not given to the model are removed. A mark that names a source but
+    no passage cites the passage most similar to the sentence before the mark.
     """
     passages: dict[str, list[Hit]] = {}
-    for hit in given:
+    for hit in hits:
         passages.setdefault(hit.parent_id, []).append(hit)
-    found: list[Citation] = []
+    citations: list[Citation] = []
     text = ""
     start = 0
-    for marked in _MARK.finditer(reply):
-        text += reply[start : marked.start()]
-        start = marked.end()
+    for match in _MARK.finditer(reply):
+        text += reply[start : match.start()]
+        start = match.end()
         claim = _last_sentence(text)
-        named = list(_marked_citations(marked.group(1), passages, claim))
-        found += named
-        marks = "".join(citation_mark(each) for each in dict.fromkeys(each.id for each in named))
+        cited = list(_marked_citations(match.group(1), passages, claim))
+        citations += cited
+        marks = "".join(citation_mark(id) for id in dict.fromkeys(item.id for item in cited))
         text = text + marks if marks else text.rstrip(" ")
     text += reply[start:]
-    return Answer(text.strip(), unique_citations(found))
+    return Answer(text.strip(), unique_citations(citations))
 
 
 def unique_citations(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    """Each once, in their order."""
+    """Return the citations without duplicates, in order."""
     return tuple(dict.fromkeys(citations))
 
 
 def _marked_citations(
     inside: str, passages: Mapping[str, Sequence[Hit]], claim: str
 ) -> Iterator[Citation]:
-    """The citations that a mark's inside names, perhaps several."""
+    """Yield the citations named inside a mark, which may name several."""
     for name in _MARK_NAME.finditer(re.sub(r"\s*:\s*", ":", inside)):
-        there = passages.get(name.group(1), ())
-        exact = [hit for hit in there if str(hit.passage_id) == name.group(2)]
-        quotes = [(hit, quote) for hit in exact or there for quote in quotable_sentences(hit.text)]
+        available = passages.get(name.group(1), ())
+        exact = [hit for hit in available if str(hit.passage_id) == name.group(2)]
+        quotes = [
+            (hit, quote) for hit in exact or available for quote in quotable_sentences(hit.text)
+        ]
         if quotes:
-            yield cite(*max(quotes, key=lambda each: _word_overlap(each[1], claim)))
+            yield cite(*max(quotes, key=lambda pair: _word_overlap(pair[1], claim)))
 
 
 def _word_overlap(quote: str, claim: str) -> float:
-    """How much two sentences have in common: 1 where they are of the same words."""
+    """Return the share of common word stems of two sentences, from 0 to 1."""
     one, other = set(segmentation.stem_words(quote)), set(segmentation.stem_words(claim))
     return len(one & other) / max(len(one | other), 1)
 
 
 def _last_sentence(text: str) -> str:
-    found = segmentation.split_sentences(_MARK.sub(" ", text[-2000:]))
-    return found[-1] if found else ""
+    sentences = segmentation.split_sentences(_MARK.sub(" ", text[-2000:]))
+    return sentences[-1] if sentences else ""
 
 
 def _shorten_quote(sentence: str) -> str:
@@ -151,12 +152,12 @@ def _shorten_quote(sentence: str) -> str:
 
 
 MIN_TERMS = 3
-"""A message of fewer, such as “And then?”, is meant together with the one before."""
+"""A message with fewer terms, such as “And then?”, is searched together with the previous one."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for, and what to make of what is found."""
+    """A search term, and instructions for evaluating its results."""
 
     term: str
     instructions: str
@@ -164,7 +165,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a question is gone about; it has a search at least."""
+    """A plan for answering a question, with at least one search."""
 
     reasoning: str
     searches: tuple[Search, ...]
@@ -172,39 +173,39 @@ class Strategy:
 
 @dataclass(frozen=True)
 class ChatTurn:
-    """A message of a conversation: whether a human said it, and what."""
+    """A message of a conversation, written by a human or the model."""
 
     human: bool
     text: str
 
 
 def resolve_query(history: Sequence[ChatTurn], message: str) -> str:
-    """What a message of a conversation is about, in words to look for."""
-    before = [each.text for each in history if each.human][-1:]
+    """Return the search query for a message of a conversation."""
+    previous = [turn.text for turn in history if turn.human][-1:]
     if len(set(segmentation.stem_words(message))) >= MIN_TERMS:
         return message
-    return "\n".join([*before, message])
+    return "\n".join([*previous, message])
 
 
 class AnswerWriter(Protocol):
     """A model that answers from passages.
 
-    What needs a model's server raises HTTPException (502, or 422 where it can't be asked), and
-    `HungUp` where nobody waits any more.
+    Methods that use a model's server raise HTTPException (502, or 422 if it can't be used), and
+    `CallCancelledError` if the call was cancelled.
     """
 
     @property
     def name(self) -> str:
-        """What the model is called in the answers that it made."""
+        """Return the name of the model, as stated with its answers."""
 
     def strategy(self, question: str) -> Strategy:
-        """What to look for."""
+        """Return the searches for a question."""
 
     def answer(self, question: str, search: Search, hits: Sequence[Hit]) -> Answer:
-        """What the passages that a search found say to the question."""
+        """Answer a question from the passages that a search found."""
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
-        """One answer of several; `hits` are all that they were made of."""
+        """Merge several answers into one; `hits` are all passages that they are based on."""
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
-        """An answer to a message of a conversation, from the passages found for it."""
+        """Answer a message of a conversation from the passages found for it."""

@@ -26,7 +26,7 @@ _CITATION_RULES = (
 
 
 def strategy_prompt(question: str, most: int) -> str:
-    """How to go about a question."""
+    """Return the prompt for a search strategy."""
     return (
         "A knowledge base of research material is to answer this question:\n\n"
         f"{question}\n\n"
@@ -37,7 +37,7 @@ def strategy_prompt(question: str, most: int) -> str:
 
 
 def answer_prompt(question: str, term: str, instructions: str, hits: Sequence[Hit]) -> str:
-    """What passages say to a question."""
+    """Return the prompt to answer a question from passages."""
     return (
         f"The question is:\n\n{question}\n\n"
         f"A search for “{term}” found these passages:\n\n{format_passages(hits)}\n\n"
@@ -46,8 +46,10 @@ def answer_prompt(question: str, term: str, instructions: str, hits: Sequence[Hi
 
 
 def final_prompt(question: str, answers: Sequence[Answer]) -> str:
-    """One answer of several."""
-    parts = "\n\n".join(f"Answer {place}:\n{each.text}" for place, each in enumerate(answers, 1))
+    """Return the prompt to merge several answers into one."""
+    parts = "\n\n".join(
+        f"Answer {place}:\n{answer.text}" for place, answer in enumerate(answers, 1)
+    )
     return (
         f"The question is:\n\n{question}\n\n"
         f"Several searches were answered:\n\n{parts}\n\n"
@@ -58,16 +60,16 @@ def final_prompt(question: str, answers: Sequence[Answer]) -> str:
 
 
 def chat_prompt(hits: Sequence[Hit]) -> str:
-    """What a conversation is about."""
-    found = format_passages(hits) if hits else "(none)"
+    """Return the system prompt of a conversation."""
+    passages = format_passages(hits) if hits else "(none)"
     return (
         "You help a researcher with the material in a notebook. These passages of it were found "
-        f"for the last message:\n\n{found}\n\n{_CITATION_RULES}"
+        f"for the last message:\n\n{passages}\n\n{_CITATION_RULES}"
     )
 
 
 def format_passages(hits: Sequence[Hit]) -> str:
-    """Passages with their numbers and marks."""
+    """Return the passages with their numbers and marks."""
     return "\n\n".join(_format_passage(place, hit) for place, hit in enumerate(hits, 1))
 
 
@@ -77,22 +79,22 @@ def _format_passage(place: int, hit: Hit) -> str:
 
 
 AskModel = Callable[[Sequence[Mapping[str, str]]], str]
-"""A model's reply to the messages of a conversation."""
+"""Takes the messages of a conversation and returns a model's reply."""
 
 MAX_SEARCHES = 5
 MAX_HISTORY_MESSAGES = 20
-"""Messages of a conversation that the model is given again."""
+"""Maximum number of earlier messages sent to the model."""
 
 MAX_HISTORY_LENGTH = 24_000
-"""Characters of them all."""
+"""Maximum characters of all earlier messages."""
 
 
 class LlmAnswerWriter:
-    """A language model as a writer.
+    """Write answers with a language model.
 
     Args:
-        name: the model's.
-        ask: what it replies.
+        name: the model's name.
+        ask: returns the model's reply.
     """
 
     def __init__(self, name: str, ask: AskModel) -> None:
@@ -100,72 +102,72 @@ class LlmAnswerWriter:
         self._ask = ask
 
     def strategy(self, question: str) -> Strategy:
-        """What the model wants to look for; the question itself, where it names nothing."""
-        found = _parse_json_object(self._asked(strategy_prompt(question, MAX_SEARCHES)))
-        searches = tuple(_parse_searches(found.get("searches")))[:MAX_SEARCHES]
-        reasoning = _clean_text(found.get("reasoning"))
+        """Return the searches that the model proposes, or else the question itself."""
+        proposal = _parse_json_object(self._ask_once(strategy_prompt(question, MAX_SEARCHES)))
+        searches = tuple(_parse_searches(proposal.get("searches")))[:MAX_SEARCHES]
+        reasoning = _clean_text(proposal.get("reasoning"))
         return Strategy(
             reasoning or "The question is looked for as it stands.",
             searches or (Search(question, "Answer the question."),),
         )
 
     def answer(self, question: str, search: Search, hits: Sequence[Hit]) -> Answer:
-        """What the model makes of passages; without any it is not asked."""
+        """Return the model's answer from passages; without any, the model is not called."""
         if not hits:
             return NO_MATCH
         prompt = answer_prompt(question, search.term, search.instructions, hits)
-        return parse_citations(self._asked(prompt), hits)
+        return parse_citations(self._ask_once(prompt), hits)
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
-        """What the model makes of the answers; without a passage it is not asked."""
+        """Return the model's merged answer; without passages, the model is not called."""
         if not hits:
             return NO_MATCH
-        return parse_citations(self._asked(final_prompt(question, answers)), hits)
+        return parse_citations(self._ask_once(final_prompt(question, answers)), hits)
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
-        """What the model says to a message, knowing what was said before."""
-        said = [*_recent_turns(history), ChatTurn(True, message)]
-        messages = [{"role": "user" if s.human else "assistant", "content": s.text} for s in said]
+        """Return the model's reply to a message, given the earlier messages."""
+        turns = [*_recent_turns(history), ChatTurn(True, message)]
+        messages = [{"role": "user" if s.human else "assistant", "content": s.text} for s in turns]
         system = {"role": "system", "content": chat_prompt(hits)}
         return parse_citations(self._ask([system, *messages]), hits)
 
-    def _asked(self, prompt: str) -> str:
+    def _ask_once(self, prompt: str) -> str:
         return self._ask([{"role": "user", "content": prompt}])
 
 
 def _recent_turns(history: Sequence[ChatTurn]) -> list[ChatTurn]:
-    """The last messages, as many as are not too long; whole ones, from a human's on."""
-    kept: list[ChatTurn] = []
+    """Return the last complete messages within the limits, starting with a human's."""
+    recent: list[ChatTurn] = []
     size = 0
-    for said in reversed(history[-MAX_HISTORY_MESSAGES:]):
-        size += len(said.text)
+    for turn in reversed(history[-MAX_HISTORY_MESSAGES:]):
+        size += len(turn.text)
         if size > MAX_HISTORY_LENGTH:
             break
-        kept.append(said)
-    while kept and not kept[-1].human:
-        kept.pop()
-    return kept[::-1]
+        recent.append(turn)
+    while recent and not recent[-1].human:
+        recent.pop()
+    return recent[::-1]
 
 
 def _parse_json_object(reply: str) -> dict[str, Any]:
-    """The JSON object in a reply, perhaps between fences or words; empty where there is none."""
+    """Return the JSON object in a reply, ignoring text around it; empty if there is none."""
     start = reply.find("{")
     if start < 0:
         return {}
     try:
-        found, _ = json.JSONDecoder().raw_decode(reply, start)
+        value, _ = json.JSONDecoder().raw_decode(reply, start)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _parse_searches(value: Any) -> list[Search]:
-    named = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-    found = [
-        Search(_clean_text(each.get("term")), _clean_text(each.get("instructions")))
-        for each in named
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    searches = [
+        Search(_clean_text(item.get("term")), _clean_text(item.get("instructions")))
+        for item in items
     ]
-    return [search for search in found if search.term]
+    return [search for search in searches if search.term]
 
 
 def _clean_text(value: Any) -> str:

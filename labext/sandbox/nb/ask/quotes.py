@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_PASSAGES = 3
-"""Passages that an answer quotes at most."""
+"""Maximum number of passages quoted in an answer."""
 
 INTRODUCTION = "Passages that match best:"
 
@@ -42,7 +42,7 @@ MIN_SIMILARITY = 0.34
 """Cosine similarity of a match that shares no word; unrelated sentences reach 0.3."""
 
 _RELATIVE_SCORE = 0.6
-"""Share of the best passage's score that every further passage reaches."""
+"""Minimum score of further passages, as a share of the best passage's score."""
 
 _ABSENT_WORD_WEIGHT = 2.0
 """Weight of a word of the question that no passage contains, relative to the rarest one."""
@@ -61,10 +61,10 @@ class _Candidate:
 
 
 class PassageQuoter:
-    """The writer of the built-in model.
+    """The answer writer of the built-in model.
 
     Args:
-        similarity: of sentences to a question; None without an embedding model.
+        similarity: compares sentences with a question; None without an embedding model.
     """
 
     name = extractive.MODEL_NAME
@@ -85,7 +85,7 @@ class PassageQuoter:
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:  # noqa: ARG002
         """Merge the quotations of several searches."""
-        return _compose(unique_citations(each for answer in answers for each in answer.citations))
+        return _compose(unique_citations(item for answer in answers for item in answer.citations))
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Quote the passages that match a message best, in the context of the previous one."""
@@ -94,28 +94,28 @@ class PassageQuoter:
     def _quote(self, question: str, hits: Sequence[Hit]) -> Answer:
         candidates = self._candidates(question, hits)
         best = max((candidate.score for candidate in candidates), default=0.0)
-        selected = [each for each in candidates if each.score >= _RELATIVE_SCORE * best]
-        selected.sort(key=lambda each: -each.score)
-        unique = {" ".join(each.quote.split()): each for each in reversed(selected)}
-        kept = list(unique.values())[::-1][:MAX_PASSAGES]
-        return _compose(unique_citations(cite(each.hit, each.quote) for each in kept))
+        selected = [item for item in candidates if item.score >= _RELATIVE_SCORE * best]
+        selected.sort(key=lambda item: -item.score)
+        unique = {" ".join(item.quote.split()): item for item in reversed(selected)}
+        top = list(unique.values())[::-1][:MAX_PASSAGES]
+        return _compose(unique_citations(cite(item.hit, item.quote) for item in top))
 
     def _candidates(self, question: str, hits: Sequence[Hit]) -> list[_Candidate]:
-        """Return the passages that match, each with its best sentence and what follows it."""
-        asked = frozenset(segmentation.stem_words(question))
+        """Return the matching passages, each with its best sentence in context."""
+        question_stems = frozenset(segmentation.stem_words(question))
         sentences = [
             (hit, number, sentence)
             for hit in hits
             for number, sentence in enumerate(quotable_sentences(hit.text))
             if not sentence.startswith("#") and not sentence.endswith("?")
         ]
-        if not asked or not sentences:
+        if not question_stems or not sentences:
             return []
         texts = [sentence for _, _, sentence in sentences]
         stems = [frozenset(segmentation.stem_words(text)) for text in texts]
-        weights = _stem_weights(asked, stems)
+        weights = _stem_weights(question_stems, stems)
         total = sum(weights.values())
-        shares = [sum(weights[stem] for stem in asked & own) / total for own in stems]
+        shares = [sum(weights[stem] for stem in question_stems & own) / total for own in stems]
         similarities = [0.0] * len(texts)
         if self._similarity is not None:
             similarities = [max(0.0, value) for value in self._similarity(question, texts)]
@@ -151,15 +151,17 @@ def similarity_by_embedding(embed: Callable[[Sequence[str]], NDArray[np.float32]
     return similarity
 
 
-def _stem_weights(asked: frozenset[str], found: Sequence[frozenset[str]]) -> dict[str, float]:
+def _stem_weights(
+    question_stems: frozenset[str], sentence_stems: Sequence[frozenset[str]]
+) -> dict[str, float]:
     """Return the weight of each stem of a question by its rarity in the sentences."""
-    counts = Counter(stem for stems in found for stem in stems)
-    rarest = math.log(1 + len(found))
+    counts = Counter(stem for stems in sentence_stems for stem in stems)
+    rarest = math.log(1 + len(sentence_stems))
     return {
-        stem: math.log(1 + len(found) / counts[stem])
+        stem: math.log(1 + len(sentence_stems) / counts[stem])
         if counts[stem]
         else _ABSENT_WORD_WEIGHT * rarest
-        for stem in asked
+        for stem in question_stems
     }
 
 
@@ -175,7 +177,7 @@ def _name_stems(question: str) -> frozenset[str]:
 
 
 def _with_context(hit: Hit, number: int, sentence: str) -> str:
-    """Return a sentence with the one before it and those after it, as far as a quote is long."""
+    """Return a sentence with its predecessor and the following text, within the quote limit."""
     before = quotable_sentences(hit.text)[max(0, number - 1)]
     start = hit.text.find(before)
     if (
@@ -191,8 +193,11 @@ def _with_context(hit: Hit, number: int, sentence: str) -> str:
 
 
 def _compose(citations: Sequence[Citation]) -> Answer:
-    """Return an answer that consists of quotations with their marks, or `NOTHING`."""
+    """Return an answer of quotations with their marks, or `NO_MATCH`."""
     if not citations:
         return NO_MATCH
-    quotes = [f"> {' '.join(each.quote.split())} {citation_mark(each.id)}" for each in citations]
+    quotes = [
+        f"> {' '.join(citation.quote.split())} {citation_mark(citation.id)}"
+        for citation in citations
+    ]
     return Answer("\n\n".join([INTRODUCTION, *quotes]), tuple(citations))

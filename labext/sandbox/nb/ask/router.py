@@ -46,11 +46,11 @@ AnswerRunDep = Annotated[AnswerRun, Depends(_answer_run)]
 
 @router.post("/search/ask", response_class=Response, responses=_STREAM_RESPONSES)
 async def post_ask(
-    asked: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
+    run: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
 ) -> Response:
     """Answer a question from the knowledge base, as server-sent events."""
     return StreamingResponse(
-        threads.stream(map(_encode_event, _with_error_event(asked.events())), cancel_token),
+        threads.stream(map(_encode_event, _with_error_event(run.events())), cancel_token),
         media_type="text/event-stream",
         headers=_STREAM_HEADERS,
     )
@@ -58,11 +58,11 @@ async def post_ask(
 
 @router.post("/search/ask/simple", response_model=AnswerRecord)
 async def post_ask_simple(
-    request: Request, asked: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
+    request: Request, run: AnswerRunDep, cancel_token: CancelTokenDep, threads: ThreadsDep
 ) -> Response:
     """Answer a question from the knowledge base, in one piece."""
     return json_response(
-        await cancel_on_disconnect(request, cancel_token, threads.run(asked.answered))
+        await cancel_on_disconnect(request, cancel_token, threads.run(run.answered))
     )
 
 
@@ -71,7 +71,7 @@ def _encode_event(event: Event) -> bytes:
 
 
 def _with_error_event(events: Iterator[Event]) -> Iterator[Event]:
-    """The events; a failure is the last one of them, since the answer has begun (contract)."""
+    """Yield the events; a failure becomes the last event, since the response has begun."""
     try:
         yield from events
     except CallCancelledError:

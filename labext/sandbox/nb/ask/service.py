@@ -27,7 +27,7 @@ from labext.sandbox.nb.tables import Model
 
 
 def create_writer(site: Site, model: Model, cancel_token: CancelToken) -> AnswerWriter:
-    """A model of type `llm` as a writer; its server is asked over a line that may be hung up."""
+    """Return an answer writer for a model of type `llm`; the token cancels its calls."""
     if registry.is_built_in(model):
         return PassageQuoter(_default_similarity(site))
     return LlmAnswerWriter(
@@ -45,18 +45,18 @@ def _default_similarity(site: Site) -> Similarity | None:
 
 
 DEFAULT_PASSAGES = 10
-"""That a search of the strategy finds, unless the question says another number."""
+"""Passages per search, unless the question states another number."""
 
 Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class AnswerRun:
-    """A question with all that is needed to answer it.
+    """A question with everything needed to answer it.
 
     Attributes:
         strategist, answerer, finisher: the models of the three steps.
-        scope: what `Index.find` takes.
+        scope: keyword arguments of `SearchIndex.find`.
         unprocessed: the number of sources in the scope that are still being processed.
     """
 
@@ -69,22 +69,22 @@ class AnswerRun:
     unprocessed: int = 0
 
     def events(self) -> Iterator[Event]:
-        """What happens on the way, each as soon as it has.
+        """Yield the events of answering, as soon as they occur.
 
         Raises:
-            HTTPException: 502, a model's server failed; 422, one can't be asked.
+            HTTPException: 502 if a model's server failed; 422 if one can't be used.
             CallCancelledError: if the call was cancelled.
         """
         strategy = self.strategist.strategy(self.question)
-        searches = [dict(vars(each)) for each in strategy.searches]
+        searches = [dict(vars(item)) for item in strategy.searches]
         yield {"type": "strategy", "reasoning": strategy.reasoning, "searches": searches}
         answers: list[Answer] = []
         hits: dict[int, Hit] = {}
         for search in strategy.searches:
-            answer, found = self._searched(search)
+            answer, search_hits = self._searched(search)
             answers.append(answer)
             answer = mention_unprocessed(answer, self.unprocessed)
-            hits.update({hit.passage_id: hit for hit in found})
+            hits.update({hit.passage_id: hit for hit in search_hits})
             yield {
                 "type": "answer",
                 "content": answer.text,
@@ -92,12 +92,12 @@ class AnswerRun:
             }
         last = self.finisher.final(self.question, answers, list(hits.values()))
         last = mention_unprocessed(last, self.unprocessed)
-        made = _citations_and_model(self.finisher, last)
-        yield {"type": "final_answer", "content": last.text, **made}
-        yield {"type": "complete", "final_answer": last.text, **made}
+        details = _citations_and_model(self.finisher, last)
+        yield {"type": "final_answer", "content": last.text, **details}
+        yield {"type": "complete", "final_answer": last.text, **details}
 
     def answered(self) -> dict[str, Any]:
-        """The answer alone; raises as `events`."""
+        """Return only the final answer; raises as `events`."""
         *_, last = self.events()
         return {
             "answer": last["final_answer"],
@@ -116,23 +116,23 @@ class AnswerRun:
 def prepare_answer(
     site: Site, index: SearchIndex, question: Question, cancel_token: CancelToken
 ) -> AnswerRun:
-    """How a question is answered.
+    """Return the run that answers a question.
 
     Raises:
-        HTTPException: 404, a model, source or note that is named is not there; 422, no model is
-            named and none is set, or it is not of the type `llm`.
+        HTTPException: 404 if a named model, source or note does not exist; 422 if no model is named
+            or set, or it is not of type `llm`.
     """
     scope = _question_scope(question)
-    named = (question.strategy_model, question.answer_model, question.final_answer_model)
+    model_ids = (question.strategy_model, question.answer_model, question.final_answer_model)
     with site.database.read() as session:
         models = [
-            registry.select_model(session, "chat", each or question.model_override)
-            for each in named
+            registry.select_model(session, "chat", model_id or question.model_override)
+            for model_id in model_ids
         ]
         check_identifiers_exist(session, question.source_ids, question.note_ids)
-        waiting = count_unprocessed(session, scope)
+        unprocessed = count_unprocessed(session, scope)
     strategist, answerer, finisher = (create_writer(site, model, cancel_token) for model in models)
-    wanted = {
+    search_options = {
         "limit": question.limit or DEFAULT_PASSAGES,
         "min_similarity": question.min_similarity,
         "source_ids": scope.source_ids,
@@ -140,7 +140,9 @@ def prepare_answer(
         "include_sources": scope.include_sources,
         "include_notes": scope.include_notes,
     }
-    return AnswerRun(question.question, strategist, answerer, finisher, index, wanted, waiting)
+    return AnswerRun(
+        question.question, strategist, answerer, finisher, index, search_options, unprocessed
+    )
 
 
 def _question_scope(question: Question) -> Scope:
@@ -152,5 +154,5 @@ def _question_scope(question: Question) -> Scope:
     )
 
 
-def _citations_and_model(by: AnswerWriter, answer: Answer) -> dict[str, Any]:
-    return {"citations": [each.record() for each in answer.citations], "model": by.name}
+def _citations_and_model(writer: AnswerWriter, answer: Answer) -> dict[str, Any]:
+    return {"citations": [citation.record() for citation in answer.citations], "model": writer.name}

@@ -55,7 +55,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TaskError: it has no text that can be read.
     """
-    began, tell = time.monotonic(), ProgressWriter(work).tell
+    began, tell = time.monotonic(), ProgressWriter(work).set_stage
     with open_site(work) as site:
         until = began + _time_limit(site)
         found = _read_source(_load_job(site, payload["source"]), work, tell)

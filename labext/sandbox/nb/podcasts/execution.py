@@ -75,7 +75,7 @@ def _load_plan(site: Site, identifier: str) -> _Plan:
 
 def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
     progress = ProgressWriter(work)
-    progress.count(OUTLINE, 0, 1)
+    progress.set_progress(OUTLINE, 0, 1)
     segments = writer.write_outline(
         site,
         plan.outliner,
@@ -86,7 +86,7 @@ def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
-    progress.count(DIALOGUE, 0, len(segments))
+    progress.set_progress(DIALOGUE, 0, len(segments))
     turns = writer.write_dialogue(
         site,
         plan.writer,
@@ -94,13 +94,13 @@ def _make_episode(site: Site, work: Path, plan: _Plan) -> dict[str, Any]:
         plan.briefing,
         segments,
         plan.speakers,
-        partial(progress.count, DIALOGUE),
+        partial(progress.set_progress, DIALOGUE),
         language=plan.language,
         max_tokens=plan.max_tokens,
     )
     sound = tasks.result_audio(work)
     spoken_turns = recording.record_dialogue(
-        site, turns, plan.voices, sound, progress.count, language=plan.language
+        site, turns, plan.voices, sound, progress.set_progress, language=plan.language
     )
     tasks.write_result(work, segments, spoken_turns)
     return {"turns": len(spoken_turns)}

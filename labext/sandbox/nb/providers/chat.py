@@ -24,59 +24,59 @@ def generate_reply(
     cancel_token: CancelToken | None = None,
     max_tokens: int | None = None,
 ) -> str:
-    """A model's answer to a conversation.
+    """Return a model's reply to a conversation.
 
-    The built-in model is no language model: it returns key sentences of the last message.
+    The built-in model is not a language model: it returns key sentences of the last message.
 
     Args:
         site: the service's site.
-        model: of type `llm`.
-        messages: `{"role": "system|user|assistant", "content": …}` each, the last one the user's.
+        model: a model of type `llm`.
+        messages: `{"role": "system|user|assistant", "content": …}` each, the last one by the user.
         cancel_token: cancels the call.
-        max_tokens: of the answer; None leaves it to the server.
+        max_tokens: the limit of the reply; None for the server's default.
 
     Raises:
-        HTTPException: 502, the model's server failed; 422, it can't be asked.
+        HTTPException: 502 if the model's server failed; 422 if it can't be used.
         CallCancelledError: if the call was cancelled.
     """
     if registry.is_built_in(model):
         return extractive.summarize(messages[-1]["content"])
-    from labext.sandbox.nb.providers import openai  # and with it requests, which takes its time
+    from labext.sandbox.nb.providers import openai  # imports requests, which is slow
 
     return openai.chat(site, model, messages, cancel_token, max_tokens)
 
 
 MAX_TITLE_LENGTH = 80
-"""Characters of a title that is made."""
+"""Maximum characters of a generated title."""
 
 UNTITLED = "Untitled"
 
 _TITLE_PROMPT = "Give this text a title of at most eight words. Answer with the title alone."
 _MAX_PROMPT_LENGTH = 8000
-"""Characters that a model is given."""
+"""Characters of the text sent to a model."""
 
 _MAX_TEXT_LENGTH = 200_000
-"""Characters of a text that the built-in model looks at."""
+"""Characters of the text considered by the built-in model."""
 
 
 def generate_title(site: Site, content: str) -> str:
-    """A title of at most `LONGEST` characters, made from what a text says.
+    """Return a title of at most `MAX_TITLE_LENGTH` characters for a text.
 
-    By the model of the slot `summary`, which may take its time: not within a transaction. Where it
-    is the built-in one, or fails, by the text's own words.
+    Uses the model of the slot `summary`, which may be slow: do not call within a transaction. If
+    that is the built-in model or it fails, the title is taken from the text.
     """
     with site.database.read() as session:
         model = registry.get_default_model(session, "summary")
     if model is not None and not registry.is_built_in(model):
         with contextlib.suppress(HTTPException):
-            asked = f"{_TITLE_PROMPT}\n\n{content[:_MAX_PROMPT_LENGTH]}"
-            said = generate_reply(site, model, [{"role": "user", "content": asked}])
-            return shorten_title(said.strip("\"'“”*# \n"))
+            prompt = f"{_TITLE_PROMPT}\n\n{content[:_MAX_PROMPT_LENGTH]}"
+            reply = generate_reply(site, model, [{"role": "user", "content": prompt}])
+            return shorten_title(reply.strip("\"'“”*# \n"))
     return shorten_title(_extract_title(content[:_MAX_TEXT_LENGTH]))
 
 
 def shorten_title(text: str) -> str:
-    """The beginning of a text as a title: one line, cut between words."""
+    """Return the beginning of a text as a title: one line, cut between words."""
     line = " ".join(text.split())
     if len(line) <= MAX_TITLE_LENGTH:
         return line.rstrip(".:;,") or UNTITLED
@@ -85,7 +85,7 @@ def shorten_title(text: str) -> str:
 
 
 def _extract_title(content: str) -> str:
-    """A text's own heading, or else the sentence that says most of it."""
+    """Return a text's own heading, or else its key sentence."""
     first = next(iter(segmentation.split_sentences(content)), "")
     if first.startswith("#"):
         return first.lstrip("#")
@@ -93,65 +93,65 @@ def _extract_title(content: str) -> str:
 
 
 AskModel = Callable[[str, str], str]
-"""Takes a prompt and a text, and returns what a model makes of it."""
+"""Takes a prompt and a text, and returns a model's reply."""
 
 _SEAMS = ("\n\n", "\n", ". ", " ")
-"""Where a text is rather cut, the best first."""
+"""Preferred places to cut a text, the best first."""
 
 
 @dataclass(frozen=True)
 class PartLimits:
-    """How much of a text a model is given at once, in characters, and in how many parts at most."""
+    """The maximum characters of a part sent to a model, and the maximum number of parts."""
 
     characters: int
     parts: int
 
 
 def part_limits(session: Session) -> PartLimits:
-    """What the limits of the service say."""
+    """Return the configured limits."""
     return PartLimits(
         settings.get_limit(session, "model_characters"), settings.get_limit(session, "model_parts")
     )
 
 
-def ask_in_parts(ask: AskModel, prompt: str, text: str, terms: PartLimits) -> str:
-    """What a model makes of a text of any length.
+def ask_in_parts(ask: AskModel, prompt: str, text: str, limits: PartLimits) -> str:
+    """Return a model's reply about a text of any length.
 
     Raises:
-        HTTPException: 413, the text falls into too many parts.
+        HTTPException: 413 if the text has too many parts.
     """
-    if len(text) <= terms.characters:
+    if len(text) <= limits.characters:
         return ask(prompt, text)
-    if len(text) > terms.characters * terms.parts:
+    if len(text) > limits.characters * limits.parts:
         raise errors.too_large(
             f"The text has {len(text):,} characters; a model's server is given at most "
-            f"{terms.characters * terms.parts:,}. Take a shorter text or the built-in model, or "
+            f"{limits.characters * limits.parts:,}. Take a shorter text or the built-in model, or "
             "allow more: `labext sandbox nb limits set model_parts`."
         )
-    pieces = split_text(text, terms.characters)
-    made = [
+    pieces = split_text(text, limits.characters)
+    replies = [
         ask(f"{prompt}\n\nThis is part {number} of {len(pieces)} of a longer text.", piece)
         for number, piece in enumerate(pieces, 1)
     ]
-    together = "\n\n".join(made)
-    if len(together) > terms.characters:
+    together = "\n\n".join(replies)
+    if len(together) > limits.characters:
         return together
-    whole = (
+    merge_prompt = (
         f"{prompt}\n\nThis was done with each part of a long text, and this is what came out. Make "
         "one answer of it, as if the text had been read at once; add nothing."
     )
-    return ask(whole, together)
+    return ask(merge_prompt, together)
 
 
 def split_text(text: str, most: int) -> list[str]:
-    """A text in parts of at most `most` characters, cut between paragraphs, lines or sentences.
+    """Split a text into parts of at most `most` characters at paragraphs, lines or sentences.
 
-    A cut is at the first such seam from the end that leaves a part at least half full.
+    Each cut is at the best kind of seam that leaves the part at least half full.
     """
-    found = []
+    parts = []
     while len(text) > most:
         ends = (text.rfind(seam, most // 2, most) + len(seam) for seam in _SEAMS)
         end = next((end for seam, end in zip(_SEAMS, ends, strict=True) if end >= len(seam)), most)
-        found.append(text[:end].strip())
+        parts.append(text[:end].strip())
         text = text[end:]
-    return [each for each in [*found, text.strip()] if each]
+    return [part for part in [*parts, text.strip()] if part]

@@ -42,14 +42,14 @@ class Payload(Protocol):
     media_type: str
 
     def __len__(self) -> int:
-        """Its bytes."""
+        """Return the number of bytes."""
 
     def __iter__(self) -> Iterator[bytes]:
-        """Its parts; again from its beginning each time."""
+        """Yield the parts, from the beginning each time."""
 
 
 class JsonPayload:
-    """An object, as JSON."""
+    """A JSON body."""
 
     media_type = "application/json"
 
@@ -64,12 +64,12 @@ class JsonPayload:
 
 
 class FormPayload:
-    """A form of `multipart/form-data` with a file in it.
+    """A `multipart/form-data` body with a file.
 
     Args:
-        fields: text by name; the names are the caller's own, not a user's.
-        name: of the file's field.
-        path: the file, whose suffix tells the server its format; its own name is not told.
+        fields: text by name; names are fixed by the caller, not by users.
+        name: the name of the file's field.
+        path: the file; only the suffix of its name is sent, which states the format.
     """
 
     def __init__(self, fields: Mapping[str, str], name: str, path: Path) -> None:
@@ -94,12 +94,12 @@ class FormPayload:
 
     def __iter__(self) -> Iterator[bytes]:
         yield self._head
-        left = self._size  # as was announced, should the file grow
+        remaining = self._size  # the announced length, even if the file grows
         with self._path.open("rb") as file:
-            while chunk := file.read(min(left, _CHUNK_SIZE)):
-                left -= len(chunk)
+            while chunk := file.read(min(remaining, _CHUNK_SIZE)):
+                remaining -= len(chunk)
                 yield chunk
-        if left:
+        if remaining:
             raise OSError(f"{self._path.name} became shorter while it was sent")
         yield self._tail
 
@@ -115,16 +115,16 @@ _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 def request_json(
     provider: ProviderServer,
     path: str,
-    sent: Payload | None = None,
+    payload: Payload | None = None,
     cancel_token: CancelToken | None = None,
 ) -> Any:
-    """The JSON that a provider answers; see `fetched`.
+    """Return the parsed JSON response of a provider; see `request_bytes`.
 
     Raises:
-        HTTPException: as `fetched`; 502 too, what it answers is no JSON.
+        HTTPException: as `request_bytes`; also 502 if the response is not JSON.
         CallCancelledError: if the call was cancelled.
     """
-    text = request_bytes(provider, path, sent, cancel_token).decode("utf-8", "replace")
+    text = request_bytes(provider, path, payload, cancel_token).decode("utf-8", "replace")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -134,33 +134,32 @@ def request_json(
 def request_bytes(
     provider: ProviderServer,
     path: str,
-    sent: Payload | None = None,
+    payload: Payload | None = None,
     cancel_token: CancelToken | None = None,
     accept: str = "application/json",
 ) -> bytes:
-    """Return the bytes that a provider answers.
+    """Return the response body of a provider.
 
-    An address without a path, such as Ollama's http://localhost:11434, is tried with `/v1` where
-    it has no such route.
+    An address without a path, such as Ollama's http://localhost:11434, is retried with `/v1` after
+    a 404.
 
     Args:
-        provider: whom to ask.
-        path: below its address: `/chat/completions`.
-        sent: what is posted; None gets.
+        provider: the server.
+        path: the path below its address, such as `/chat/completions`.
+        payload: the body of a POST; None for a GET.
         cancel_token: cancels the call.
-        accept: what kind of answer is wanted.
+        accept: the Accept header.
 
     Raises:
-        HTTPException: 502, it could not be reached, or did not answer well; 429, it is asked too
-            often.
+        HTTPException: 502 if the server could not be reached or failed; 429 if it is rate-limited.
         CallCancelledError: if the call was cancelled.
     """
-    response, content = _send(provider, path, sent, cancel_token, accept)
+    response, content = _send(provider, path, payload, cancel_token, accept)
     if response.status_code == 404 and not urlsplit(provider.base_url).path.strip("/"):
-        below = replace(provider, base_url=f"{provider.base_url.rstrip('/')}/v1")
-        second, body = _send(below, path, sent, cancel_token, accept)
-        if second.status_code != 404:
-            provider, response, content = below, second, body
+        retry_provider = replace(provider, base_url=f"{provider.base_url.rstrip('/')}/v1")
+        retry_response, body = _send(retry_provider, path, payload, cancel_token, accept)
+        if retry_response.status_code != 404:
+            provider, response, content = retry_provider, retry_response, body
     if not 200 <= response.status_code < 300:
         raise telling.error_response(provider, response, content.decode("utf-8", "replace"))
     return content
@@ -169,36 +168,36 @@ def request_bytes(
 def _send(
     provider: ProviderServer,
     path: str,
-    sent: Payload | None,
+    payload: Payload | None,
     cancel_token: CancelToken | None,
     accept: str,
 ) -> tuple[requests.Response, bytes]:
-    """Return a provider's response, whatever its status, and its body; arguments as `fetched`."""
+    """Return a provider's response with any status, and its body; see `request_bytes`."""
     cancel_token = cancel_token or CancelToken()
     cancel_token.check()
-    # Of a name, the address is checked once it is connected to.
+    # If the host is a name, its address is checked on connecting.
     host = urlsplit(provider.base_url).hostname or ""
     if any(map(is_refused_ip, parse_numeric_host(host))):
         raise telling.forbidden_address(provider)
     headers = {"Accept": accept}
-    if sent is not None:
-        headers["Content-Type"] = sent.media_type
-    ours = CancelToken()
-    with _open_session(provider, cancel_token, ours) as session:
-        # A proxy of the environment has nothing to do with this machine.
+    if payload is not None:
+        headers["Content-Type"] = payload.media_type
+    timeout_token = CancelToken()
+    with _open_session(provider, cancel_token, timeout_token) as session:
+        # Proxies of the environment are not used for this machine.
         session.trust_env = host not in _LOOPBACK_HOSTS
         try:
             with session.request(
-                "GET" if sent is None else "POST",
+                "GET" if payload is None else "POST",
                 f"{provider.base_url}{path}",
-                data=sent,
+                data=payload,
                 headers=headers,
                 auth=_BearerAuth(provider.key),
                 timeout=(CONNECT_SECONDS, provider.seconds),
                 allow_redirects=False,
                 stream=True,
             ) as response:
-                content = _read_body(provider, response, ours)
+                content = _read_body(provider, response, timeout_token)
         except (requests.RequestException, OSError) as error:
             cancel_token.check()
             raise telling.connection_failed(provider, error) from None
@@ -206,7 +205,7 @@ def _send(
 
 
 class _BearerAuth(AuthBase):
-    """The key and nothing else: without it, requests would look into the user's .netrc."""
+    """Send only the given key: by default, requests would read the user's .netrc."""
 
     def __init__(self, key: str | None) -> None:
         self._key = key
@@ -217,24 +216,24 @@ class _BearerAuth(AuthBase):
         return request
 
 
-def _open_session(provider: ProviderServer, *lines: CancelToken) -> requests.Session:
+def _open_session(provider: ProviderServer, *cancel_tokens: CancelToken) -> requests.Session:
     session = requests.Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _CheckedAdapter(provider, lines))
+        session.mount(scheme, _CheckedAdapter(provider, cancel_tokens))
     return session
 
 
 class _CheckedAdapter(HTTPAdapter):
-    """Check the address of every new connection, and register the connection with the lines."""
+    """Check the address of every new connection, and register it with the cancel tokens."""
 
-    def __init__(self, provider: ProviderServer, lines: Sequence[CancelToken]) -> None:
+    def __init__(self, provider: ProviderServer, cancel_tokens: Sequence[CancelToken]) -> None:
         self._provider = provider
-        self._lines = lines
+        self._cancel_tokens = cancel_tokens
         super().__init__()
 
     def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*arguments, **options)
-        provider, lines, plain = self._provider, self._lines, pool.ConnectionCls
+        provider, cancel_tokens, plain = self._provider, self._cancel_tokens, pool.ConnectionCls
 
         class CheckedConnection(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
@@ -242,8 +241,8 @@ class _CheckedAdapter(HTTPAdapter):
                 if is_refused_ip(self.sock.getpeername()[0]):
                     self.close()
                     raise telling.forbidden_address(provider)
-                for line in lines:
-                    line.opened(self)
+                for cancel_token in cancel_tokens:
+                    cancel_token.opened(self)
 
         pool.ConnectionCls = CheckedConnection
         return pool
@@ -252,29 +251,29 @@ class _CheckedAdapter(HTTPAdapter):
 def _read_body(
     provider: ProviderServer, response: requests.Response, cancel_token: CancelToken
 ) -> bytes:
-    """The body, within the time and the size that an answer may take.
+    """Read the body within the limits of time and size.
 
-    A server that says a byte now and then is hung up: no read of the body ends by itself then.
+    The timer also ends responses that arrive byte by byte and never hit the read timeout.
     """
-    until = time.monotonic() + provider.seconds
-    late = Timer(provider.seconds, cancel_token.cancel)
-    late.daemon = True
-    late.start()
+    deadline = time.monotonic() + provider.seconds
+    timer = Timer(provider.seconds, cancel_token.cancel)
+    timer.daemon = True
+    timer.start()
     try:
         content = b"".join(_iter_bounded(provider, response))
     except (requests.RequestException, OSError):
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise requests.Timeout from None
         raise
     finally:
-        late.cancel()
-    if time.monotonic() >= until:  # what has no length ends where it is hung up
+        timer.cancel()
+    if time.monotonic() >= deadline:  # a body without a length seems complete when cancelled
         raise requests.Timeout
     return content
 
 
 def _iter_bounded(provider: ProviderServer, response: requests.Response) -> Iterator[bytes]:
-    """The body's parts, within the size that an answer may take."""
+    """Yield the body's parts within the size limit."""
     size = 0
     for part in response.iter_content(1 << 16):
         size += len(part)
@@ -284,13 +283,13 @@ def _iter_bounded(provider: ProviderServer, response: requests.Response) -> Iter
 
 
 BATCH_SIZE = 128
-"""Texts whose embeddings are asked for at once."""
+"""Texts per embedding request."""
 
 _THINKING = re.compile(r"(?s)\A\s*<think>.*?</think>\s*")
-"""What models that reason aloud put before their answer."""
+"""The reasoning that some models put before their answer."""
 
 _AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
-"""How files of sound begin: WAV, MP3, OGG, FLAC."""
+"""First bytes of audio files: WAV, MP3, OGG, FLAC."""
 
 _MAX_NAME_LENGTH = 500
 
@@ -302,21 +301,21 @@ def chat(
     cancel_token: CancelToken | None = None,
     max_tokens: int | None = None,
 ) -> str:
-    """What a model answers to a conversation.
+    """Return a model's reply to a conversation.
 
     Args:
-        site: has the key.
-        model: of type `llm`.
+        site: the service's site, which holds the key.
+        model: a model of type `llm`.
         messages: `{"role": "system|user|assistant", "content": …}` each.
         cancel_token: cancels the call.
-        max_tokens: of the answer; None leaves it to the server.
+        max_tokens: the limit of the reply; None for the server's default.
 
     Raises:
-        HTTPException: 502, its server failed; 422, it has no server, or no key that can be read.
+        HTTPException: 502 if its server failed; 422 if it has no server or its key can't be read.
         CallCancelledError: if the call was cancelled.
     """
     provider = server_of_model(site, model)
-    turns = [dict(each) for each in messages]
+    turns = [dict(message) for message in messages]
     body: dict[str, Any] = {"model": model.name, "messages": turns, "stream": False}
     if max_tokens is not None:
         body["max_tokens"] = max_tokens
@@ -334,7 +333,7 @@ def chat(
 def embed(
     site: Site, model: Model, texts: Sequence[str], cancel_token: CancelToken | None = None
 ) -> list[list[float]]:
-    """The vectors of texts, one each, all of one length.
+    """Return one vector per text, all of the same length.
 
     Raises:
         HTTPException: as `chat`.
@@ -359,17 +358,17 @@ def embed(
 def synthesize(
     site: Site, model: Model, text: str, voice: str, cancel_token: CancelToken | None = None
 ) -> bytes:
-    """A text, spoken.
+    """Return the speech of a text as an audio file.
 
     Args:
-        site: has the key.
-        model: of type `tts`.
-        text: what is said.
-        voice: the server's name of who says it: `alloy`.
+        site: the service's site, which holds the key.
+        model: a model of type `tts`.
+        text: the text to speak.
+        voice: the server's name of the voice, such as `alloy`.
         cancel_token: cancels the call.
 
     Returns:
-        a WAV file, or what else a server that knows no WAV makes: MP3, OGG or FLAC.
+        A WAV file, or MP3, OGG or FLAC from servers without WAV.
 
     Raises:
         HTTPException: as `chat`.
@@ -388,18 +387,18 @@ def synthesize(
 def transcribe(
     site: Site, model: Model, path: Path, cancel_token: CancelToken | None = None
 ) -> str:
-    """What is said in a file of sound; empty where nobody speaks.
+    """Return the speech in an audio file; empty if nobody speaks.
 
     Args:
-        site: has the key.
-        model: of type `stt`.
+        site: the service's site, which holds the key.
+        model: a model of type `stt`.
         path: the file; its suffix tells the server its format.
         cancel_token: cancels the call.
 
     Raises:
         HTTPException: as `chat`.
         CallCancelledError: if the call was cancelled.
-        OSError: the file can't be read.
+        OSError: if the file can't be read.
     """
     provider = server_of_model(site, model)
     form = FormPayload({"model": model.name, "response_format": "json"}, "file", path)
@@ -411,10 +410,10 @@ def transcribe(
 
 
 def list_models(provider: ProviderServer) -> list[str]:
-    """The names of the models that a server has, in its order.
+    """Return the names of a server's models, in its order.
 
     Raises:
-        HTTPException: 502, it failed.
+        HTTPException: 502 if it failed.
     """
     answer = request_json(provider, "/models")
     try:
@@ -426,7 +425,7 @@ def list_models(provider: ProviderServer) -> list[str]:
 
 
 def _is_valid_name(provider: ProviderServer, name: str) -> bool:
-    """Whether a model can be kept by what a server calls it, which is not its key."""
+    """Return whether a model name of a server can be stored and does not contain its key."""
     return (
         0 < len(name) <= _MAX_NAME_LENGTH
         and name.isprintable()
@@ -436,7 +435,7 @@ def _is_valid_name(provider: ProviderServer, name: str) -> bool:
 
 
 def _message_text(content: Any) -> str:
-    """The text of a message: a string, or the parts of one."""
+    """Return the text of a message, given as a string or as parts."""
     if isinstance(content, str):
         return content
     if content is None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from cryptography.fernet import Fernet
 
 MAX_KEY_LENGTH = 10_000
-"""Characters of a key."""
+"""Maximum characters of a key."""
 
 
 def check_key(key: str) -> str:
-    """A key that a header can have; masked in every message from now on.
+    """Return a key that is valid in a header; mask it in messages from now on.
 
     Raises:
-        HTTPException: 400, it can't be a key.
+        HTTPException: 400 if it is not valid.
     """
     register_secret(key)
     if not (
@@ -45,20 +45,20 @@ def check_key(key: str) -> str:
 
 
 def encrypt_key(site: Site, key: str) -> bytes:
-    """A key as it is stored; masked in every message from now on.
+    """Return a key encrypted for storage; mask it in messages from now on.
 
     Raises:
-        HTTPException: 422, the secret that encrypts keys can't be used.
+        HTTPException: 422 if the encryption secret can't be used.
     """
     register_secret(key)
     return encrypt(site, key.encode())
 
 
 def decrypt_key(site: Site, credential: Credential) -> str | None:
-    """The key of a credential, None where it has none; masked in every message from now on.
+    """Return the key of a credential, or None; mask it in messages from now on.
 
     Raises:
-        HTTPException: 422, it was encrypted by another secret.
+        HTTPException: 422 if it was encrypted with another secret.
     """
     if credential.key is None:
         return None
@@ -75,7 +75,7 @@ def decrypt_key(site: Site, credential: Credential) -> str | None:
 
 
 def key_error(site: Site, credential: Credential) -> str | None:
-    """Why the key of a credential can't be read, in a sentence or two; None if all is well."""
+    """Return why the key of a credential can't be read; None if it can."""
     try:
         decrypt_key(site, credential)
     except HTTPException as error:
@@ -84,7 +84,7 @@ def key_error(site: Site, credential: Credential) -> str | None:
 
 
 def is_encryption_configured(site: Site) -> bool:
-    """Whether keys can be encrypted."""
+    """Return whether keys can be encrypted."""
     try:
         _fernet(site)
     except HTTPException:
@@ -93,20 +93,20 @@ def is_encryption_configured(site: Site) -> bool:
 
 
 def encrypt(site: Site, content: bytes) -> bytes:
-    """Bytes as they are stored.
+    """Return encrypted bytes for storage.
 
     Raises:
-        HTTPException: 422, the secret that encrypts keys can't be used.
+        HTTPException: 422 if the encryption secret can't be used.
     """
     return _fernet(site).encrypt(content)
 
 
 def decrypt(site: Site, stored: bytes) -> bytes:
-    """What was stored.
+    """Return the decrypted bytes.
 
     Raises:
-        HTTPException: 422, the secret that encrypts keys can't be used.
-        ValueError: it was encrypted by another one.
+        HTTPException: 422 if the encryption secret can't be used.
+        ValueError: if they were encrypted with another secret.
     """
     from cryptography.fernet import InvalidToken
 
@@ -117,7 +117,7 @@ def decrypt(site: Site, stored: bytes) -> bytes:
 
 
 def _fernet(site: Site) -> Fernet:
-    """What encrypts by the sandbox's secret: 32 random bytes as Fernet writes them."""
+    """Return the cipher with the sandbox's secret: 32 random bytes in Fernet's encoding."""
     from cryptography.fernet import Fernet
 
     try:
@@ -132,67 +132,72 @@ def _fernet(site: Site) -> Fernet:
 
 @dataclass(frozen=True)
 class EnvironmentProvider:
-    """What the environment says of a provider."""
+    """The address and key of a provider from environment variables."""
 
     base_url: str | None
     key: str | None = field(repr=False)
 
 
 def store_environment(site: Site, environment: Mapping[str, str] = os.environ) -> None:
-    """Keep what the environment says, at a start of the service; forget what an earlier one said.
+    """Store the provider variables at service start, replacing those of earlier starts.
 
-    Where it can't be encrypted nothing is kept, and the service starts all the same.
+    If they can't be encrypted, nothing is stored, and the service starts regardless.
     """
-    said = {
+    variables = {
         name: environment[name].strip()
         for name in provider_variables.provider_variables() & environment.keys()
     }
-    said = {name: value for name, value in said.items() if value}
+    variables = {name: value for name, value in variables.items() if value}
     path = site.secrets / "nb_providers"
     path.unlink(missing_ok=True)
-    if said and is_encryption_configured(site):
-        _mask_keys(said)
-        write_secret(path, encrypt(site, orjson.dumps(said)).decode())
+    if variables and is_encryption_configured(site):
+        _mask_keys(variables)
+        write_secret(path, encrypt(site, orjson.dumps(variables)).decode())
 
 
-def provider_from_environment(site: Site, known: ProviderInfo) -> EnvironmentProvider | None:
-    """What the environment says of a provider; None where that is not enough to reach it."""
-    return _parse_provider(_stored_environment(site), known)
+def provider_from_environment(site: Site, provider: ProviderInfo) -> EnvironmentProvider | None:
+    """Return a provider's settings from the environment; None if insufficient."""
+    return _parse_provider(_stored_environment(site), provider)
 
 
 def environment_status(site: Site) -> dict[str, bool]:
-    """For every provider, whether the environment says how it is reached."""
-    said = _stored_environment(site)
-    return {name: _parse_provider(said, known) is not None for name, known in PROVIDERS.items()}
+    """Return for every provider whether the environment configures it."""
+    variables = _stored_environment(site)
+    return {
+        name: _parse_provider(variables, provider) is not None
+        for name, provider in PROVIDERS.items()
+    }
 
 
-def _parse_provider(said: Mapping[str, str], known: ProviderInfo) -> EnvironmentProvider | None:
-    key = said.get(provider_variables.key_variable(known.name))
-    base_url = said.get(provider_variables.url_variable(known.name))
-    if key is None if known.needs_key else base_url is None:
+def _parse_provider(
+    variables: Mapping[str, str], provider: ProviderInfo
+) -> EnvironmentProvider | None:
+    key = variables.get(provider_variables.key_variable(provider.name))
+    base_url = variables.get(provider_variables.url_variable(provider.name))
+    if key is None if provider.needs_key else base_url is None:
         return None
     try:
         return EnvironmentProvider(
-            known.base_url if base_url is None else addresses.check_base_url(base_url),
+            provider.base_url if base_url is None else addresses.check_base_url(base_url),
             None if key is None else check_key(key),
         )
-    except HTTPException:  # no address, or no key
+    except HTTPException:  # invalid address or key
         return None
 
 
 def _stored_environment(site: Site) -> dict[str, str]:
     try:
-        kept = (site.secrets / "nb_providers").read_bytes()
+        encrypted = (site.secrets / "nb_providers").read_bytes()
     except FileNotFoundError:
         return {}
     try:
-        said: dict[str, str] = orjson.loads(decrypt(site, kept))
-    except (HTTPException, ValueError):  # of an earlier secret
+        variables: dict[str, str] = orjson.loads(decrypt(site, encrypted))
+    except (HTTPException, ValueError):  # encrypted with an earlier secret
         return {}
-    _mask_keys(said)
-    return said
+    _mask_keys(variables)
+    return variables
 
 
-def _mask_keys(said: Mapping[str, str]) -> None:
-    for name, value in said.items():
+def _mask_keys(variables: Mapping[str, str]) -> None:
+    for name, value in variables.items():
         register_secret(value if name.endswith("_API_KEY") else None)

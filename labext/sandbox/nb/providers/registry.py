@@ -19,22 +19,22 @@ from labext.sandbox.nb.text import extractive
 
 
 def set_slot_line(slot: str, name: str = "NAME") -> str:
-    """The line that gives a slot a model."""
+    """Return the command that sets the model of a slot."""
     return f"`%nb models defaults --set {slot}={quote_token(name)}`"
 
 
 def new_credential_line(provider: str) -> str:
-    """The line that says how a provider is reached."""
+    """Return the command that creates a credential for a provider."""
     return f"`%nb credentials new {provider} --name NAME`"
 
 
 def new_key_line(credential: str) -> str:
-    """The line that gives a credential another key."""
+    """Return the command that changes the key of a credential."""
     return f"`%nb credentials edit {quote_token(credential)} --new-key`"
 
 
 def new_address_line(credential: str) -> str:
-    """The line that gives a credential the address of another server, and the key for it."""
+    """Return the command that changes the address and key of a credential."""
     return f"`%nb credentials edit {quote_token(credential)} --base-url URL --new-key`"
 
 
@@ -50,91 +50,91 @@ SLOTS: Mapping[str, str] = {
     "podcast": LLM,
     "summary": LLM,
 }
-"""The default slots (contract, Resources and their fields), and the type that each takes."""
+"""The default slots (contract, Resources and their fields) with their model types."""
 
 BUILT_IN = "built-in"
-"""The provider of the models that come with the service."""
+"""The provider of the models included in the service."""
 
 EXTRACTIVE, WORDLLAMA = "model:extractive", "model:wordllama"
 ESPEAK, FLITE, POCKETSPHINX = "model:espeak-ng", "model:flite", "model:pocketsphinx"
 
 FALLBACK_TTS = ESPEAK
-"""The model that has its slot until another one of its type is installed."""
+"""The model that holds its slot until another one of its type is installed."""
 
 
 def get_default_model(session: Session, slot: str) -> Model | None:
-    """The model of a default slot, or None where none is set."""
-    found = session.get(DefaultModel, slot)
-    return None if found is None else session.get(Model, found.model_id)
+    """Return the model of a default slot, or None."""
+    default = session.get(DefaultModel, slot)
+    return None if default is None else session.get(Model, default.model_id)
 
 
 def get_model(session: Session, identifier: str, kind: str | None = None) -> Model:
-    """A model by its identifier.
+    """Return a model by its identifier.
 
     Raises:
-        HTTPException: 404, there is none; 422, it is not of the type `kind`.
+        HTTPException: 404 if it does not exist; 422 if it is not of type `kind`.
     """
-    found = session.get(Model, identifier)
-    if found is None:
+    model = session.get(Model, identifier)
+    if model is None:
         raise errors.not_found("model", identifier)
-    if kind is not None and found.kind != kind:
+    if kind is not None and model.kind != kind:
         raise errors.not_configured(
-            f"The model {found.name} is of type {found.kind}, and this needs one of type {kind}.",
+            f"The model {model.name} is of type {model.kind}, and this needs one of type {kind}.",
             f"Choose one of those: `%nb models --type {kind}`.",
         )
-    return found
+    return model
 
 
-def select_model(session: Session, slot: str, wanted: str | None = None) -> Model:
-    """The model that was asked for, or else the slot's.
+def select_model(session: Session, slot: str, requested: str | None = None) -> Model:
+    """Return the requested model, or else the slot's.
 
     Raises:
-        HTTPException: 404 or 422 as `model`; 422, none was asked for and the slot has none.
+        HTTPException: 404 or 422 as `get_model`; 422 if none is requested and the slot is empty.
     """
-    if wanted is not None:
-        return get_model(session, wanted, SLOTS[slot])
-    found = get_default_model(session, slot)
-    if found is None:
+    if requested is not None:
+        return get_model(session, requested, SLOTS[slot])
+    model = get_default_model(session, slot)
+    if model is None:
         raise errors.not_configured(
             f"No model is set for {slot}.",
             f"Set the default slot {slot} to a model of type {SLOTS[slot]}: {set_slot_line(slot)}.",
         )
-    return found
+    return model
 
 
 def is_built_in(model: Model) -> bool:
-    """Whether a model comes with the service, and needs no server."""
+    """Return whether a model is included in the service and needs no server."""
     return model.provider == BUILT_IN
 
 
 def seed_models(session: Session) -> None:
-    """Make the built-in models, and give them the slots that are free; what was removed stays away.
+    """Create the built-in models and put them into empty slots; removed ones stay removed.
 
-    What was installed since takes the place of a fallback.
+    A newly installed model replaces a fallback.
     """
     for identifier, (name, kind) in built_in_models().items():
         if not mark_seeded(session, SeedMarker, identifier):
             continue
         session.add(Model(id=identifier, name=name, kind=kind, provider=BUILT_IN))
         session.flush()
-        for slot in (each for each, takes in SLOTS.items() if takes == kind):
-            there = session.get(DefaultModel, slot)
-            if there is None or there.model_id == FALLBACK_TTS:
+        for slot in (name for name, slot_kind in SLOTS.items() if slot_kind == kind):
+            default = session.get(DefaultModel, slot)
+            if default is None or default.model_id == FALLBACK_TTS:
                 session.merge(DefaultModel(slot=slot, model_id=identifier))
 
 
 def built_in_models() -> dict[str, tuple[str, str]]:
-    """The name and the type of what can be used here, fallbacks first."""
-    found = {EXTRACTIVE: (extractive.MODEL_NAME, LLM)}
+    """Return the names and types of the models usable here, by identifier, fallbacks first."""
+    models = {EXTRACTIVE: (extractive.MODEL_NAME, LLM)}
     if find_spec("wordllama") is not None:
-        found[WORDLLAMA] = ("wordllama", EMBEDDING)
+        models[WORDLLAMA] = ("wordllama", EMBEDDING)
     if find_spec("espeakng_loader") is not None:
-        found[ESPEAK] = ("espeak-ng", TTS)
+        models[ESPEAK] = ("espeak-ng", TTS)
     if shutil.which("flite") is not None:
-        found[FLITE] = ("flite", TTS)
+        models[FLITE] = ("flite", TTS)
     if find_spec("pocketsphinx") is not None:
-        found[POCKETSPHINX] = ("pocketsphinx", STT)
-    return found
+        models[POCKETSPHINX] = ("pocketsphinx", STT)
+    return models
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class ProviderInfo:
     """A provider of models.
 
     Attributes:
-        name: what the service calls it.
-        base_url: where it is; None: only a credential, or the environment, says it.
-        needs_key: whether it answers nobody without a key.
-        kinds: the types of models that it has.
+        name: its identifier in the service.
+        base_url: its address; None if only a credential or the environment states it.
+        needs_key: whether it requires a key.
+        kinds: the types of its models.
     """
 
     name: str
@@ -157,8 +157,8 @@ class ProviderInfo:
 OPENAI_COMPATIBLE = "openai_compatible"
 
 PROVIDERS: Mapping[str, ProviderInfo] = {
-    known.name: known
-    for known in (
+    provider.name: provider
+    for provider in (
         ProviderInfo("openai", "https://api.openai.com/v1", True, MODEL_TYPES),
         ProviderInfo("mistral", "https://api.mistral.ai/v1", True, (LLM, EMBEDDING, STT)),
         ProviderInfo("xai", "https://api.x.ai/v1", True, (LLM,)),
@@ -169,17 +169,17 @@ PROVIDERS: Mapping[str, ProviderInfo] = {
         ProviderInfo("ollama", "http://localhost:11434/v1", False, (LLM, EMBEDDING)),
     )
 }
-"""Those that a credential can be for, the first choice of `ranking` first."""
+"""Providers that credentials can be created for, in order of preference."""
 
 PROVIDER_NAMES = (*PROVIDERS, BUILT_IN)
-"""All, the built-in one last."""
+"""All providers, the built-in one last."""
 
 
 def get_provider(name: str) -> ProviderInfo:
-    """A provider that a credential can be for.
+    """Return a provider that credentials can be created for.
 
     Raises:
-        HTTPException: 400, there is none of the name, or it needs no credential.
+        HTTPException: 400 if it does not exist or needs no credential.
     """
     if name == BUILT_IN:
         raise errors.bad_request("The built-in models need no credential.", "See `%nb models`.")
@@ -188,10 +188,10 @@ def get_provider(name: str) -> ProviderInfo:
 
 
 def check_provider(name: str) -> str:
-    """The name of any provider.
+    """Return the name if a provider has it.
 
     Raises:
-        HTTPException: 400, there is none of the name.
+        HTTPException: 400 if there is none.
     """
     if name not in PROVIDER_NAMES:
         raise errors.bad_request(
@@ -213,13 +213,13 @@ NAME_RULES: Sequence[tuple[str | None, tuple[str, ...]]] = (
         ),
     ),
 )
-"""Types, and the marks of each; None is what the service has no use for. All else is an `llm`."""
+"""Model types with prefixes of words in names; None for unused types. All others are `llm`."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 def guess_model_type(name: str) -> str | None:
-    """The type that a model probably is of; None: none that the service uses."""
+    """Return the probable type of a model; None for a type that the service does not use."""
     words = _WORD.findall(name.lower())
     for kind, marks in NAME_RULES:
         if any(word.startswith(marks) for word in words):

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10
 MAX_RESPONSE_BYTES = 64 << 20
-"""Bytes of an answer that are read."""
+"""Maximum bytes of a response."""
 
 _MAX_QUOTE_LENGTH = 300
 _MAX_WAIT_DIGITS = 5  # digits of a number of seconds
 
 _DEFAULT_RETRY_AFTER = "10"
-"""Seconds to wait after the 429 of a provider that does not say how long."""
+"""Seconds to wait after a 429 without a Retry-After header."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class ProviderServer:
     """A model's server.
 
     Attributes:
-        name: what it is called in a message.
-        base_url: its address, without a slash at the end: `https://api.example/v1`.
-        key: sent as `Authorization: Bearer …`; None where it asks for none.
-        seconds: that an answer may take.
-        on_refusal: what to do where it doesn't accept the key, a sentence.
+        name: its name in messages.
+        base_url: its address without a trailing slash, such as `https://api.example/v1`.
+        key: sent as `Authorization: Bearer …`; None if it needs none.
+        seconds: the time limit of a response.
+        on_refusal: the advice in the message if the key is refused.
     """
 
     name: str
@@ -60,26 +60,26 @@ class ProviderServer:
 
 
 def response_too_long(provider: ProviderServer) -> HTTPException:
-    """502: the provider's answer has no end."""
+    """Return a 502: the provider's response exceeds the size limit."""
     return errors.bad_gateway(
         f"{_server_name(provider)} answered more than {MAX_RESPONSE_BYTES:,} bytes."
     )
 
 
-def invalid_response(provider: ProviderServer, said: str) -> HTTPException:
-    """502: the provider's answer is not what was asked for."""
-    if said.strip() in ("", "null"):
+def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
+    """Return a 502: the provider's response has an unexpected form."""
+    if text.strip() in ("", "null"):
         return errors.bad_gateway(
             f"{_server_name(provider)} answered nothing. Try again, or ask another."
         )
     return errors.bad_gateway(
-        f"{_server_name(provider)} answered “{_quote(provider, said)}”, which is not what an "
+        f"{_server_name(provider)} answered “{_quote(provider, text)}”, which is not what an "
         "OpenAI-compatible server answers. Check its address."
     )
 
 
 def remove_key(provider: ProviderServer, text: str) -> str:
-    """A text without the provider's key; a short one is looked for as a word of its own."""
+    """Mask the provider's key in a text; a short key only as a whole word."""
     key = provider.key
     if not key:
         return text
@@ -89,27 +89,27 @@ def remove_key(provider: ProviderServer, text: str) -> str:
 
 
 def connection_failed(provider: ProviderServer, error: Exception) -> HTTPException:
-    """502: there was no answer, or not all of it."""
-    import requests  # takes its time
+    """Return a 502: there was no response, or only a part of it."""
+    import requests  # slow
 
     if isinstance(error, requests.ConnectTimeout):
-        what = f"did not answer within {CONNECT_SECONDS} seconds. See that it runs."
+        problem = f"did not answer within {CONNECT_SECONDS} seconds. See that it runs."
     elif isinstance(error, requests.Timeout):
-        what = (
+        problem = (
             f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
             "`labext sandbox nb limits set model_seconds`."
         )
     elif isinstance(error, requests.exceptions.ChunkedEncodingError):
-        what = "broke off its answer. Try again."
+        problem = "broke off its answer. Try again."
     elif isinstance(error, requests.exceptions.SSLError):
-        what = "can't be trusted: its certificate does not hold. Check its address."
+        problem = "can't be trusted: its certificate does not hold. Check its address."
     else:
-        what = "can't be reached. See that it runs, and check its address."
-    return errors.bad_gateway(f"{_server_name(provider)} {what}")
+        problem = "can't be reached. See that it runs, and check its address."
+    return errors.bad_gateway(f"{_server_name(provider)} {problem}")
 
 
 def forbidden_address(provider: ProviderServer) -> HTTPException:
-    """502: the provider's address may not be connected to."""
+    """Return a 502: the provider's address is forbidden."""
     return errors.bad_gateway(
         f"{_server_name(provider)} is at a link-local address or a cloud's metadata service, to "
         "which "
@@ -122,22 +122,22 @@ def error_response(
 ) -> HTTPException:
     """Return the error of a provider that answered one: 429 for its 429, else 502."""
     quoted = _quote(provider, _error_message(text)) or response.reason or "nothing more"
-    said = f"{_server_name(provider)} answered {response.status_code}: “{quoted}”."
+    message = f"{_server_name(provider)} answered {response.status_code}: “{quoted}”."
     if response.status_code in (401, 403):
-        return errors.bad_gateway(f"{said} {provider.on_refusal}")
+        return errors.bad_gateway(f"{message} {provider.on_refusal}")
     if 300 <= response.status_code < 400:
         return errors.bad_gateway(
-            f"{said} It sends elsewhere, which is not followed; check its address."
+            f"{message} It sends elsewhere, which is not followed; check its address."
         )
     if response.status_code == 429:
         return errors.too_many_requests(
-            f"{said} Wait a little, then try again.", _retry_after(response.headers)
+            f"{message} Wait a little, then try again.", _retry_after(response.headers)
         )
-    return errors.bad_gateway(f"{said} Try again, or choose another model.")
+    return errors.bad_gateway(f"{message} Try again, or choose another model.")
 
 
 def _retry_after(headers: Mapping[str, str]) -> str:
-    """Return for how long a provider wants to be left alone: seconds or a date, as it says."""
+    """Return the provider's Retry-After value (seconds or a date), or the default."""
     value = headers.get("Retry-After", "").strip()
     if value.isdecimal() and len(value) <= _MAX_WAIT_DIGITS:
         return value
@@ -152,7 +152,7 @@ def _server_name(provider: ProviderServer) -> str:
 
 
 def quote_reply(text: str) -> str:
-    """What a model or its server said, as it is told: one line, of a bounded length, no secret."""
+    """Return a reply for use in messages: one line of limited length, without secrets."""
     line = " ".join(strip_control(mask(segmentation.encodable(text))).split())
     return line if len(line) <= _MAX_QUOTE_LENGTH else f"{line[:_MAX_QUOTE_LENGTH]}…"
 
@@ -162,26 +162,26 @@ def _quote(provider: ProviderServer, text: str) -> str:
 
 
 def _error_message(text: str) -> str:
-    """What an error's body says: its message, wherever servers put it, or else all of it."""
+    """Return the message in an error body, wherever servers put it, or else the whole body."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return text
     for name in ("error", "message", "detail"):
-        if isinstance(found, dict) and found.get(name):
-            found = found[name]
-    return found if isinstance(found, str) else text
+        if isinstance(value, dict) and value.get(name):
+            value = value[name]
+    return value if isinstance(value, str) else text
 
 
 MAX_LISTING_SECONDS = 30
-"""That a server may take to say which models it has."""
+"""Maximum seconds for listing the models of a server."""
 
 
 def server_of_model(site: Site, model: Model) -> ProviderServer:
-    """The server of a model, with its key.
+    """Return the server of a model, with its key.
 
     Raises:
-        HTTPException: 422, it has none, or a key that can't be read.
+        HTTPException: 422 if it has none or its key can't be read.
     """
     with site.database.read() as session:
         if model.credential_id is not None:
@@ -195,10 +195,10 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
 
 
 def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, ProviderServer]]:
-    """Every server of a provider that may be asked for its models, and its credential's identifier.
+    """Yield all servers of a provider for listing models, with their credentials' identifiers.
 
     Raises:
-        HTTPException: 422, there is none, or one that can't be asked.
+        HTTPException: 422 if there is none, or one can't be used.
     """
     with site.database.read() as session:
         credentials = list(session.scalars(_credentials_query(provider)))
@@ -209,28 +209,28 @@ def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Pro
 
 
 def listing_server(site: Site, credential: Credential) -> ProviderServer:
-    """The server of a credential, to be asked for its models.
+    """Return the server of a credential for listing its models.
 
     Raises:
-        HTTPException: 422, its address isn't known, or its key can't be read.
+        HTTPException: 422 if its address isn't known or its key can't be read.
     """
     return server_of_credential(site, credential, listing_timeout(site))
 
 
 def listing_timeout(site: Site) -> float:
-    """That a server may take to say which models it has."""
+    """Return the seconds that listing the models of a server may take."""
     with site.database.read() as session:
         return min(get_limit(session, "model_seconds"), MAX_LISTING_SECONDS)
 
 
 def server_of_credential(site: Site, credential: Credential, seconds: float) -> ProviderServer:
-    """The server of a credential, with its key.
+    """Return the server of a credential, with its key.
 
     Raises:
-        HTTPException: 422, its address isn't known, or its key can't be read.
+        HTTPException: 422 if its address isn't known or its key can't be read.
     """
-    known = PROVIDERS.get(credential.provider)
-    base_url = credential.base_url or (known and known.base_url)
+    provider = PROVIDERS.get(credential.provider)
+    base_url = credential.base_url or (provider and provider.base_url)
     if not base_url:
         raise errors.not_configured(
             f"The credential {credential.name} has no server.",
@@ -246,14 +246,14 @@ def server_of_credential(site: Site, credential: Credential, seconds: float) -> 
 
 
 def server_of_environment(site: Site, provider: str, seconds: float) -> ProviderServer:
-    """The server of a provider as the environment says.
+    """Return the server of a provider from the environment.
 
     Raises:
-        HTTPException: 422, it says nothing.
+        HTTPException: 422 if the environment does not configure it.
     """
-    known = PROVIDERS.get(provider)
-    given = None if known is None else provider_keys.provider_from_environment(site, known)
-    if known is None or given is None or given.base_url is None:
+    info = PROVIDERS.get(provider)
+    settings = None if info is None else provider_keys.provider_from_environment(site, info)
+    if info is None or settings is None or settings.base_url is None:
         raise errors.not_configured(
             f"Nothing opens the provider {provider} here: no credential is given, and nothing of "
             "it is in the environment that the service was started with.",
@@ -261,8 +261,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         )
     return ProviderServer(
         provider,
-        given.base_url,
-        given.key,
+        settings.base_url,
+        settings.key,
         seconds,
         f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
         "is started from, or "
@@ -271,39 +271,41 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
 
 
 def first_credential(session: Session, provider: str) -> Credential | None:
-    """The credential that a provider's models have if they name none."""
-    found: Credential | None = session.scalars(_credentials_query(provider).limit(1)).first()
-    return found
+    """Return the default credential of a provider's models, its oldest."""
+    credential: Credential | None = session.scalars(_credentials_query(provider).limit(1)).first()
+    return credential
 
 
 def configured_providers(site: Site, session: Session) -> set[str]:
-    """The providers of which as much is known as asking them takes; nobody is asked.
+    """Return the providers that are configured; no server is contacted.
 
-    Of several credentials one will do. Where there are credentials the environment doesn't count.
+    One usable credential suffices. If there are credentials, the environment is ignored.
     """
-    given = provider_keys.environment_status(site)
+    from_environment = provider_keys.environment_status(site)
     stored: dict[str, list[Credential]] = {}
-    for each in session.scalars(select(Credential)):
-        stored.setdefault(each.provider, []).append(each)
+    for credential in session.scalars(select(Credential)):
+        stored.setdefault(credential.provider, []).append(credential)
     return {
         name
-        for name, known in PROVIDERS.items()
+        for name, provider in PROVIDERS.items()
         if (
-            any(_is_usable(site, known, each) for each in stored[name])
+            any(_is_usable(site, provider, item) for item in stored[name])
             if name in stored
-            else given[name]
+            else from_environment[name]
         )
     }
 
 
-def _is_usable(site: Site, known: ProviderInfo, credential: Credential) -> bool:
+def _is_usable(site: Site, provider: ProviderInfo, credential: Credential) -> bool:
     return (
-        (credential.base_url or known.base_url) is not None
-        and (credential.key is not None or credential.base_url is not None or not known.needs_key)
+        (credential.base_url or provider.base_url) is not None
+        and (
+            credential.key is not None or credential.base_url is not None or not provider.needs_key
+        )
         and key_error(site, credential) is None
     )
 
 
 def _credentials_query(provider: str) -> Select[Any]:
-    wanted = select(Credential).where(Credential.provider == provider)
-    return wanted.order_by(Credential.created, Credential.id)
+    query = select(Credential).where(Credential.provider == provider)
+    return query.order_by(Credential.created, Credential.id)
