@@ -1,4 +1,4 @@
-"""Exception hierarchy: every error says what happened and what to do next."""
+"""Exception hierarchy: every error has a message and a next step."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class LabextError(Exception):
-    """What happened, and what to do next.
+    """An error with a message and a next step.
 
     Attributes:
-        what: one sentence, what happened.
+        what: the message, one sentence.
         next_step: one sentence, what the user can do.
-        status: the HTTP status, where a service answered.
+        status: the HTTP status, if a service responded.
         method, path: the request, without host and query.
-        server: the service's own words.
+        server: the service's own message.
     """
 
     next_step = "Please report this, with the line that led to it."
@@ -46,7 +46,7 @@ class LabextError(Exception):
         super().__init__(f"{self.what} {self.next_step}".rstrip())
 
     def about(self, what: str) -> Self:
-        """Return this error with what it is about before it, all else as it is."""
+        """Return a copy of this error whose message starts with its subject."""
         error = copy(self)
         error.what = _one_line(f"{what}: {self.what}")
         error.args = (f"{error.what} {error.next_step}".rstrip(),)
@@ -140,7 +140,7 @@ class BusyError(LabextError):
 
 
 class ServiceError(LabextError):
-    """The service failed, or answered what makes no sense."""
+    """The service failed, or sent an invalid response."""
 
     next_step = "Look at the service, then try again."
 
@@ -160,7 +160,7 @@ class OutcomeUnknownError(ServiceError):
 
 
 class JobFailedError(LabextError):
-    """What was waited for ended, but not as complete."""
+    """A watched job ended without being complete."""
 
 
 class StorageError(LabextError, OSError):
@@ -172,12 +172,12 @@ class ArchiveError(LabextError):
 
 
 class WatchInterrupted(LabextError):
-    """The user interrupted a watch; what was watched goes on."""
+    """The user interrupted a watch; the watched job continues."""
 
 
 class TransferInterrupted(LabextError):
-    """The user interrupted a download; what has come is kept, and gone on with the next time."""
+    """The user interrupted a download; it is resumed from the received bytes the next time."""
 
 
 class SubmissionInterrupted(LabextError):
-    """The user interrupted the sending of a batch; what has arrived stays, the rest can follow."""
+    """The user interrupted the submission of a batch; sent parts stay, the rest can follow."""

@@ -10,11 +10,11 @@ from labext.errors import InputError
 from labext.redaction import mask
 
 QUOTES = "\"'"
-"""What groups a text with blanks on a magic's line."""
+"""Quotation marks that group a text with blanks on a magic's line."""
 
 
 def closest_match(word: str, among: Iterable[str]) -> str | None:
-    """Return what `word` was probably meant to be: what it begins, or what is spelt alike."""
+    """Return the closest match of `word`: one that starts with it, or is spelt alike."""
     from difflib import get_close_matches
 
     words = list(dict.fromkeys(among))

@@ -48,14 +48,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Part:
-    """One of several things that are watched together.
+    """One of several jobs that are watched together.
 
     Attributes:
         name: as the user knows it.
-        state: where it is, in the words of `Progress.states`.
-        stage: what is being done with it, in the service's own words, while it runs.
-        reason: why it failed, or what there is to say, in the service's own words.
-        unchanged: seconds since anything of it changed.
+        state: one of the states in `Progress.states`.
+        stage: the current step in the service's own words, while it runs.
+        reason: why it failed, or another message, in the service's own words.
+        unchanged: seconds since its last change.
     """
 
     name: str
@@ -67,26 +67,26 @@ class Part:
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at something that runs.
+    """A snapshot of a running job.
 
     Attributes:
         subject: its name, as the user knows it.
-        kind: what it is, in one word: `job`, `batch`, `pipeline`, `podcast`.
-        phase: the service's own word for where it is, also a word nobody foresaw.
-        states: how many parts are in which state, in the service's own words.
-        total: how many parts there are, if it has parts.
-        outcome: None while it goes on.
+        kind: its kind, in one word: `job`, `batch`, `pipeline`, `podcast`.
+        phase: the service's own word for its state, known to labext or not.
+        states: number of parts by state, in the service's own words.
+        total: number of parts, if it has parts.
+        outcome: None while it runs.
         reason: why it failed or stopped, in the service's own words.
         elapsed: seconds since the watch began.
         unchanged: seconds since anything but the clock changed.
-        moved: bytes that have come or gone, where it is bytes that move.
-        size: bytes of the whole, if known.
-        stage: which of its stages it is in, in the service's own words, where it has some:
-            `2 of 3: Scoring PDB`.
-        parts: the parts one by one, where they are few enough to be told of by name.
+        moved: bytes received or sent, for a transfer.
+        size: total bytes, if known.
+        stage: the current stage in the service's own words, if it has stages: `2 of 3: Scoring
+            PDB`.
+        parts: the parts one by one, if they are few enough to be listed by name.
         started: when it began to run, in seconds since the epoch, if the service tells.
         running: seconds for which it has been running, if known.
-        rate: parts that end in a second, as seen lately; None for an unknown or changing number.
+        rate: recent number of parts that end per second; None if unknown or unsteady.
         remaining: seconds until all parts have ended, at this rate.
     """
 
@@ -151,10 +151,10 @@ def watch(
     sleep: Callable[[float], None] = time.sleep,
     now_utc: Callable[[], float] = time.time,
 ) -> Iterator[Progress]:
-    """Look until there is an outcome, or `stop` is set; yield what is seen, and ticks between.
+    """Poll until there is an outcome, or `stop` is set; yield the snapshots, and ticks between.
 
-    `look` asks the service once and gives the snapshot without its times. An unknown phase is
-    passed on as it is; it ends the watch once nothing has changed for `UNKNOWN_STATUS_PATIENCE`.
+    `look` queries the service once and returns the snapshot without its times. An unknown phase is
+    passed on unchanged; it ends the watch once nothing has changed for `UNKNOWN_STATUS_PATIENCE`.
 
     Raises:
         ServiceError: the phase is unknown and does not change.

@@ -124,8 +124,8 @@ class _Form(NamedTuple):
 
     Attributes:
         literal: its longest run of characters that are never escaped, to skip a text quickly.
-        expression: what it looks like; compiled by `re` when it is first needed.
-        encoded: in base64, where the characters beside it hold some of its bits.
+        expression: its regular expression; compiled by `re` when it is first needed.
+        encoded: in base64, where the adjacent characters hold some of its bits.
     """
 
     literal: str
@@ -214,12 +214,12 @@ def _hex(number: int) -> str:
 
 
 class _KeyFormat(NamedTuple):
-    """What a key looks like.
+    """The format of a kind of key.
 
     Attributes:
-        pattern: the last group that matches is the key, or else all of it. It takes a run of
-            characters whole, so that none is read twice.
-        accepts: what the key has to match besides.
+        pattern: the last group that matches is the key, or else the whole match. It matches a run
+            of characters as a whole, so that none is read twice.
+        accepts: a further condition on the key.
         folded: the pattern is for text in lower case.
     """
 
@@ -249,7 +249,7 @@ _VALUE = (
     rf"(?:{_QUOTE})?\s*(?:[=:]|%3[ad])\s*"
     rf"(?:(?P<quote>{_QUOTE})(?:((?s:.{{0,8192}}?))(?<!\\)(?P=quote)|(.*))|([^\s'\",;&}}\])]+))"
 )
-"""What follows a name: a value; of an unclosed quotation, the rest of its line."""
+"""The value after a name; for an unclosed quotation, the rest of its line."""
 
 _PREFIXES = {
     **dict.fromkeys(("sk-",), 8),
@@ -258,7 +258,7 @@ _PREFIXES = {
     **dict.fromkeys(("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"), 10),
     **dict.fromkeys(("sk_", "pk_", "rk_", "pk-", "rk-", "AKIA", "ASIA"), 16),
 }
-"""What the keys of well-known services begin with, and how many characters follow at least."""
+"""Key prefixes of well-known services, with the minimum number of characters that follow."""
 
 
 def _prefix_pattern(prefix: str) -> str:

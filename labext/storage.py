@@ -21,7 +21,7 @@ def is_full(error: OSError) -> bool:
 
 @contextmanager
 def storage_errors(place: Path) -> Iterator[None]:
-    """Turn what the system says about `place` into a StorageError of one line."""
+    """Turn an operating system error about `place` into a StorageError of one line."""
     try:
         yield
     except StorageError:

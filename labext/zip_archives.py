@@ -23,8 +23,8 @@ class TooManyEntriesError(Exception):
 def open_zip(path: Path, most_entries: int) -> Iterator[zipfile.ZipFile]:
     """Open an archive that holds at most so many files and folders.
 
-    `zipfile` reads the table of contents whole and makes an object of every entry, whatever number
-    of entries the archive claims to have: what bounds it is the size of that one read.
+    `zipfile` reads the central directory as a whole and creates an object for every entry, whatever
+    number of entries the archive claims. So the size of that one read is limited.
 
     Raises:
         TooManyEntriesError: it holds more.

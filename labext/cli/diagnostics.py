@@ -10,7 +10,7 @@ from importlib import metadata
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
 
 PACKAGES = ("ipython", "ipykernel", "jupyterlab", "notebook", "ipywidgets", "anywidget", "pandas")
-"""Packages whose versions explain most of what a notebook shows."""
+"""Packages whose versions explain most display problems in notebooks."""
 
 
 def report_lines() -> Iterator[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from labext.sandbox import Sandbox
 
 MANIFEST = ".labext-examples.json"
-"""The file that remembers what was put: a digest for each path."""
+"""The file with a digest for each copied path."""
 
 _SUFFIXES = {
     *(".ipynb", ".md", ".txt"),
@@ -32,12 +32,12 @@ _EXCLUDED = {"out", ".ipynb_checkpoints", "__pycache__"}
 
 @dataclass
 class CopiedExamples:
-    """What `place` did, as paths relative to the folder.
+    """The result of copying the examples, as paths relative to the folder.
 
     Attributes:
         written: files that were missing, or older than ours and unchanged by the user.
-        same: files that were already there as they are now.
-        kept: files the user has changed, left as they are.
+        same: files that were already up to date.
+        kept: files that the user has changed, left unchanged.
     """
 
     folder: Path
@@ -141,13 +141,13 @@ class NotebookError(LabextError):
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """What executing the notebook came to.
+    """The result of executing a notebook.
 
     Attributes:
         executed: the copy with its outputs.
-        cells: how many code cells ran.
-        complete: how many jobs of the sandbox are complete, those of batches counted one by one.
-        seconds: how long it took, wall clock.
+        cells: number of code cells that ran.
+        complete: number of complete jobs in the sandbox, jobs of batches included.
+        seconds: wall-clock duration.
     """
 
     executed: Path

@@ -71,7 +71,7 @@ class VerbGroup(Group):
     Args:
         name: of the group.
         help: its first sentence.
-        options: what all its commands take beside these.
+        options: further options that all its commands take.
     """
 
     json_help = "Print JSON."
@@ -223,7 +223,7 @@ def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
 
 
 def removed_with(record: Record, *names: str) -> str:
-    """Return ` with 2 keys, 1 job`: what was removed along; nothing without any."""
+    """Return ` with 2 keys, 1 job`, the objects removed along with another."""
     lost = [
         messages.pluralize(record[name], name.removesuffix("s")) for name in names if record[name]
     ]

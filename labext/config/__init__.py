@@ -27,10 +27,11 @@ OPTIONS = (
     *("oidc_configuration_url", "oidc_client_id", "oidc_user"),
     *("max_response_mib", "max_response_seconds"),
 )
-"""What else a profile may hold for a service: certificates to trust, the sign-in method, the
-e-mail address of the person for whom an app acts, and what kind of server it is; of an identity
-provider its OpenID configuration, the client that ID tokens are for, and who signs in; and the
-limits of a response (`labext.http.connection_pool`)."""
+"""Further options of a service in a profile: the CA bundle, the sign-in method, the e-mail address
+of the user for whom an app acts, and the kind of server; for an identity provider its OpenID
+configuration, the client that ID tokens are for, and the user who signs in; and the limits of a
+response (`labext.http.connection_pool`).
+"""
 
 HTTPS_ONLY: frozenset[Service] = frozenset({"lab"})
 """The services that are asked by HTTPS alone (lab platform contract, Limits)."""
@@ -75,7 +76,7 @@ def connection_from_environment(service: Service, base_url: str) -> Connection:
 
 
 def connection_from_profile(service: Service, name: str) -> Connection:
-    """Return what a profile says of a service; SetupError if there is none, or it says nothing."""
+    """Return a service's connection from a profile; SetupError if there is none."""
     entry = _file.get_profile(name, SANDBOX).get(service)
     if not isinstance(entry, dict) or not isinstance(entry.get("base_url"), str):
         raise SetupError(
@@ -93,7 +94,7 @@ def connection_from_profile(service: Service, name: str) -> Connection:
 
 
 def connection_from_sandbox(service: Service) -> Connection:
-    """Return what the running sandbox has written; SetupError if none runs."""
+    """Return a service's connection from the running sandbox; SetupError if none runs."""
     try:
         entry = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))[service]
         base_url = str(entry["base_url"])
@@ -183,15 +184,15 @@ _signed_out: set[Service] = set()
 
 
 def connection(service: Service, profile: str | None = None) -> Connection:
-    """Return how to reach a service.
+    """Return the connection to a service.
 
-    The first that is there: the given profile, the session's choice (a profile, or what `use` was
-    given), the environment (`LABEXT_JOBS_BASE_URL` …), the profile `default`.
+    The first of these that exists: the given profile, the session's choice (a profile, or the
+    arguments of `use`), the environment (`LABEXT_JOBS_BASE_URL` …), the profile `default`.
 
-    After `sign_out` the session's own has no secrets.
+    After `sign_out` the session's own choice has no secrets.
 
     Raises:
-        SetupError: nothing says where the service is.
+        SetupError: no address of the service is configured.
     """
     result = connection_with_secrets(service, profile)
     return replace(result, secrets={}) if profile is None and service in _signed_out else result
@@ -229,9 +230,9 @@ def choose_profile(
     """Use a profile for this session, for one service or (None) for all; None forgets the choice.
 
     Args:
-        service: for which.
+        service: the service.
         name: the profile.
-        options: what holds for this session in place of the profile's own, as in `OPTIONS`.
+        options: options as in `OPTIONS` that replace the profile's own in this session.
 
     Raises:
         SetupError: there is no such profile.
@@ -254,13 +255,14 @@ def use_connection(connection: Connection) -> None:
 def sign_out(service: Service) -> Connection:
     """Have no secrets of a service in this session, until `choose_profile` or `use` is called.
 
-    What was typed is forgotten. The environment and the keyring stay as they are: `known` has them.
+    Secrets typed in this session are forgotten. The environment and the keyring stay as they are:
+    `connection_with_secrets` still reads them.
 
     Returns:
-        How the service was reached.
+        The connection used until now.
 
     Raises:
-        SetupError: nothing says where the service is.
+        SetupError: no address of the service is configured.
     """
     current = connection_with_secrets(service)
     if service in _used_connections and current.profile in profile_names():
@@ -317,7 +319,7 @@ def save_profile(
 
 
 def forget_session() -> None:
-    """Forget what this session chose and was told: profiles, the sandbox's folder, secrets."""
+    """Forget this session's choices: profiles, the sandbox's folder, secrets."""
     _chosen_profiles.clear()
     _used_connections.clear()
     _signed_out.clear()

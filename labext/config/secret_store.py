@@ -13,7 +13,7 @@ SECRET_NAMES: Mapping[str, tuple[str, ...]] = {
     "jobs": ("api_key",),
     "nb": ("password",),
 }
-"""What each service is signed in to with."""
+"""The names of each service's secrets."""
 
 PUBLIC_NAMES = frozenset({"client_id"})
 """Those of them that name somebody and open nothing: they may be seen."""
@@ -29,14 +29,14 @@ def environment_variable(service: str, name: str) -> str:
 
 
 def from_environment(service: str, name: str) -> str | None:
-    """Return what the environment says, or None where it says nothing."""
+    """Return a secret from the environment, or None if it is not set."""
     return os.environ.get(environment_variable(service, name)) or None
 
 
 def saved_secret(service: str, profile: str | None, name: str) -> str | None:
-    """Return what was saved: in this session, or in the keyring.
+    """Return a saved secret: from this session, or else from the keyring.
 
-    The keyring is asked once a session: it may take its time, or ask the user to unlock it.
+    The keyring is queried once per session, because it may be slow, or ask the user to unlock it.
     """
     user = _keyring_user(service, profile, name)
     secret = _session_secrets.get(user) or _keyring_get(user)
@@ -89,13 +89,13 @@ def forget_secret(service: str, profile: str | None, name: str) -> None:
 
 
 def forget_session_secrets(service: str, profile: str | None) -> None:
-    """Forget what this session was told for a profile; the keyring stays as it is."""
+    """Forget this session's secrets of a profile; the keyring stays unchanged."""
     for name in SECRET_NAMES[service]:
         _session_secrets.pop(_keyring_user(service, profile, name), None)
 
 
 def forget_session() -> None:
-    """Forget what this session was told; the keyring stays as it is."""
+    """Forget this session's secrets; the keyring stays unchanged."""
     _session_secrets.clear()
 
 

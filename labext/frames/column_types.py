@@ -26,9 +26,9 @@ def missing_array(kind: Kind, count: int) -> Any:
 
 
 def infer_array(cells: list[Any]) -> Any:
-    """Return cells of an unknown kind: as pandas sees them, or else as objects.
+    """Return cells of an unknown kind in the type that pandas infers, or else as objects.
 
-    Whole numbers and truth values stay what they are where a cell is missing.
+    Integers and booleans keep their type if a cell is missing.
     """
     kinds = {type(cell) for cell in cells}
     if not kinds.isdisjoint((str, dict, list)):

@@ -14,12 +14,12 @@ __all__ = ["Column", "FrameBuilder", "Kind", "records_to_frame", "spread_column"
 
 
 class Column(NamedTuple):
-    """A column's name and what its cells are.
+    """A column's name and kind.
 
     `text` is a string; `time` a UTC timestamp in microseconds; `number` a float; `integer` and
-    `boolean` may be missing; `category` is a state or another word of few; `json` is what a string
-    of JSON says, or the value itself where it came parsed; `value` is what came parsed, kept as it
-    is: its texts are tame already (`labext.frames.sanitize.strip_control_json`).
+    `boolean` may be missing; `category` is a state or another word from a small set; `json` is the
+    value of a JSON string, or the cell itself if it is already parsed; `value` is a parsed value,
+    kept unchanged: its texts are already sanitized (`labext.frames.sanitize.strip_control_json`).
     """
 
     name: str
@@ -52,7 +52,7 @@ class FrameBuilder:
         self._count += len(rows)
 
     def build(self) -> pd.DataFrame:
-        """Return a frame of what was taken, which is then let go."""
+        """Return a frame of the collected rows, and release them."""
         cells, count = self._cells, self._count
         self._cells, self._count = {}, 0
         # Column by column: as an array and as a list at once there is never more than one.
@@ -67,9 +67,9 @@ class FrameBuilder:
 def records_to_frame(
     records: Iterable[Mapping[str, Any]], columns: Sequence[Column]
 ) -> pd.DataFrame:
-    """Return records as a DataFrame: the named columns in their order, then what else came.
+    """Return records as a DataFrame: the named columns in their order, then all further keys.
 
-    An empty list has the same columns and types. A key that no column names is appended as it is,
+    An empty list has the same columns and types. A key that no column names is appended unchanged,
     in the order in which such keys appear.
     """
     gathered = FrameBuilder(columns)
@@ -80,9 +80,9 @@ def records_to_frame(
 def spread_column(table: pd.DataFrame, column: str, prefix: str) -> pd.DataFrame:
     """Return the table with a column of dictionaries replaced by one column for each of their keys.
 
-    They stand where the column stood, in the order in which the keys appear, and are called
-    `prefix.key`. What is no dictionary (a bare number as a score) stands in a column called
-    `prefix`, which there is only then.
+    The new columns take the place of the old one, in the order in which the keys appear, and are
+    called `prefix.key`. Cells that are not dictionaries (a bare number as a score) go into a column
+    called `prefix`, which exists only then.
     """
     cells = list(table[column])
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, dict) for key in cell)

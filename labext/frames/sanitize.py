@@ -21,7 +21,7 @@ _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 
 
 def strip_control(text: str) -> str:
-    """Return `text` without what steers a terminal or the direction of reading."""
+    """Return `text` with control characters and bidirectional overrides replaced by U+FFFD."""
     return _CONTROL.sub(REPLACEMENT, text)
 
 

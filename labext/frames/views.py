@@ -51,7 +51,7 @@ class View:
         return list(range(len(labels)))
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True if a derived frame still is what the view displays."""
+        """Return True if a derived frame still shows the view's subject."""
         raise NotImplementedError
 
     def text(self, frame: pd.DataFrame) -> str:
@@ -137,13 +137,13 @@ _FACTS = _FactsView(name="facts")
 
 
 def facts_frame(values: Mapping[str, str], of: str) -> pd.DataFrame:
-    """Return facts about one thing as a frame with the column `value`, by what each value is."""
+    """Return facts about one object as a frame with the column `value`, indexed by property."""
     index = pd.Index(list(values), name=of)
     return _FACTS.show(pd.DataFrame({"value": [*map(strip_control, values.values())]}, index=index))
 
 
 def display_width() -> int:
-    """Return how many columns of text there are: the terminal's, elsewhere what pandas takes."""
+    """Return the width of text output: the terminal's, or else the default of pandas."""
     if sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return pd.get_option("display.width") or 80
@@ -292,7 +292,7 @@ class RowView(View):
         return f"{_frame_as_text(_joined_columns(taken, frame.index))}\n\n{size}"
 
     def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
-        """Return the fields of one row that hold anything, and what they hold."""
+        """Return the non-empty fields of one row, as labels and values."""
         fields = [
             (part.label, f"{text} UTC" if part.kind == "time" else text)
             for part in self._parts(frame)
@@ -355,9 +355,9 @@ class _DisplayColumn(NamedTuple):
 
     Attributes:
         label: its name.
-        cells: its values; as texts, but for a column of numbers without gaps. Of a long frame
-            those of the rows that pandas leaves out are empty.
-        kind: what the cells are; only a text can be clipped.
+        cells: its values; as texts, except for a column of numbers without gaps. In a long frame,
+            the cells of rows that pandas leaves out are empty.
+        kind: the kind of its cells; only text can be clipped.
     """
 
     label: str
@@ -427,7 +427,7 @@ def _joined_columns(parts: Sequence[_DisplayColumn], index: pd.Index[Any]) -> pd
 
 
 def _column_width(part: _DisplayColumn, index: pd.Index[Any]) -> int:
-    """Return how many characters of a line a column takes, with what parts it from the next."""
+    """Return a column's width in characters, including the gap to the next column."""
     lines = _frame_as_text(_joined_columns([part], index), index=False).splitlines()
     return max(map(len, lines)) + _COLUMN_GAP
 
@@ -442,7 +442,7 @@ def _frame_as_text(frame: pd.DataFrame, *, index: bool = True) -> str:
 
 
 def _frame_summary(frame: pd.DataFrame, by: str, also: str = "") -> str:
-    """Return what the frame has in all, and in which zone its times are."""
+    """Return a summary of the frame: number of rows, and the time zone of its times."""
     times = any(is_datetime64_any_dtype(dtype) for dtype in frame.dtypes)
     rows, columns = (
         messages.pluralize(len(frame), "row"),

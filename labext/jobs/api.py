@@ -174,9 +174,9 @@ class FilesApi:
         return address, head if isinstance(head, str) and is_http_url(head) else None
 
     def stored_version(self, name: str, folder: str | None) -> FileVersion | None:
-        """Return what the service's store tells of an uploaded file.
+        """Return the version of an uploaded file that the service's store reports.
 
-        None where it tells nothing: a service without presigned addresses, or none that are good.
+        None if it reports none: the service has no presigned addresses, or none that work.
         """
         if not self._describes_files:
             return None
@@ -351,7 +351,7 @@ class JobsApi(FilesApi):
             return confirmation_text(self.transport.send(STOP, json={"jobName": name}))
         except LabextError as error:
             if not is_not_served(error) or _mentions(error.server, name):
-                raise  # what it says of this job is no word about the address
+                raise  # the failure concerns this job, not the address
             refused = error
         cancel = CANCEL_BATCH if batch else CANCEL_JOB
         try:
@@ -384,5 +384,5 @@ def page_guard(start_key: str | None) -> PageGuard:
 
 
 def row_names(found: Iterable[JobRecord]) -> list[str | None]:
-    """Return what tells job rows apart; None where a row has no name."""
+    """Return the names that identify job rows; None where a row has no name."""
     return [str(row["JobName"]) if row.get("JobName") else None for row in found]

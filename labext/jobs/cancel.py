@@ -29,30 +29,32 @@ class JobActions:
         self._contents = contents
 
     def stop(self, name: str) -> str:
-        """Stop what is behind a name; return the service's words."""
+        """Stop the job, batch or pipeline of a name; return the service's message."""
         return self._each(name, self._stop, "stopped")
 
     def delete(self, name: str) -> str:
-        """Delete what is behind a name, and what is recorded of it here.
+        """Delete the job, batch or pipeline of a name, and its records on this machine.
 
-        Of a batch that was never sent, or is gone from the service, that is the record alone.
+        For a batch that was never sent, or is gone from the service, only the records are deleted.
         """
         try:
-            said = self._each(name, lambda part, _: self._service.delete(part), "deleted")
+            message = self._each(name, lambda part, _: self._service.delete(part), "deleted")
         except NotFoundError:
             if not self._journal.has(name):
                 raise
-            said = f"Nothing of {name} is on the service; what was recorded of it here is deleted."
+            message = (
+                f"Nothing of {name} is on the service; what was recorded of it here is deleted."
+            )
         self._parts.forget(name)
         self._journal.forget(name)
         self._contents.forget(name)
-        return said
+        return message
 
     def _stop(self, part: str, row: JobRecord) -> str:
-        """Stop one; where that is refused for what has ended, it has ended.
+        """Stop one; a refusal because it has already ended counts as success.
 
-        A service may refuse to stop what does not run: something that ended by itself, or the
-        repeat of a stop whose answer was lost.
+        A service may refuse to stop a job that does not run: one that has ended by itself, or the
+        repeat of a stop whose response was lost.
         """
         try:
             return self._service.stop(part, batch=records.is_batch(row))
@@ -64,12 +66,12 @@ class JobActions:
 
     def _each(self, name: str, act: PartAction, done: str) -> str:
         """Act on each part of a split batch that is there, or on the one job or batch."""
-        found = find_rows(self._service, self._parts, name)
-        there = {part: row for part, row in found.items() if row}
-        if list(there) == [name]:
-            return act(name, there[name]) or f"{name} is {done}."
-        said = {part: self._act(part, row, act, done) for part, row in there.items()}
-        return f"{name}: {_merge_messages(said)}."
+        rows = find_rows(self._service, self._parts, name)
+        existing = {part: row for part, row in rows.items() if row}
+        if list(existing) == [name]:
+            return act(name, existing[name]) or f"{name} is {done}."
+        results = {part: self._act(part, row, act, done) for part, row in existing.items()}
+        return f"{name}: {_merge_messages(results)}."
 
     def _act(self, part: str, row: JobRecord, act: PartAction, done: str) -> str:
         try:
@@ -79,12 +81,12 @@ class JobActions:
 
 
 def _merge_messages(said: Mapping[str, str]) -> str:
-    """Return what was said of each part, and what was said of many once."""
+    """Return the messages of the parts, repeated ones merged into one."""
     alike: dict[str, list[str]] = {}
     for part, words in said.items():
         alike.setdefault(words.rstrip(".").replace(part, ""), []).append(words.rstrip("."))
-    told = []
+    sentences = []
     for same in alike.values():
         more = f", {pluralize(len(same) - 1, 'more part')} likewise" if len(same) > 1 else ""
-        told.append(same[0] + more)
-    return "; ".join(told)
+        sentences.append(same[0] + more)
+    return "; ".join(sentences)

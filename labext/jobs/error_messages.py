@@ -156,7 +156,7 @@ def _next_step(failure: ErrorResponse) -> str:
 
 
 def _with_server_message(failure: ErrorResponse, otherwise: str) -> str:
-    """Return the service's words as a sentence, after what they mean."""
+    """Return the explanation, followed by the service's message as a sentence."""
     words = failure.server_message.strip()
     if not words:
         return f"{otherwise} (status {failure.status}, without a word)."

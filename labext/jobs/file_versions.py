@@ -30,7 +30,7 @@ _SHA256 = re.compile(r"(?:^|[,\s])sha-256=:([A-Za-z0-9+/=]+):")
 
 @dataclass(frozen=True)
 class FileVersion:
-    """What is known of a file's content at one time.
+    """The known properties of a file's content at one time.
 
     Attributes:
         size: bytes.
@@ -47,10 +47,10 @@ class FileVersion:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Self:
-        """Return what the headers of an answer to HEAD tell."""
+        """Return the version that the headers of a HEAD response describe."""
         length, etag = headers.get("Content-Length", ""), headers.get("ETag", "").strip()
-        found = _SHA256.search(headers.get("Repr-Digest", ""))
-        encoded = found[1] if found else headers.get("x-amz-checksum-sha256", "")
+        match = _SHA256.search(headers.get("Repr-Digest", ""))
+        encoded = match[1] if match else headers.get("x-amz-checksum-sha256", "")
         md5 = _MD5.fullmatch(etag)
         return cls(
             size=int(length) if length.isascii() and length.isdigit() else None,
@@ -77,25 +77,25 @@ class FileVersion:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `record` has written; fields of another type are left out."""
+        """Return the version that `to_record` has written; fields of another type are left out."""
         kinds = {"size": int}
-        known: dict[str, Any] = {
+        known_values: dict[str, Any] = {
             field.name: value
             for field in fields(cls)
             if isinstance(value := record.get(field.name), kinds.get(field.name, str))
         }
-        return cls(**known)
+        return cls(**known_values)
 
     def to_record(self) -> dict[str, Any]:
-        """Return what is known as JSON."""
+        """Return the known properties as JSON."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def checksum(self) -> str | None:
-        """What identifies the content, if anything does.
+        """A checksum that identifies the content, if any is known.
 
-        An MD5 that the service tells comes first: it is known on every machine, and the SHA-256
-        only on the one that has uploaded the file.
+        The service's MD5 is preferred: every machine can read it, but only the machine that
+        uploaded the file has its SHA-256.
         """
         if self.md5 is not None and self.etag == f'"{self.md5}"':
             return self.md5
@@ -145,17 +145,17 @@ def changed_since(
         if same is None and stored <= submission:
             return False
         if same is None and now.checksum is not None:
-            return True  # `upload` does not send again what the service has by its checksum
+            return True  # `upload` does not send content again that the service has by its checksum
     return None if same is None else not same
 
 
 def parse_time(value: Any) -> datetime | None:
     """Return a time out of ISO 8601 text, in UTC where it names no zone; None for anything else."""
     try:
-        found = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _base64_to_hex(encoded: str) -> str | None:
@@ -203,7 +203,9 @@ class UploadRecords:
 
     def latest(self, name: str, folder: str = "") -> FileVersion | None:
         """Return the version that was uploaded last to a folder; None if none was from here."""
-        versions = [each for each in self._versions(name) if each.get("folder", "") == folder]
+        versions = [
+            version for version in self._versions(name) if version.get("folder", "") == folder
+        ]
         return FileVersion.from_record(versions[-1]) if versions else None
 
     def of(self, job: Mapping[str, Any], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -226,8 +228,8 @@ class UploadRecords:
                 and (not folder or version.get("folder") == folder)
             ]
             if earlier:
-                known = {key: earlier[-1].get(key) for key in ("at", "size", "sha256")}
-                inputs.append({"name": value, **known})
+                version = {key: earlier[-1].get(key) for key in ("at", "size", "sha256")}
+                inputs.append({"name": value, **version})
         return inputs
 
     def _versions(self, name: str) -> list[dict[str, Any]]:

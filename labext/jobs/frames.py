@@ -69,19 +69,19 @@ def join_input_rows(
     Returns:
         Jobs that the input does not name come last.
     """
-    there = {name: n for n, name in enumerate(jobs[key])}
-    wanted = [(there.get(name, -1), n) for n, name in enumerate(order)]
+    positions = {name: n for n, name in enumerate(jobs[key])}
+    pairs = [(positions.get(name, -1), n) for n, name in enumerate(order)]
     if not missing:
-        wanted = [(place, n) for place, n in wanted if place >= 0]
-    known = set(order)
-    wanted += [(place, -1) for name, place in there.items() if name not in known]
-    ordered = take_rows(jobs, [place for place, _ in wanted])
-    if any(place < 0 for place, _ in wanted):
-        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[place] for place, n in wanted]
+        pairs = [(place, n) for place, n in pairs if place >= 0]
+    input_names = set(order)
+    pairs += [(place, -1) for name, place in positions.items() if name not in input_names]
+    ordered = take_rows(jobs, [place for place, _ in pairs])
+    if any(place < 0 for place, _ in pairs):
+        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[place] for place, n in pairs]
         ordered[key] = ordered[key].astype(jobs[key].dtype)
     if rows is None:
         return ordered
-    return concat_input_rows(ordered, take_rows(rows, [n for _, n in wanted]), name_column)
+    return concat_input_rows(ordered, take_rows(rows, [n for _, n in pairs]), name_column)
 
 
 def concat_input_rows(
@@ -93,14 +93,14 @@ def concat_input_rows(
     """
     import pandas as pd
 
-    taken, given = set(jobs.columns), list(map(str, rows.columns))
-    renamed = [f"{name}{SUFFIX}" if name in taken else name for name in given]
+    taken, input_columns = set(jobs.columns), list(map(str, rows.columns))
+    renamed = [f"{name}{SUFFIX}" if name in taken else name for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
     both = pd.concat([jobs.reset_index(drop=True), right], axis=1)
-    if name_column not in given:
+    if name_column not in input_columns:
         return both
     order = list(range(both.shape[1]))
-    order.insert(_BEHIND, order.pop(jobs.shape[1] + given.index(name_column)))
+    order.insert(_BEHIND, order.pop(jobs.shape[1] + input_columns.index(name_column)))
     return both.iloc[:, order]
 
 
@@ -178,7 +178,7 @@ def _parameter_list(tool: Tool, *, required: bool) -> str:
 
 STATISTICS = ("weighted_hours", "jobs")
 SCOPES = ("user", "organization")
-"""What may be asked for (job service contract, GET /usage-statistics)."""
+"""Whose usage can be requested (job service contract, GET /usage-statistics)."""
 
 _TOOLS = ("byTool", "by_tool", "tools", "byType")
 _USERS = ("byUser", "by_user", "users", "byMember", "by_member", "members")
@@ -209,8 +209,8 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["group", "name", statistic])
     whole = statistic == "jobs" and all(row[2].is_integer() for row in rows)
     table = table.astype({"group": "str", "name": "str", statistic: "Int64" if whole else float})
-    shown = int(total) if total is not None and whole else total
-    table.attrs = {"statistic": statistic, "scope": scope, "total": shown}
+    shown_total = int(total) if total is not None and whole else total
+    table.attrs = {"statistic": statistic, "scope": scope, "total": shown_total}
     return table
 
 
@@ -235,9 +235,9 @@ def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
 
 
 def _parse_group(found: Any) -> tuple[Numbers, Numbers]:
-    """Return a group's numbers by name, and by what stands within each where something does."""
+    """Return a group's numbers by name, and its nested numbers by the name of each member."""
     if isinstance(found, list):
-        found = {_member_name(each): each for each in found if isinstance(each, Mapping)}
+        found = {_member_name(item): item for item in found if isinstance(item, Mapping)}
     outer: Numbers = {}
     inner: Numbers = {}
     for name, value in found.items() if isinstance(found, Mapping) else ():
@@ -245,10 +245,10 @@ def _parse_group(found: Any) -> tuple[Numbers, Numbers]:
         if number is None and isinstance(value, Mapping):
             number = _usage_number(_first_field(value, _VALUES))
             if number is None:
-                within = {str(key): each for key, v in value.items() if (each := _usage_number(v))}
+                within = {str(key): item for key, v in value.items() if (item := _usage_number(v))}
                 number = math.fsum(within.values())
-                for key, each in within.items():
-                    inner[key] = inner.get(key, 0.0) + each
+                for key, item in within.items():
+                    inner[key] = inner.get(key, 0.0) + item
         if number is not None:
             outer[str(name)] = number
     return outer, inner

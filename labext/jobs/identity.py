@@ -18,9 +18,9 @@ INTERNAL_FIELDS = frozenset({"submit_method", "monomer_msa", "msa"})
 
 
 def account_digest(address: str, api_key: str | None) -> str:
-    """Return what tells the accounts of one machine apart: 8 hexadecimal digits of a digest.
+    """Return an identifier of an account on this machine: 8 hexadecimal digits of a digest.
 
-    They are too few to test a guess of the key on.
+    They are too few to verify a guess of the key.
     """
     return hashlib.sha256(f"{address}\n{api_key or ''}".encode()).hexdigest()[:8]
 
@@ -62,9 +62,9 @@ def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
 def submission_difference(
     type: str, settings: Mapping[str, Any], row: Mapping[str, Any]
 ) -> str | None:
-    """Say in a few words how a job row differs from what is to be submitted.
+    """Return in a few words how a job row differs from a submission.
 
-    Returns None where they are the same.
+    Returns None if they are the same.
     """
     if row.get("Type") != type:
         return f"its type is {row.get('Type')}, not {type}"
@@ -75,21 +75,21 @@ def submission_difference(
 
 
 def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
-    """Say in a few words how stored settings differ from what is to be submitted.
+    """Return in a few words how stored settings differ from those of a submission.
 
-    The platform's own fields don't count. Returns None where they are the same.
+    The platform's own fields don't count. Returns None if they are the same.
     """
-    wanted, stored = _user_settings(settings), _user_settings(stored)
+    submitted, stored = _user_settings(settings), _user_settings(stored)
     unlike = sorted(
         name
-        for name in stored.keys() | wanted.keys()
+        for name in stored.keys() | submitted.keys()
         if name not in stored
-        or name not in wanted
-        or canonical_json(stored[name]) != canonical_json(wanted[name])
+        or name not in submitted
+        or canonical_json(stored[name]) != canonical_json(submitted[name])
     )
     if not unlike:
         return None
-    return "; ".join(_describe_setting(name, stored, wanted) for name in unlike[:3]) + (
+    return "; ".join(_describe_setting(name, stored, submitted) for name in unlike[:3]) + (
         f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
     )
 
@@ -132,7 +132,7 @@ _SHOWN = 3
 
 
 def name_fault(name: object) -> str | None:
-    """Say in a few words what is wrong with a name; None where it keeps the rule."""
+    """Return the fault of a name in a few words; None if it is valid."""
     if not isinstance(name, str):
         return "is not text"
     if not name:
@@ -146,10 +146,10 @@ def name_fault(name: object) -> str | None:
 
 
 def check_name(name: object, what: str = "job") -> str:
-    """Return the name of a `what` if it keeps the rule.
+    """Return the name of a `what` if it is valid.
 
     Raises:
-        InputError: it doesn't.
+        InputError: it is not.
     """
     wrong = name_fault(name)
     if wrong is not None or not isinstance(name, str):
@@ -218,12 +218,12 @@ def generate_name(type: str, settings: Any, checksums: Mapping[str, str] | None 
 
     Args:
         type: the tool.
-        settings: what is submitted.
+        settings: the settings of the submission.
         checksums: of the content of the files that the settings name, by value.
     """
-    kept = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: MAX_NAME_LENGTH - 9] or "job"
+    prefix = re.sub(r"[^a-zA-Z0-9_-]+", "-", type)[: MAX_NAME_LENGTH - 9] or "job"
     whole = {"settings": settings, "contents": checksums} if checksums else settings
-    return f"{kept}-{submission_digest(type, whole)[:8]}"
+    return f"{prefix}-{submission_digest(type, whole)[:8]}"
 
 
 def numbered_names(count: int) -> list[str]:
@@ -239,11 +239,11 @@ def part_name(batch: str, number: int, count: int) -> str:
 
 def parse_part_name(name: str) -> tuple[str, int, int] | None:
     """Take a part's name apart into batch, number and count; None for any other name."""
-    found = _PART_PATTERN.fullmatch(name)
-    if found is None:
+    match = _PART_PATTERN.fullmatch(name)
+    if match is None:
         return None
-    number, count = int(found["number"]), int(found["count"])
-    return (found["batch"], number, count) if number <= count else None
+    number, count = int(match["number"]), int(match["count"])
+    return (match["batch"], number, count) if number <= count else None
 
 
 def strip_batch_name(name: str, batch: str) -> str:
@@ -256,33 +256,35 @@ _DIGEST_LENGTH = 6  # of a digest: a million names that are adapted to the same 
 
 
 def adapt_names(originals: Sequence[str], room: int = MAX_NAME_LENGTH) -> list[str]:
-    """Return a name that keeps the rule (`names.fault`) for each original, in the same order.
+    """Return a valid name (`name_fault`) for each original, in the same order.
 
-    A name that keeps it stays as it is. In any other each character that the rule does not know
-    becomes `-`, and what is too long is cut. Where that gives a name that another one has too, the
-    first digits of the original's digest are put behind: they depend on no order of the rows.
+    A valid name is kept. In any other, each invalid character becomes `-`, and the name is cut to
+    its maximum length. If that results in a name that another original has too, the first digits of
+    the original's digest are appended: they do not depend on the order of the rows.
 
     Args:
-        originals: the names; the same name twice gives the same twice.
-        room: the most characters that a name may have.
+        originals: the names; the same name twice results in the same name twice.
+        room: maximum length of a name.
     """
-    made = {name: _replace_invalid(name, room) for name in originals}
-    times = Counter(made.values())
+    adapted = {name: _replace_invalid(name, room) for name in originals}
+    times = Counter(adapted.values())
     return [
-        kept if kept == name or times[kept] == 1 else _with_digest(name, kept, room)
-        for name, kept in ((name, made[name]) for name in originals)
+        name_part
+        if name_part == name or times[name_part] == 1
+        else _with_digest(name, name_part, room)
+        for name, name_part in ((name, adapted[name]) for name in originals)
     ]
 
 
 def find_adapted_name(original: str, among: Collection[str], room: int) -> str:
-    """Return which of the jobs' names an original has become, by the rule alone.
+    """Return the job name that an original was adapted to, by the naming rule alone.
 
-    It is the original itself, what becomes of it, or that with the digits that tell it apart;
-    where none of them is there, the second.
+    It is the original itself, its adapted form, or that with the digest's digits; if none of them
+    is among the jobs' names, the adapted form.
     """
-    kept = _replace_invalid(original, room)
-    candidates = (original, kept, _with_digest(original, kept, room))
-    return next((name for name in candidates if name in among), kept)
+    adapted = _replace_invalid(original, room)
+    candidates = (original, adapted, _with_digest(original, adapted, room))
+    return next((name for name in candidates if name in among), adapted)
 
 
 def _replace_invalid(name: str, room: int) -> str:

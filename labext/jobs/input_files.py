@@ -37,13 +37,13 @@ _MAX_FILE_NAME = 255
 
 @dataclass
 class FileReferences:
-    """What the values of file parameters name.
+    """The files and jobs that the values of file parameters refer to.
 
     Attributes:
         uploaded: the paths of uploaded files, `name` or `folder/name`, by value.
         outputs: the rows of earlier jobs whose outputs are named, by value; None if not looked up.
-        faults: what is wrong with a value, with its parameter, by value.
-        absent: the values that look like file names and name nothing.
+        faults: the fault of a value, with its parameter, by value.
+        absent: the values that look like file names and match no file.
     """
 
     uploaded: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class FileReferences:
     absent: list[str] = field(default_factory=list)
 
     def add(self, other: FileReferences) -> None:
-        """Add what other settings name."""
+        """Add the references of other settings."""
         self.uploaded |= other.uploaded
         self.outputs |= other.outputs
         self.faults |= other.faults
@@ -69,11 +69,11 @@ class FileReferences:
 def check_references(
     service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
 ) -> FileReferences:
-    """Return what the file parameters of clean settings name.
+    """Return the files and jobs that the file parameters of clean settings refer to.
 
     Raises:
-        InputError: a file that has not been uploaded, or whose name is ambiguous; a job that is not
-            there or not complete.
+        InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
+            is not complete.
     """
     references = resolve_references(service, tool, jobs)
     if references.faults:
@@ -84,7 +84,7 @@ def check_references(
 def resolve_references(
     service: JobsApi, tool: Tool, jobs: Iterable[Mapping[str, Any]]
 ) -> FileReferences:
-    """Return what the file parameters of clean settings name, and what is wrong with it."""
+    """Return the references in the file parameters of clean settings, and their faults."""
     values: dict[str, str] = {}
     for settings in jobs:
         values |= {value: name for name, value in file_values(tool, settings).items()}
@@ -92,7 +92,7 @@ def resolve_references(
 
 
 def resolve_values(service: JobsApi, values: Mapping[str, str]) -> FileReferences:
-    """Return what values name; `values` holds the parameter of each."""
+    """Return the references of values; `values` holds the parameter of each."""
     uploads = _UploadedNames(service)
     references = FileReferences()
     _resolve_paths(service, uploads, values, references)
@@ -120,10 +120,10 @@ class _UploadedNames:
         """Return the names of the files in a folder; none where there is no such folder."""
         if folder not in self._folders:
             try:
-                listed = self._service.files(folder)
+                names = self._service.files(folder)
             except NotFoundError:
-                listed = []
-            self._folders[folder] = {name.rpartition("/")[2] for name in listed}
+                names = []
+            self._folders[folder] = {name.rpartition("/")[2] for name in names}
         return self._folders[folder]
 
     def paths(self, name: str) -> list[str]:
@@ -147,8 +147,8 @@ class _UploadedNames:
             for folder in folders[:_MAX_FOLDERS]
             for name in sorted(self.in_folder(folder))
         ]
-        listed = [entry for entry in entries if "/" in entry.strip("/")]
-        return [*dict.fromkeys([*within, *listed])]
+        paths = [entry for entry in entries if "/" in entry.strip("/")]
+        return [*dict.fromkeys([*within, *paths])]
 
 
 def _resolve_paths(
@@ -186,7 +186,7 @@ def _resolve_paths(
 def _resolve_names(
     uploads: _UploadedNames, values: Mapping[str, str], references: FileReferences
 ) -> None:
-    """Resolve bare names; what does not look like one and names no file is content."""
+    """Resolve bare names; a value that does not look like one and matches no file is content."""
     bare = [
         value
         for value in values
@@ -228,10 +228,10 @@ _MAX_SHOWN_FILES = 3
 
 @dataclass(frozen=True)
 class InputFile:
-    """What a setting's value names.
+    """A file that a setting's value refers to.
 
     Attributes:
-        value: as the setting has it.
+        value: as in the setting.
         path: of an uploaded file, `name` or `folder/name`; empty for an output.
         job: the earlier job whose output it is; empty for an uploaded file.
         version: its content, as far as it is known.
@@ -244,7 +244,7 @@ class InputFile:
 
 
 class ContentRecords:
-    """What the content of submissions' files was, by the submission's name, on this machine."""
+    """The content of the files of earlier submissions from this machine, by submission name."""
 
     def __init__(self, folder: Path, address: str, api_key: str | None) -> None:
         self._folder = folder / "contents"
@@ -277,10 +277,13 @@ class ContentRecords:
             return {}
         return {
             value: InputFile(
-                value, str(known.get("path")), str(known.get("job")), FileVersion.from_record(known)
+                value,
+                str(version.get("path")),
+                str(version.get("job")),
+                FileVersion.from_record(version),
             )
-            for value, known in record.items()
-            if isinstance(known, dict)
+            for value, version in record.items()
+            if isinstance(version, dict)
         }
 
     def forget(self, name: str) -> None:
@@ -294,10 +297,10 @@ class ContentRecords:
 
 
 class InputContent:
-    """The files that one submission names, with their content now, and what was recorded.
+    """The files that one submission names, with their current and their recorded content.
 
     Args:
-        records: what the content was at submissions from this machine.
+        records: the content at submissions from this machine.
         files: the files by value.
     """
 
@@ -360,7 +363,7 @@ class InputContent:
         )
 
     def check_unchanged(self, name: str) -> None:
-        """Check that the content is still what was recorded for a submission that broke off.
+        """Check that the content has not changed since an interrupted submission.
 
         Raises:
             ConflictError: the rest would be sent with other content.
@@ -411,7 +414,7 @@ class ContentReader:
     def read_files(
         self, uploaded: Mapping[str, str], outputs: Mapping[str, JobRecord | None]
     ) -> InputContent:
-        """Return the content of what the settings of a submission name, as it is now.
+        """Return the current content of the files that the settings of a submission name.
 
         Args:
             uploaded: the paths of uploaded files, by the settings' values.
@@ -426,11 +429,11 @@ class ContentReader:
         )
 
     def recorded(self, name: str) -> InputContent:
-        """Return the content of what a recorded submission names, as it is now."""
+        """Return the current content of the files that a recorded submission names."""
         files = self.records.read(name).values()
         jobs = {file.job for file in files if file.job}
-        found = {job: self._service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
-        outputs = {file.value: row for file in files if (row := found.get(file.job)) is not None}
+        rows = {job: self._service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
+        outputs = {file.value: row for file in files if (row := rows.get(file.job)) is not None}
         return self._read(files, outputs)
 
     def _read(self, files: Iterable[InputFile], outputs: Mapping[str, JobRecord]) -> InputContent:
@@ -447,11 +450,11 @@ class ContentReader:
         return InputContent(self.records, current)
 
     def version(self, path: str, *, ask: bool = True) -> FileVersion | None:
-        """Return what is known of an uploaded file's content now.
+        """Return the known properties of an uploaded file's current content.
 
         Args:
             path: `name` or `folder/name`.
-            ask: ask the service's store; else what was uploaded from here is taken for it.
+            ask: query the service's store; else assume the file last uploaded from here.
         """
         folder, _, name = path.rpartition("/")
         stored = self._service.stored_version(name, folder or None) if ask else None

@@ -78,9 +78,9 @@ class JobFilter:
         if self.since is None or len(page) < 2:
             return False
         times = [parse_time(row.get("Created")) for row in page]
-        known = [time for time in times if time is not None]
-        descends = all(later >= earlier for later, earlier in pairwise(known))
-        return len(known) == len(times) and descends and known[-1] < self.since
+        known_times = [time for time in times if time is not None]
+        descends = all(later >= earlier for later, earlier in pairwise(known_times))
+        return len(known_times) == len(times) and descends and known_times[-1] < self.since
 
     def check_state(self, seen: Mapping[str, int]) -> None:
         """Check a state that no row is in.
@@ -90,11 +90,11 @@ class JobFilter:
         """
         if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return
-        known = [*dict.fromkeys([*STATES, *seen])]
-        if _normalize_state(self.state) not in map(_normalize_state, known):
+        states = [*dict.fromkeys([*STATES, *seen])]
+        if _normalize_state(self.state) not in map(_normalize_state, states):
             raise InputError(
-                f'No job is "{self.state}"{messages.did_you_mean(self.state, known)}.',
-                f"States are {messages.join_words(known, len(known))}.",
+                f'No job is "{self.state}"{messages.did_you_mean(self.state, states)}.',
+                f"States are {messages.join_words(states, len(states))}.",
             )
 
     def _is_before(self, row: Mapping[str, Any]) -> bool:
@@ -111,14 +111,14 @@ ALL_JOBS = JobFilter()
 def row_tools(row: Mapping[str, Any]) -> set[str]:
     """Return the type of a row and the tools behind it, in lower case."""
     settings = stored_settings(row) or {}
-    found = [row.get("Type")]
+    tools_named = [row.get("Type")]
     if records.is_batch(row):
-        found += [settings.get("type"), settings.get("tool")]
+        tools_named += [settings.get("type"), settings.get("tool")]
     elif records.is_pipeline(row) and isinstance(settings.get("stages"), list):
         for stage in settings["stages"]:
             tools = stage.get("toolSettings") if isinstance(stage, Mapping) else None
-            found += [*tools] if isinstance(tools, Mapping) else []
-    return {name.casefold() for name in found if isinstance(name, str)}
+            tools_named += [*tools] if isinstance(tools, Mapping) else []
+    return {name.casefold() for name in tools_named if isinstance(name, str)}
 
 
 def parse_since(value: str | datetime | timedelta, now: datetime | None = None) -> datetime:
@@ -179,5 +179,5 @@ def _matching_states(state: str) -> frozenset[str]:
 
 
 def _normalize_state(state: str) -> str:
-    """Return a state without case and without what is between its words."""
+    """Return a state without case and without separators between its words."""
     return re.sub(r"[\W_]+", "", state).casefold()

@@ -26,16 +26,16 @@ BatchPage = tuple[str | None, Page]
 
 @dataclass(frozen=True)
 class ListQuery:
-    """What is listed: the query of `GET /jobs` (job service contract), and a filter.
+    """The query of `GET /jobs` (job service contract), and a filter.
 
     Attributes:
         batch: the jobs of this batch; None for the account's jobs.
-        limit: rows wanted in all; None for every one.
+        limit: maximum number of rows; None for all.
         organization: the organization's jobs.
         subjobs: batches' jobs too.
         email: a teammate's jobs.
         start_key: where an earlier list ended.
-        filter: which of these rows are listed.
+        filter: selects from these rows.
     """
 
     batch: str | None = None
@@ -63,13 +63,13 @@ class ListQuery:
 
 
 class JobInputs(NamedTuple):
-    """What jobs were made of.
+    """The inputs of a list of jobs.
 
     Attributes:
         key: the column of the jobs' table that holds the names.
         names: of the jobs, in the input's order.
-        rows: the input's row for each, where there are rows.
-        name_column: the column of `rows` with the original names, where some were adapted.
+        rows: the input's row for each, if there are rows.
+        name_column: the column of `rows` with the original names, if some were adapted.
     """
 
     key: str
@@ -80,7 +80,7 @@ class JobInputs(NamedTuple):
 
 @dataclass
 class _ListState:
-    """What a list consists of: rows, own names of a batch's jobs, tally, where it goes on."""
+    """A list in progress: rows, own names of a batch's jobs, tally, key of the next page."""
 
     rows: list[JobRecord] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -108,9 +108,9 @@ class JobLister:
         parts = self._parts.parts_of(query.batch, query.email) or (query.batch,)
         empty = True
         try:
-            for found in self._of(query, parts):
-                empty = empty and not found[1].rows
-                yield found
+            for page in self._of(query, parts):
+                empty = empty and not page[1].rows
+                yield page
         except InputError:
             self._check_batch(query)
             raise
@@ -130,15 +130,15 @@ class JobLister:
 
         table = self.table(query, scores=scores)
         attrs = table.attrs
-        given = self.inputs(table, query, input_rows, name_column)
-        if given is not None:
+        inputs = self.inputs(table, query, input_rows, name_column)
+        if inputs is not None:
             whole = query.limit is None and not query.start_key and not query.filter
             table = frames.join_input_rows(
                 table,
-                given.key,
-                given.names,
-                given.rows,
-                name_column=given.name_column,
+                inputs.key,
+                inputs.names,
+                inputs.rows,
+                name_column=inputs.name_column,
                 missing=whole,
             )
         table.attrs |= attrs
@@ -148,14 +148,14 @@ class JobLister:
         """Return a list as a typed DataFrame, in the service's order and without input rows."""
         from labext.frames import conversion
 
-        found = self._batch(query) if query.batch is not None else self._account(query)
-        table = records.jobs_frame(found.rows)
+        state = self._batch(query) if query.batch is not None else self._account(query)
+        table = records.jobs_frame(state.rows)
         if scores:
             table = conversion.spread_column(table, "Score", "score")
         if query.batch is not None:
-            table.insert(0, "Name", [strip_control(name) for name in found.names])
+            table.insert(0, "Name", [strip_control(name) for name in state.names])
             table["Name"] = table["Name"].astype(table["JobName"].dtype)
-        table.attrs = {"statuses": found.statuses, "start_key": found.start_key}
+        table.attrs = {"statuses": state.statuses, "start_key": state.start_key}
         return table
 
     def inputs(
@@ -165,10 +165,10 @@ class JobLister:
         input_rows: pd.DataFrame | None,
         name_column: str | None,
     ) -> JobInputs | None:
-        """Return what the jobs of a table were made of: the given rows, or what is journalled.
+        """Return the inputs of the jobs in a table: the given rows, or the journalled ones.
 
         Raises:
-            InputError: rows are given, and not which of their columns holds the names.
+            InputError: rows are given, but not the column that holds the names.
         """
         key = "JobName" if query.batch is None else "Name"
         local = query.batch is not None and query.email is None
@@ -181,51 +181,51 @@ class JobLister:
                     "It is not said which column of the rows holds the jobs' names.",
                     "Give it: `--name-column NAME`, or name_column=….",
                 )
-            known = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
+            originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
             if query.batch is None:  # a single job's name is never adapted
                 named = frames.original_names(input_rows, column)
                 return JobInputs(key, named, frames.drop_name_column(input_rows, column))
-            return _inputs_from_rows(input_rows, column, query.batch, known, set(table[key]))
+            return _inputs_from_rows(input_rows, column, query.batch, originals, set(table[key]))
         if plan is None or not _is_from_plan(table, plan):
             return None
         return JobInputs(key, list(plan.jobs), plan.input_columns, plan.name_column)
 
     def _batch(self, query: ListQuery) -> _ListState:
         """Read the jobs of a batch; of a split one part by part."""
-        found = _ListState()
+        list_state = _ListState()
         by_part: dict[str | None, dict[str, int]] = {}
         for part, page in self.pages(query):
-            found.rows += page.rows
-            found.names += [
+            list_state.rows += page.rows
+            list_state.names += [
                 identity.strip_batch_name(str(row.get("JobName")), str(part)) for row in page.rows
             ]
             by_part[part] = page.statuses or by_part.get(part, {})
-            found.start_key = page.start_key
+            list_state.start_key = page.start_key
         for tally in by_part.values():
             for state, count in tally.items():
-                found.statuses[state] = found.statuses.get(state, 0) + count
-        return found
+                list_state.statuses[state] = list_state.statuses.get(state, 0) + count
+        return list_state
 
     def _account(self, query: ListQuery) -> _ListState:
         """Read the account's jobs, a split batch as one row."""
         if query.subjobs or query.organization:
             return self._as_they_are(query)
-        listed = _ListState(start_key=query.start_key or "")
+        state = _ListState(start_key=query.start_key or "")
         folded, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
         most = query.limit
         while True:
-            guard.add_page(row_names(self._fold(query, folded, most, listed)))
-            if listed.start_key:
-                guard.check_next(listed.start_key)
-            if listed.start_key and (most is None or folded.match_count < most):
+            guard.add_page(row_names(self._fold(query, folded, most, state)))
+            if state.start_key:
+                guard.check_next(state.start_key)
+            if state.start_key and (most is None or folded.match_count < most):
                 continue
-            cut = bool(listed.start_key or query.start_key)
-            listed.rows = folded.rows(
+            cut = bool(state.start_key or query.start_key)
+            state.rows = folded.rows(
                 partial(self._service.find, email=query.email) if cut else None
             )
-            missing = 0 if query.limit is None else query.limit - len(listed.rows)
-            if missing <= 0 or not listed.start_key or most is None:
-                return listed
+            missing = 0 if query.limit is None else query.limit - len(state.rows)
+            if missing <= 0 or not state.start_key or most is None:
+                return state
             most += missing  # with all its parts a split batch is in another state
 
     def _fold(
@@ -246,12 +246,12 @@ class JobLister:
         return page.rows[:added]
 
     def _as_they_are(self, query: ListQuery) -> _ListState:
-        found = _ListState()
+        state = _ListState()
         for _, page in self.pages(query):
-            found.rows += page.rows
-            found.statuses = page.statuses or found.statuses
-            found.start_key = page.start_key
-        return found
+            state.rows += page.rows
+            state.statuses = page.statuses or state.statuses
+            state.start_key = page.start_key
+        return state
 
     def _of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
         left = query.limit
@@ -288,13 +288,13 @@ class JobLister:
                 end = places[left - 1] + 1
                 cut = self._service.page(end, key, batch=batch, **query.params)
                 page, places, past = page._replace(start_key=cut.start_key), places[:left], False
-            found = page._replace(
+            matching = page._replace(
                 rows=[page.rows[place] for place in places],
                 start_key="" if past else page.start_key,
             )
-            left = None if left is None else left - len(found.rows)
-            yield found
-            key = found.start_key
+            left = None if left is None else left - len(matching.rows)
+            yield matching
+            key = matching.start_key
             if not key:
                 return
             guard.check_next(key)
@@ -306,11 +306,11 @@ class JobLister:
         self._parts.forget(batch)
         if row is not None:
             return () if asked == (batch,) else (batch,)
-        found = self._parts.search(batch, query.email)
-        return () if found == asked else found
+        parts = self._parts.search(batch, query.email)
+        return () if parts == asked else parts
 
     def _check_batch(self, query: ListQuery) -> JobRecord | None:
-        """Return the row of what is asked as a batch or a pipeline, if there is one.
+        """Return the row of the requested batch or pipeline, if it exists.
 
         Raises:
             InputError: it is a single job.
@@ -325,12 +325,12 @@ class JobLister:
 def _inputs_from_rows(
     rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], there: set[str]
 ) -> JobInputs:
-    """Return what a batch's jobs were made of by rows that the user gives.
+    """Return the inputs of a batch's jobs from rows that the user gives.
 
     Args:
         rows: the rows.
-        name_column: their column with the names, as they were before some were adapted.
-        batch: whose jobs they are.
+        name_column: their column with the original names, before some were adapted.
+        batch: the batch of the jobs.
         known: the journal's original names, by the jobs' own.
         there: the jobs' own names.
     """
@@ -345,14 +345,14 @@ def _inputs_from_rows(
 
 def _is_from_plan(table: pd.DataFrame, plan: BatchPlan) -> bool:
     """Say whether the journal speaks of these jobs, and not of another account's of that name."""
-    found = [
+    numbers = [
         (name, {"Type": type, "Settings": settings})
         for name, type, settings in zip(
             table["Name"], table["Type"], table["Settings"], strict=True
         )
         if name in plan.jobs
     ]
-    return bool(found) and not any(
+    return bool(numbers) and not any(
         stored_settings(row) is not None and submission_difference(plan.type, plan.jobs[name], row)
-        for name, row in found
+        for name, row in numbers
     )

@@ -34,12 +34,12 @@ Stage = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What is submitted under a pipeline's name: as `Settings` of its row shows it.
+    """The definition of a pipeline, as `Settings` of its row shows it.
 
     Attributes:
-        inputs: the initial inputs, each of which goes through on its own.
-        stages: the stages; None where they are saved on the service.
-        saved: the name of the saved pipeline; None where the stages are given.
+        inputs: the initial inputs, each of which passes through the stages on its own.
+        stages: the stages; None if they are saved on the service.
+        saved: the name of the saved pipeline; None if the stages are given.
     """
 
     inputs: list[Any]
@@ -71,7 +71,7 @@ def parse_inputs(value: Any) -> list[Any]:
             sequences, names of uploaded files, `<Job>/path` of an earlier job's output.
 
     Raises:
-        InputError: it is no such list, is empty, or holds what JSON has no form for.
+        InputError: it is no such list, is empty, or holds values without a JSON form.
     """
     if isinstance(value, str | bytes | Mapping) or value is None:
         raise InputError(
@@ -92,17 +92,17 @@ def parse_inputs(value: Any) -> list[Any]:
         )
     if not value:
         raise InputError("The pipeline has no inputs.", "It needs at least one.")
-    found, faults = [], []
+    inputs, faults = [], []
     for number, item in enumerate(value, start=1):
         try:
             if item is None or item == "":
                 raise ValueError("is empty")
-            found.append(to_json_types(item))
+            inputs.append(to_json_types(item))
         except ValueError as error:
             faults.append(f"input {number} {error}")
     if faults:
         raise _pipeline_error(faults, "Correct the inputs.")
-    return found
+    return inputs
 
 
 def clean_stages(catalogue: ToolCatalogue, stages: Any) -> list[Stage]:
@@ -148,24 +148,24 @@ def _clean_tools(
         if wrong is not None:
             faults.append(f"stage {number} {wrong}")
             continue
-        made: Stage = {"task": stage["task"], "toolSettings": {}}
+        cleaned: Stage = {"task": stage["task"], "toolSettings": {}}
         for name, settings in stage["toolSettings"].items():
             tool = tools.get(str(name))
             if tool is None:
                 hint = messages.did_you_mean(str(name), tools)
                 faults.append(f'stage {number}: the service has no tool "{name}"{hint}')
                 continue
-            made["toolSettings"][tool.name], found = normalize_settings(
+            cleaned["toolSettings"][tool.name], tool_faults = normalize_settings(
                 tool, settings or {}, passed=PIPE
             )
-            faults += [f"stage {number}, {tool.name}: {fault}" for fault in found]
-            at_fault = tool.name if found else at_fault
-        sent.append(made)
+            faults += [f"stage {number}, {tool.name}: {fault}" for fault in tool_faults]
+            at_fault = tool.name if tool_faults else at_fault
+        sent.append(cleaned)
     return sent, faults, at_fault
 
 
 def _shape_fault(stage: Any) -> str | None:
-    """Say what is wrong with the shape of a stage, as the end of a sentence."""
+    """Return the fault in the shape of a stage, as the end of a sentence."""
     if not isinstance(stage, Mapping):
         return f"is {_type_name(stage)}, not a mapping of `task` and `toolSettings`"
     strange = [str(key) for key in stage if key not in _STAGE_FIELDS]
@@ -184,10 +184,10 @@ def _shape_fault(stage: Any) -> str | None:
 
 
 def _pipeline_error(faults: list[str], step: str) -> InputError:
-    shown = faults[:_MAX_SHOWN]
+    listed_faults = faults[:_MAX_SHOWN]
     if len(faults) > _MAX_SHOWN:
-        shown.append(f"{len(faults) - _MAX_SHOWN} faults more")
-    return InputError(f"This pipeline can't be used: {'; '.join(shown)}.", step)
+        listed_faults.append(f"{len(faults) - _MAX_SHOWN} faults more")
+    return InputError(f"This pipeline can't be used: {'; '.join(listed_faults)}.", step)
 
 
 def _next_step(tool: str | None) -> str:
@@ -197,7 +197,7 @@ def _next_step(tool: str | None) -> str:
 
 
 def _type_name(value: Any) -> str:
-    """Return what a value is, for the middle of a sentence."""
+    """Return the type of a value, for the middle of a sentence."""
     if value is None:
         return "nothing"
     words = {
@@ -213,7 +213,7 @@ def _type_name(value: Any) -> str:
 
 
 PIPELINE_TYPE = "pipeline"
-"""What a pipeline's row has as `Type`."""
+"""The `Type` of a pipeline's row."""
 
 
 def submit_pipeline(
@@ -247,32 +247,32 @@ def submit_pipeline(
 def check_pipeline_references(
     service: JobsApi, catalogue: ToolCatalogue, pipeline: Pipeline
 ) -> FileReferences:
-    """Return what the stages and the initial inputs of a pipeline name.
+    """Return the files and jobs that the stages and the initial inputs of a pipeline refer to.
 
-    The stages of a saved pipeline are not known; of its inputs those count that are the names of
-    uploaded files.
+    The stages of a saved pipeline are not known; of its inputs only names of uploaded files are
+    references.
 
     Raises:
-        InputError: a file that has not been uploaded, or whose name is ambiguous; a job that is not
-            there or not complete.
+        InputError: a file has not been uploaded, or its name is ambiguous; a job does not exist or
+            is not complete.
     """
     if pipeline.saved is not None:
         inputs = {value: "an input" for value in pipeline.inputs if _may_be_a_file(value)}
-        known = input_files.resolve_values(service, inputs)
-        return FileReferences(known.uploaded, known.outputs)
-    found = FileReferences()
+        input_references = input_files.resolve_values(service, inputs)
+        return FileReferences(input_references.uploaded, input_references.outputs)
+    references = FileReferences()
     faults: list[str] = []
     for number, tool, settings in pipeline.tools():
         jobs = _with_inputs(settings, pipeline.inputs) if number == 1 else [settings]
         named = input_files.resolve_references(service, catalogue.tool(tool), jobs)
         faults += [f"stage {number}, {tool}: {fault}" for fault in named.faults.values()]
-        found.add(named)
+        references.add(named)
     if faults:
         raise InputError(
             f"This pipeline can't be used: {'; '.join(faults)}.",
-            found.next_step or "Correct the names.",
+            references.next_step or "Correct the names.",
         )
-    return found
+    return references
 
 
 def _may_be_a_file(value: Any) -> bool:
@@ -284,7 +284,7 @@ def _may_be_a_file(value: Any) -> bool:
 def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the settings of a tool of the first stage with each input in place of `pipe`."""
     passed = [name for name, value in settings.items() if value == PIPE]
-    return [{**settings, **dict.fromkeys(passed, each)} for each in inputs]
+    return [{**settings, **dict.fromkeys(passed, value)} for value in inputs]
 
 
 def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
@@ -313,10 +313,10 @@ def _stages_difference(stages: list[dict[str, Any]], stored: Any) -> str | None:
         return "its stages can't be read"
     if len(stored) != len(stages):
         return f"it has {len(stored)} stages, not {len(stages)}"
-    for number, (wanted, there) in enumerate(zip(stages, stored, strict=True), start=1):
-        if there.get("task", wanted["task"]) != wanted["task"]:
-            return f"its stage {number} is {there['task']}, not {wanted['task']}"
-        unlike = _stage_tools_difference(wanted["toolSettings"], there.get("toolSettings"))
+    for number, (submitted, saved) in enumerate(zip(stages, stored, strict=True), start=1):
+        if saved.get("task", submitted["task"]) != submitted["task"]:
+            return f"its stage {number} is {saved['task']}, not {submitted['task']}"
+        unlike = _stage_tools_difference(submitted["toolSettings"], saved.get("toolSettings"))
         if unlike is not None:
             return f"in its stage {number}, {unlike}"
     return None

@@ -76,14 +76,14 @@ def job_columns() -> list[Column]:
 
 
 def jobs_frame(found: Iterable[JobRecord]) -> pd.DataFrame:
-    """Return rows as a typed DataFrame, without what is no property of a job.
+    """Return rows as a typed DataFrame, without fields that are not properties of a job.
 
-    That is a presigned address, and the tally that a question by name brings.
+    These are a presigned address, and the tally in the response to a query by name.
     """
     from labext.frames import conversion
 
-    made = conversion.records_to_frame(found, job_columns())
-    return made.drop(columns=["resultUrl", "statuses"], errors="ignore")
+    frame = conversion.records_to_frame(found, job_columns())
+    return frame.drop(columns=["resultUrl", "statuses"], errors="ignore")
 
 
 def parse_record(answer: Any, name: str) -> JobRecord:
@@ -176,7 +176,7 @@ def is_parent(row: Mapping[str, Any]) -> bool:
 
 
 def kind(row: Mapping[str, Any]) -> str:
-    """Return what a row is, in one word: `batch`, `pipeline` or `job`."""
+    """Return the kind of a row, in one word: `batch`, `pipeline` or `job`."""
     return "batch" if is_batch(row) else "pipeline" if is_pipeline(row) else "job"
 
 
@@ -233,7 +233,7 @@ def count_states(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def run_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what tells one run of a job from another: name, type, settings, times."""
+    """Return the fields that identify one run of a job: name, type, settings, times."""
     return {
         "name": row.get("JobName"),
         "type": row.get("Type"),

@@ -88,7 +88,7 @@ class Parameter:
 
     @cached_property
     def kind(self) -> ParameterKind | None:
-        """What it takes, out of its type, else its default or options; None where nobody says."""
+        """The kind of its values, from its type, else its default or options; None if unknown."""
         if self.type is not None:
             return _kind_of_word(self.type)
         if self.default is not MISSING and self.default is not None:
@@ -130,11 +130,11 @@ class Tool:
 
 
 def cast(parameter: Parameter, text: str) -> Any:
-    """Turn text, as typed after `--set name=`, into a value that the parameter takes.
+    """Convert text, as typed after `--set name=`, to a value of the parameter.
 
     Numbers, `true` and `false` by the parameter's type (else its default's); a list as JSON or
-    parted by commas; an object as JSON. Where nothing says what it takes, a whole JSON list or
-    object is one, and all else stays text.
+    separated by commas; an object as JSON. If the kind is unknown, a complete JSON list or object
+    is parsed, and everything else stays text.
 
     Raises:
         InputError: the text is no such value.
@@ -236,11 +236,11 @@ def _kind_of_value(value: Any) -> ParameterKind | None:
 
 
 def _kind_of_items(parameter: Parameter) -> ParameterKind | None:
-    """Return what a list's elements are: out of `list[number]`, else its default or options."""
+    """Return the kind of a list's elements: from `list[number]`, else its default or options."""
     word = (parameter.type or "").casefold()
-    for known in ("number", "float", "integer", "int", "double"):
-        if known in word:
-            return _KINDS[known]
+    for number_type in ("number", "float", "integer", "int", "double"):
+        if number_type in word:
+            return _KINDS[number_type]
     default: Sequence[Any] = parameter.default if isinstance(parameter.default, list) else ()
     kinds = {_kind_of_value(item) for item in [*default, *parameter.options]}
     return kinds.pop() if len(kinds) == 1 else None

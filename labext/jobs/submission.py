@@ -29,13 +29,13 @@ _PAUSE = 0.5
 
 @dataclass(frozen=True)
 class Submission:
-    """One job or pipeline that was submitted, or that was there already.
+    """A job or pipeline that was submitted, or that already existed.
 
     Attributes:
         name, type: the job's; a pipeline's type is `pipeline`.
-        created: False where an identical one was there, and nothing was sent.
-        message: what happened, one sentence.
-        row: its row, where it was there already or had to be looked up.
+        created: False if an identical one existed, and nothing was sent.
+        message: the outcome, one sentence.
+        row: its row, if it already existed or had to be looked up.
     """
 
     name: str
@@ -83,21 +83,21 @@ def submit_once(
     same_what: str,
     content: InputContent,
 ) -> Submission:
-    """Send a submission under a name of its own, unless it is there.
+    """Send a submission under a name of its own, unless it already exists.
 
     Args:
         service: the service.
-        name: what is submitted.
-        type: its type, as its row has it.
-        send: sends it, and gives the service's words.
-        unlike: says in a few words how the row that has the name is another submission's; None
-            where it is this one's.
-        same_what: what such a row has in common with this submission, in the plural.
+        name: the submission's name.
+        type: its type, as in its row.
+        send: sends it, and returns the service's message.
+        unlike: returns in a few words how the row with this name differs from this submission; None
+            if it is the same submission.
+        same_what: the properties that such a row shares with this submission, in the plural.
         content: the content of the files that the settings name.
 
     Raises:
-        ConflictError: the name is taken by something else.
-        OutcomeUnknownError: the answer was lost and the service can't be asked.
+        ConflictError: the name is taken by another submission.
+        OutcomeUnknownError: the response was lost and the service can't be queried.
     """
 
     def same() -> JobRecord | None:
@@ -112,12 +112,12 @@ def submit_once(
     if row is not None:
         return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
     content.remember(name)
-    said, row, created = send_once(
+    message, row, created = send_once(
         name, send, same, f"1 {type}" if type == "pipeline" else f"1 job of {type}"
     )
     if row is not None and not created:
         return Submission(name, type, False, _reuse_message(name, row, same_what, content), row)
-    return Submission(name, type, True, said or f"{name} was submitted.", row)
+    return Submission(name, type, True, message or f"{name} was submitted.", row)
 
 
 def validate_job(
@@ -143,20 +143,20 @@ def validate_job(
 def send_once(
     name: str, send: Callable[[], str], same: Callable[[], JobRecord | None], what: str
 ) -> tuple[str, JobRecord | None, bool]:
-    """Send a submission whose name was free; where its answer is lost, find out what became of it.
+    """Send a submission whose name was free; if its response is lost, look up the outcome.
 
     Args:
         name: for messages.
-        send: sends it, and gives the service's words.
+        send: sends it, and returns the service's message.
         same: looks the name up: the row if it is this submission, None if it is free.
-        what: how many jobs of which tool it is, for messages.
+        what: number of jobs and tool, for messages.
 
     Returns:
-        The service's words; the row if it was looked up; whether it was this call that sent it.
+        The service's message; the row if it was looked up; whether this call sent it.
 
     Raises:
         ConflictError: meanwhile another submission has taken the name.
-        OutcomeUnknownError: the answer was lost and the service can't be asked.
+        OutcomeUnknownError: the response was lost and the service can't be queried.
         LabextError: the service refused.
     """
     lost: LabextError | None = None
@@ -216,7 +216,7 @@ def _outcome_unknown(
 
 
 def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
-    """Return the error for what was sent time and again, and was there at no look."""
+    """Return the error for a submission that was sent repeatedly and never found on the service."""
     if not isinstance(lost, OutcomeUnknownError):
         return lost  # the service itself says that it failed
     return _with_server_message(

@@ -23,24 +23,24 @@ _PATH = re.compile(r"(?P<head>[^\s/]+)/(?P<rest>[^\r\n]+)")
 def normalize_settings(
     tool: Tool, settings: Mapping[str, Any], passed: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings to send, and every fault that was found in them.
+    """Return the settings to send, and every fault found in them.
 
-    The values become plain JSON ones (no numpy scalars, no NaN); text for a parameter that takes
-    a number or a truth value becomes that. Nothing is added.
+    The values become plain JSON ones (no numpy scalars, no NaN); text for a parameter that takes a
+    number or a boolean is converted. Nothing is added.
 
     Args:
         tool: the tool.
-        settings: what it is given.
-        passed: the word that stands for what a pipeline's stage before has made; any parameter
-            may have it.
+        settings: the settings.
+        passed: the placeholder for the output of a pipeline's previous stage; any parameter may
+            have it.
     """
     faults: list[str] = []
     sent: dict[str, Any] = {}
-    for name, given in settings.items():
-        if _is_pipe_value(tool, str(name), given, passed):
+    for name, raw in settings.items():
+        if _is_pipe_value(tool, str(name), raw, passed):
             sent[str(name)] = passed
             continue
-        fault, value = _clean_one(tool, str(name), given)
+        fault, value = _clean_one(tool, str(name), raw)
         if fault:
             faults.append(fault)
         else:
@@ -145,12 +145,12 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
 def _option_fault(parameter: Parameter, value: Any) -> str | None:
     if not parameter.options:
         return None
-    known = {str(option) for option in parameter.options}
-    given = value if isinstance(value, list) else [value]
-    for item in given:
-        if item in parameter.options or str(item) in known:
+    options = {str(option) for option in parameter.options}
+    values = value if isinstance(value, list) else [value]
+    for item in values:
+        if item in parameter.options or str(item) in options:
             continue
-        meant = messages.closest_match(str(item), known)
+        meant = messages.closest_match(str(item), options)
         choice = (
             f'did you mean "{meant}"?'
             if meant
@@ -198,10 +198,10 @@ class ToolCatalogue:
         Raises:
             InputError: the tool is unknown, or the settings have faults; each is named.
         """
-        known = self._tools.get(type)
-        if known is not None:
+        tool = self._tools.get(type)
+        if tool is not None:
             try:
-                return _clean_job(known, settings)
+                return _clean_job(tool, settings)
             except InputError:
                 self._tools = {}
         return _clean_job(self._read(type), settings)
@@ -214,9 +214,9 @@ class ToolCatalogue:
         Raises:
             InputError: the tool is unknown.
         """
-        known = self._tools.get(type)
-        if known is not None:
-            cleaned, faults = _clean_jobs(known, jobs)
+        tool = self._tools.get(type)
+        if tool is not None:
+            cleaned, faults = _clean_jobs(tool, jobs)
             if not faults:
                 return cleaned, faults
             self._tools = {}
@@ -245,8 +245,8 @@ def _clean_jobs(
     cleaned: list[dict[str, Any]] = []
     faults: dict[int, list[str]] = {}
     for row, settings in enumerate(jobs):
-        clean_settings, found = normalize_settings(tool, settings)
+        clean_settings, job_faults = normalize_settings(tool, settings)
         cleaned.append(clean_settings)
-        if found:
-            faults[row] = found
+        if job_faults:
+            faults[row] = job_faults
     return cleaned, faults

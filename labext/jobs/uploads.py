@@ -16,16 +16,15 @@ TOO_LARGE = 413
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that was uploaded, or that the service had with the same content.
+    """A file that was uploaded, or that the service already had with the same content.
 
     Attributes:
         name: its bare name, by which settings refer to it.
-        folder: the folder that it is in, or empty.
+        folder: its folder, or empty.
         size: its bytes.
-        sent: False where the service had it with the same content, and nothing was sent.
-        replaced: whether a file of that name with other content was there; None if that could not
-            be found out.
-        message: what happened, one sentence.
+        sent: False if the service had it with the same content, and nothing was sent.
+        replaced: whether it replaced a file of that name with other content; None if unknown.
+        message: the outcome, one sentence.
     """
 
     name: str

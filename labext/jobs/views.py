@@ -49,10 +49,10 @@ class JobView(RowView):
 
 
 class SubmittedView(JobView):
-    """A frame with the row of what was just submitted, displayed in one line.
+    """A frame with the row of a new submission, displayed in one line.
 
-    The line has the name, the tool, the state and what tells most of it: why it was stopped, its
-    score, or its settings.
+    The line has the name, the tool, the state and the most informative field: why it was stopped,
+    its score, or its settings.
     """
 
     def text(self, frame: pd.DataFrame) -> str:
@@ -149,5 +149,5 @@ def _format_field(key: str, value: Any) -> str:
         return "required" if value else ""
     if not has_content(value):
         return ""
-    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return f"{key} {shown}"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{key} {text}"

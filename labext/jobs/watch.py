@@ -23,18 +23,18 @@ from labext.jobs.records import JobRecord
 from labext.progress import Outcome, Part, Progress
 
 PATIENCE = 600.0
-"""Seconds without an answer after which a watch of what was seen before is given up.
+"""Seconds without a response after which a running watch is given up.
 
-Long enough for a host that is started again and for a network that is away on a train; whoever
-watches sees that there is no answer, and may interrupt. They count from the first answer that did
-not come, so that a machine's own sleep in the middle of a request is none of them.
+Long enough for a service restart and for an interrupted network connection; the watch shows the
+outage, and can be interrupted. The time counts from the first failed request, so that a suspended
+machine does not use it up.
 """
 
 
 REQUEST_CREDIT = 5
-"""Requests beyond one a look that a watch may have made before looks are left out for them.
+"""Requests that a watch may send beyond one per look before further looks are skipped.
 
-So an hour's watch is what its pace says, 404 looks, and these: whatever it watches.
+So a watch of an hour sends its scheduled 404 looks and these, whatever it watches.
 """
 
 
@@ -43,10 +43,10 @@ _MAX_SAME_REASON = 3
 
 
 class JobWatcher:
-    """One job, batch or pipeline that is looked at again and again.
+    """A job, batch or pipeline that is polled.
 
     Attributes:
-        row: what the last look saw, as `JobsClient.job` gives it.
+        row: the row of the last look, as `JobsClient.job` returns it.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class JobWatcher:
         self._failures_known = 0
 
     def look(self) -> Progress:
-        """Ask the service once and return the snapshot, without its times.
+        """Query the service once and return the snapshot, without its times.
 
-        A look that took several requests, as the first one at a split batch does, is made up for:
-        of those that follow every other one asks nothing, and shows what the one before has seen.
+        A look that took several requests, such as the first one at a split batch, is compensated:
+        every other look after it sends no request and returns the previous snapshot.
 
         Raises:
-            NotFoundError: there is no such job. One that was there at an earlier look has been
-                deleted, which is an end of its own.
-            ServiceError, BusyError: there is no answer at the first look, or for `PATIENCE`.
+            NotFoundError: there is no such job. If an earlier look found it, it has been deleted,
+                which is an end of its own.
+            ServiceError, BusyError: no response to the first look, or for `PATIENCE`.
             AccessError: the service refuses, at the first look or for as long: after too many
-                requests, whoever sent them, it answers 403 to all for a while (real services).
+                requests, from any client, it answers 403 to all for a while (real services).
         """
         self._rests = not self._rests and self._owed > REQUEST_CREDIT
         if self._rests and self._shown is not None:
@@ -98,7 +98,7 @@ class JobWatcher:
         return self._shown
 
     def _answered(self) -> Progress:
-        """Look; where the service does not answer now, return what was seen before."""
+        """Look; while the service does not respond, return the previous snapshot."""
         try:
             self._last = self._look()
         except (ServiceError, BusyError, AccessError) as error:
@@ -177,10 +177,10 @@ class JobWatcher:
 
     def _ask(self) -> None:
         if not self.row:
-            known = self._parts.parts_of(self._name, self._email)
+            part_names = self._parts.parts_of(self._name, self._email)
             self._found = find_rows(self._service, self._parts, self._name, self._email)
             # Without a journal the name itself was asked for, and the list.
-            self._owed += len(self._found) + (0 if known or not self._split() else 2)
+            self._owed += len(self._found) + (0 if part_names or not self._split() else 2)
             if records.is_batch(next(row for row in self._found.values() if row)):
                 self._sizes = {} if self._email else part_sizes(self._parts, self._name)
                 self._total = sum(self._sizes.get(part, 0) for part in self._found)
@@ -195,10 +195,10 @@ class JobWatcher:
         return self._name not in self._found
 
     def _ask_a_part(self) -> None:
-        """Ask one part that goes on, and as long as what was asked has ended, the next one.
+        """Query one running part, and continue with the next one while the queried part has ended.
 
-        In turn it is the first of them, and one of all: a service may run the parts one after the
-        other, or side by side.
+        The first running part and one of all running parts alternate: a service may run the parts
+        one after the other, or in parallel.
         """
         going = [part for part, row in self._found.items() if not _has_ended(row)]
         self._turn += 1

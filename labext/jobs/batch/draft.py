@@ -51,17 +51,16 @@ def read_rows(
 
     Args:
         frame: a row a job.
-        tool: the tool, for what its parameters are called.
+        tool: the tool, for the names of its parameters.
         name_column: holds the jobs' names, which are adapted (`labext.jobs.identity`); without it
             they are numbered.
-        mapping: for each setting the column that holds it; without it every other column must be
-            a setting's name.
+        mapping: for each setting the column that holds it; without it every other column must be a
+            setting's name.
         constants: settings that all jobs share.
-        room: how long a job's name may be.
+        room: maximum length of a job's name.
 
     Raises:
-        InputError: no rows; a column that is not there, is there twice or is no setting; a name
-            that is there twice.
+        InputError: no rows; a column that is missing, duplicate or not a setting; a duplicate name.
     """
     if not len(frame):
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
@@ -80,8 +79,8 @@ def read_rows(
     named = [] if name_column is None else [name_column]
     filled = [
         mapping[name]
-        for name, known in tool.parameters.items()
-        if known.required and name in mapping
+        for name, parameter in tool.parameters.items()
+        if parameter.required and name in mapping
     ]
     needed = [*dict.fromkeys([*named, *mapping.values()])]
     empty = _empty_cells(frame, columns, needed, {*named, *filled})
@@ -256,11 +255,11 @@ class BatchDraft:
         limits: the time limit of each job, and the budget.
         names: the jobs' own names, in the input's order; empty where a row has none.
         settings: the settings to send, in the same order.
-        frame: the input's rows, where they came in a frame.
+        frame: the input's rows, if they came in a frame.
         name_column: the column of `frame` that holds the jobs' names.
-        faults: what is wrong, by the position of the row.
-        errors: the error for a set of faulty rows, where there is a better one than a list of
-            their faults.
+        faults: the fault of each faulty row, by its position.
+        errors: the error for a set of faulty rows, if there is a better one than a list of their
+            faults.
     """
 
     name: str
@@ -381,12 +380,12 @@ def make_draft(
     mapping: Mapping[str, str] | None,
     limits: BatchLimits,
 ) -> BatchDraft:
-    """Return the draft of a batch, checked by what is known here.
+    """Return the draft of a batch, checked locally.
 
     Arguments as for `JobsClient.submit_batch`.
 
     Raises:
-        InputError: the batch's name, a job's name or a column has to be corrected.
+        InputError: the batch's name, a job's name or a column is invalid.
     """
     identity.check_name(name, "batch")
     refuse_part_name(name)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PartEvent(Enum):
-    """What may happen to a part."""
+    """An event in the life of a part."""
 
     SENDING = "sending"
     """It is about to be sent: from here on it may be on the service."""
@@ -39,13 +39,13 @@ class PartEvent(Enum):
 
 @dataclass(frozen=True)
 class SendState:
-    """What a log says.
+    """The state of a submission according to its log.
 
     Attributes:
-        begun: the parts that were sent, whatever came of it.
-        sent: those that the service has confirmed, or was seen to have.
-        there: those that the service had before.
-        whole: whether every part was there in the end.
+        attempted: the parts that were sent, with any outcome.
+        confirmed: those that the service has confirmed, or was seen to have.
+        preexisting: those that the service had before.
+        complete: whether every part existed in the end.
     """
 
     attempted: frozenset[str] = frozenset()
@@ -85,10 +85,10 @@ class SendLog:
             self._path.unlink(missing_ok=True)
 
     def read(self) -> SendState:
-        """Return what it says; a line that can't be read says nothing.
+        """Return the state that the log records; a line that can't be read is ignored.
 
         Raises:
-            OSError: there is a log, and it can't be read.
+            OSError: the log exists, but can't be read.
         """
         try:
             lines = self._path.read_bytes().splitlines()
@@ -141,14 +141,14 @@ _EVENT_VALUES = frozenset(event.value for event in PartEvent)
 
 
 def _parse_event(line: bytes) -> tuple[str, object]:
-    """Return what a line says: the event and its part; nothing of a line that was cut."""
+    """Return the event and the part that a line records; nothing for a truncated line."""
     try:
-        said = json.loads(line)
+        event = json.loads(line)
     except ValueError:
         return "", None
-    if not isinstance(said, dict):
+    if not isinstance(event, dict):
         return "", None
-    return next(((key, value) for key, value in said.items() if key != "at"), ("", None))
+    return next(((key, value) for key, value in event.items() if key != "at"), ("", None))
 
 
 _PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
@@ -203,9 +203,9 @@ class JournalEntry:
     """One batch in the journal.
 
     Attributes:
-        plan: what was to be sent.
+        plan: the batch that was to be sent.
         free: the parts whose names were free before.
-        log: what became of them.
+        log: the outcomes of its parts.
         written: when it was written, in UTC.
     """
 
@@ -240,7 +240,7 @@ class Journal:
         self._account = account_digest(address, api_key)
 
     def write(self, plan: BatchPlan, free: Iterable[str]) -> JournalEntry:
-        """Record a batch before it is sent; what is known of the same batch stays.
+        """Record a batch before it is sent; an earlier record of the same batch is kept.
 
         Args:
             plan: the batch.
@@ -251,7 +251,7 @@ class Journal:
         """
         before = self.read(plan.name)
         again = before is not None and _is_same_plan(before.plan, plan)
-        known: frozenset[str] = before.free if before is not None and again else frozenset()
+        known_free: frozenset[str] = before.free if before is not None and again else frozenset()
         free = frozenset(free)
         written = datetime.now(UTC).replace(microsecond=0)
         record = {
@@ -265,7 +265,7 @@ class Journal:
             "weightedHoursBudget": plan.limits.budget,
             "jobs": dict(plan.jobs),
             "digests": plan.digests(),
-            "free": sorted(known.union(free)),
+            "free": sorted(known_free.union(free)),
             "rows": None if plan.rows is None else rows_to_json(plan.rows),
             "nameColumn": plan.name_column,
         }
@@ -273,10 +273,10 @@ class Journal:
         if not again:
             self.log(plan.name).clear()
         write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
-        return JournalEntry(plan, known.union(free), self.log(plan.name).read(), written)
+        return JournalEntry(plan, known_free.union(free), self.log(plan.name).read(), written)
 
     def read(self, name: str) -> JournalEntry | None:
-        """Return what is recorded of a batch; None where nothing that can be read is."""
+        """Return the record of a batch; None if there is none that can be read."""
         try:
             record = json.loads(self._file(name).read_bytes())
             if record["version"] != _VERSION or record["address"] != self._address:
@@ -293,12 +293,12 @@ class Journal:
 
     def names(self) -> list[str]:
         """Return the names of the batches that are recorded, also of those that can't be read."""
-        found = []
+        names = []
         for path in sorted(self._folder.glob("*.json")):
             name = path.name.split(".")[0]
             if path == self._file(name):
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     def has(self, name: str) -> bool:
         """Say whether there is a record of a batch, be it damaged."""
@@ -310,11 +310,11 @@ class Journal:
         return any(path != mine for path in self._folder.glob(f"{name}.*.json"))
 
     def log(self, name: str) -> SendLog:
-        """Return the log of what became of a batch's parts."""
+        """Return the log with the outcomes of a batch's parts."""
         return SendLog(self._file(name).with_suffix(".log"))
 
     def forget(self, name: str) -> None:
-        """Remove what is recorded of a batch.
+        """Remove the records of a batch.
 
         Raises:
             StorageError: it can't be removed.
@@ -329,8 +329,8 @@ class Journal:
     def lock(self, name: str) -> Iterator[None]:
         """Keep other processes of this machine from sending a batch meanwhile.
 
-        Names are unique on the service, so that nothing is doubled without it; but two that send
-        the same batch by turns would each tell half of what happened.
+        Names are unique on the service, so nothing would be sent twice without the lock; but two
+        processes that send the same batch in turns would each report half of the outcome.
 
         Raises:
             NotReadyError: another one is sending it.
@@ -355,8 +355,8 @@ class Journal:
                 os.close(descriptor)
 
     def _file(self, name: str) -> Path:
-        said = f"{self._address}\n{self._account}\n{name}"
-        key = hashlib.sha256(said.encode()).hexdigest()[:16]
+        identity_text = f"{self._address}\n{self._account}\n{name}"
+        key = hashlib.sha256(identity_text.encode()).hexdigest()[:16]
         return self._folder / f"{name}.{key}.json"
 
 

@@ -32,7 +32,7 @@ class PartFinder:
         self._known: dict[tuple[str, str | None], tuple[str, ...]] = {}
 
     def entry(self, name: str) -> JournalEntry | None:
-        """Return what this machine's journal says about a batch."""
+        """Return this machine's journal entry of a batch."""
         return self._journal.read(name) if identity.name_fault(name) is None else None
 
     def parts_of(self, name: str, email: str | None = None) -> tuple[str, ...]:
@@ -53,13 +53,13 @@ class PartFinder:
         Raises:
             NotFoundError: there is neither a job nor a part of that name; a near name is told.
         """
-        listed = self.list_parts(name, email)
-        if not listed.parts:
-            raise records.unknown_name_error(name, messages.did_you_mean(name, listed.others))
-        count = max(listed.parts)
-        found = tuple(identity.part_name(name, number, count) for number in range(1, count + 1))
-        self._known[name, email] = found
-        return found
+        parts = self.list_parts(name, email)
+        if not parts.parts:
+            raise records.unknown_name_error(name, messages.did_you_mean(name, parts.others))
+        count = max(parts.parts)
+        names = tuple(identity.part_name(name, number, count) for number in range(1, count + 1))
+        self._known[name, email] = names
+        return names
 
     def list_parts(self, name: str, email: str | None = None) -> ListedParts:
         """Look through the service's list for the parts of a split batch."""
@@ -81,7 +81,7 @@ class PartFinder:
 
 
 class ListedParts:
-    """What a look through the list has found: parts by their count and number, and other names."""
+    """The parts found in a job list, by their count and number, and the other names."""
 
     def __init__(self, parts: Mapping[int, Mapping[int, JobRecord]], others: Iterable[str]) -> None:
         self.parts = parts
@@ -102,25 +102,25 @@ def merge_part_rows(
         A row as of a single batch: `batchStatus` is `Complete` only if every part's is; the
         `statuses` are summed, and jobs of a missing part counted as `not sent`.
     """
-    there = [row for row in found.values() if row is not None]
+    rows = [row for row in found.values() if row is not None]
     missing = [part for part, row in found.items() if row is None]
     row: JobRecord = {"JobName": name, "Type": "batch"}
-    word = merge_phases([records.phase(one) for one in there], missing)
+    word = merge_phases([records.phase(one) for one in rows], missing)
     row["batchStatus"] = word
-    if any(one.get("JobStatus") for one in there):
+    if any(one.get("JobStatus") for one in rows):
         row["JobStatus"] = word
-    _merge_times(row, there, whole=records.outcome(row) is not None and not missing)
+    _merge_times(row, rows, whole=records.outcome(row) is not None and not missing)
     hours = [
-        one["WeightedHours"] for one in there if isinstance(one.get("WeightedHours"), float | int)
+        one["WeightedHours"] for one in rows if isinstance(one.get("WeightedHours"), float | int)
     ]
     if hours:
         row["WeightedHours"] = sum(hours)
-    if (settings := _merge_settings(there, whole=not missing)) is not None:
+    if (settings := _merge_settings(rows, whole=not missing)) is not None:
         row["Settings"] = json.dumps(settings)
     row["statuses"] = merge_statuses(found, sizes)
     for key in ("AggregationError", "Reason"):
-        if said := _merge_reasons(there, key):
-            row[key] = said
+        if reason := _merge_reasons(rows, key):
+            row[key] = reason
     if missing and word != "Running":
         row["Reason"] = (
             f"{messages.join_words(missing, 3)} is not on the service; `%jobs resume {name}` tells "
@@ -170,7 +170,7 @@ def refuse_part_name(name: str) -> None:
 
 
 def _merge_reasons(there: Sequence[JobRecord], key: str) -> str:
-    """Return the parts' words as one sentence; what several say is said once."""
+    """Return the parts' reasons as one sentence; repeated ones appear once."""
     by_words: dict[str, list[str]] = {}
     for row in there:
         if words := str(row.get(key) or "").strip().rstrip("."):
@@ -183,9 +183,9 @@ def _merge_reasons(there: Sequence[JobRecord], key: str) -> str:
 
 
 def _merge_settings(there: Sequence[JobRecord], *, whole: bool) -> dict[str, Any] | None:
-    """Return what the parts' settings agree on, and the sums of what was divided among them.
+    """Return the settings that the parts have in common, and the sums of the divided limits.
 
-    None where a part's can't be read. Without all parts there are no sums.
+    None if a part's settings can't be read. Without all parts there are no sums.
     """
     parts = [settings for row in there if (settings := stored_settings(row)) is not None]
     if not parts or len(parts) < len(there):
@@ -219,11 +219,11 @@ def find_rows(
     Raises:
         NotFoundError: there is none; a near name is told.
     """
-    known = parts.parts_of(name, email)
-    if known:
-        found = {part: service.find(part, email) for part in known}
-        if any(found.values()):
-            return found
+    part_names = parts.parts_of(name, email)
+    if part_names:
+        rows = {part: service.find(part, email) for part in part_names}
+        if any(rows.values()):
+            return rows
         parts.forget(name)  # deleted from elsewhere; the name may be something else's by now
     try:
         return {name: service.row(name, email)}
@@ -234,10 +234,10 @@ def find_rows(
 def merge_found_rows(
     name: str, found: Mapping[str, JobRecord | None], known_sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Return what `resolve` has found as one row.
+    """Return the rows that `find_rows` has found as one row.
 
     Raises:
-        NotFoundError: nothing of it is there.
+        NotFoundError: no part of it exists.
     """
     if name in found and (row := found[name]) is not None:
         return row
@@ -258,8 +258,8 @@ def find_row(service: JobsApi, parts: PartFinder, name: str, email: str | None =
     Raises:
         NotFoundError: there is none of that name; a near name is told.
     """
-    found = find_rows(service, parts, name, email)
-    return merge_found_rows(name, found, {} if email else part_sizes(parts, name))
+    rows = find_rows(service, parts, name, email)
+    return merge_found_rows(name, rows, {} if email else part_sizes(parts, name))
 
 
 SplitBatch = tuple[str, int]
@@ -334,10 +334,10 @@ class PartMerger:
     ) -> JobRecord:
         name, count = split
         parts = self._parts[split]
-        found: dict[str, JobRecord | None] = {}
+        part_rows: dict[str, JobRecord | None] = {}
         for number in range(1, count + 1):
             part = identity.part_name(name, number, count)
-            found[part] = parts.get(number) or (find(part) if find else None)
-        row = merge_part_rows(name, found, {})
+            part_rows[part] = parts.get(number) or (find(part) if find else None)
+        row = merge_part_rows(name, part_rows, {})
         del row["parts"], row["statuses"]
         return row

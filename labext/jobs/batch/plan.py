@@ -99,8 +99,8 @@ class BatchPlan:
         """The names that were adapted, as the input has them, by the jobs' own names."""
         if self.rows is None or self.name_column is None:
             return {}
-        given = map(str, self.rows[self.name_column])
-        return {job: name for job, name in zip(self.jobs, given, strict=False) if job != name}
+        names = map(str, self.rows[self.name_column])
+        return {job: name for job, name in zip(self.jobs, names, strict=False) if job != name}
 
     @property
     def input_columns(self) -> pd.DataFrame | None:
@@ -112,11 +112,11 @@ class BatchPlan:
     @cached_property
     def parts(self) -> tuple[BatchPart, ...]:
         """The batches of the service that this one is sent as."""
-        listed = list(self.jobs)
-        if len(listed) <= MAX_JOBS:
-            return (BatchPart(self.name, tuple(listed), self.limits.budget),)
-        count = _part_count(len(listed))
-        cut = [tuple(listed[start : start + MAX_JOBS]) for start in range(0, len(listed), MAX_JOBS)]
+        items = list(self.jobs)
+        if len(items) <= MAX_JOBS:
+            return (BatchPart(self.name, tuple(items), self.limits.budget),)
+        count = _part_count(len(items))
+        cut = [tuple(items[start : start + MAX_JOBS]) for start in range(0, len(items), MAX_JOBS)]
         return tuple(
             BatchPart(identity.part_name(self.name, number, count), jobs, self._share(len(jobs)))
             for number, jobs in enumerate(cut, start=1)
@@ -151,10 +151,10 @@ class BatchPlan:
 
 
 def max_job_name_length(batch: str, jobs: int) -> int:
-    """Return how long a job's own name may be, so that `<batch or part>-<job>` keeps the rule.
+    """Return the maximum length of a job's own name, so that `<batch or part>-<job>` is valid.
 
-    Of a batch whose name leaves next to nothing it is the rule's own bound: what is too long then
-    is the batch's name.
+    If the batch's name leaves next to no room, it is the general maximum: the batch's name is then
+    the one that is too long.
     """
     count = _part_count(jobs)
     longest = batch if count == 1 else identity.part_name(batch, count, count)

@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BatchSubmission:
-    """A batch that was submitted, finished, or that was there already.
+    """A batch that was submitted, finished, or that already existed.
 
     Attributes:
         name: the batch's name.
-        parts: the batches of the service that it consists of; one, of the same name, if it was
-            not split.
-        count: how many jobs it has.
+        parts: the batches of the service that it consists of; one, of the same name, if it was not
+            split.
+        count: number of jobs.
         created: whether anything was sent.
-        message: what happened, in a sentence or two.
+        message: the outcome, in a sentence or two.
         frame: a row a job: Name, JobName (as the service knows it), Part, and the input's columns;
-            where names were adapted the original ones stand behind JobName.
+            if names were adapted the original ones follow JobName.
         sent: the parts that were sent now.
-        gone: parts that the service had from here and has no more; `resume` sends none again.
+        gone: parts that were sent before and are no longer on the service; `resume` sends none
+            again.
         refused: the rows that were left out as invalid: Name, Error, and the input's columns.
     """
 
@@ -46,15 +47,15 @@ class BatchSubmission:
 
 @dataclass
 class PartOutcomes:
-    """What is found out of a batch's parts, one after the other.
+    """The outcomes of a batch's parts, collected one after the other.
 
     Attributes:
-        there: parts that the service had before anything was sent from here.
-        known: parts that were sent from here, as the journal knew.
-        arrived: parts that were sent from here earlier, and whose answer was lost.
+        preexisting: parts that the service had before anything was sent from here.
+        sent_before: parts that were sent from here, according to the journal.
+        confirmed_late: parts that were sent from here earlier, and whose response was lost.
         sent: parts that were sent now.
-        gone: parts that the service had from here, and has no more.
-        stopped: those of the parts there that have been stopped.
+        deleted: parts that were sent from here, and are no longer on the service.
+        stopped: those of the existing parts that have been stopped.
     """
 
     preexisting: list[BatchPart] = field(default_factory=list)
@@ -73,41 +74,41 @@ def build_report(
     refused: pd.DataFrame | None = None,
     caveats: Iterable[str] = (),
 ) -> BatchSubmission:
-    """Return what is said of a batch whose parts have all been seen to.
+    """Return the report on a batch whose parts have all been processed.
 
     Args:
         plan: the batch.
-        found: what became of its parts.
-        resumed: whether it was to be finished.
+        found: the outcomes of its parts.
+        resumed: whether the call was `resume`.
         refused: the rows that were left out as invalid.
-        caveats: sentences about what could not be compared.
+        caveats: sentences about content that could not be compared.
     """
-    said = [_resume_message(plan, found) if resumed else _submission_message(plan, found)]
-    said += [caveat for caveat in caveats if caveat]
+    sentences = [_resume_message(plan, found) if resumed else _submission_message(plan, found)]
+    sentences += [caveat for caveat in caveats if caveat]
     if refused is not None and len(refused):
         were = "row was" if len(refused) == 1 else "rows were"
-        said.append(
+        sentences.append(
             f"{len(refused):,} {were} left out as invalid: "
             f"{messages.join_words(refused['Name'].fillna('one without a name'))}."
         )
     if found.deleted:
         were, them = ("was", "It is") if len(found.deleted) == 1 else ("were", "They are")
-        said.append(
+        sentences.append(
             f"{_part_names(found.deleted)} {were} sent and {were} deleted since: "
             f"{_job_count(found.deleted)}. "
             f"{them} not sent again; the same `%jobs batch` line would."
         )
     if words := identity.adapted_names_message(plan.originals):
-        said.append(words)
+        sentences.append(words)
     if resumed and found.stopped:
         were = "has" if len(found.stopped) == 1 else "have"
-        said.append(f"{_part_names(found.stopped)} {were} been stopped.")
+        sentences.append(f"{_part_names(found.stopped)} {were} been stopped.")
     return BatchSubmission(
         plan.name,
         tuple(part.name for part in plan.parts),
         len(plan.jobs),
         bool(found.sent),
-        " ".join(said),
+        " ".join(sentences),
         plan_overview(plan),
         tuple(part.name for part in found.sent),
         tuple(part.name for part in found.deleted),
@@ -129,19 +130,19 @@ def plan_overview(plan: BatchPlan) -> pd.DataFrame:
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
     if plan.input_columns is None:
         return JOBS.show(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
-    made = JOBS.show(frames.concat_input_rows(frame, plan.input_columns, plan.name_column))
-    made.attrs["adapted"] = identity.adapted_names_message(plan.originals)
-    return made
+    overview = JOBS.show(frames.concat_input_rows(frame, plan.input_columns, plan.name_column))
+    overview.attrs["adapted"] = identity.adapted_names_message(plan.originals)
+    return overview
 
 
 def _submission_message(plan: BatchPlan, found: PartOutcomes) -> str:
-    """Say what the same line, for the first time or again, has done."""
+    """Return the message on a first or repeated submission."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not found.sent:
-        said = f"{plan.name} is there already with the same {jobs}; nothing was sent."
+        message = f"{plan.name} is there already with the same {jobs}; nothing was sent."
         if found.confirmed_late:
-            said += f" {_arrival_message(plan, found)}"
-        return said
+            message += f" {_arrival_message(plan, found)}"
+        return message
     if not plan.split:
         return f"{plan.name} was submitted with {jobs}."
     if len(found.sent) == count:
@@ -153,23 +154,25 @@ def _submission_message(plan: BatchPlan, found: PartOutcomes) -> str:
 
 
 def _resume_message(plan: BatchPlan, found: PartOutcomes) -> str:
-    """Say what was missing of a batch that was to be finished, and what was sent."""
+    """Return the message on a resumed submission: the missing parts, and those sent."""
     jobs, count = _job_count(plan.parts), len(plan.parts)
     if not found.sent and not found.confirmed_late:
         if found.deleted:
             return f"Nothing of {plan.name} was left to send."
         parts = f" in {count} parts" if plan.split else ""
         return f"{plan.name} is whole: the service has its {jobs}{parts}; nothing was sent."
-    said = []
+    sentences = []
     if found.confirmed_late:
-        said.append(_arrival_message(plan, found))
+        sentences.append(_arrival_message(plan, found))
     if found.sent:
         were = "was" if len(found.sent) == 1 else "were"
-        said.append(f"{_part_names(found.sent)} {were} missing: {_submitted_message(found.sent)}.")
+        sentences.append(
+            f"{_part_names(found.sent)} {were} missing: {_submitted_message(found.sent)}."
+        )
     else:
-        said.append("Nothing was sent.")
+        sentences.append("Nothing was sent.")
     whole = "" if found.deleted else f" {plan.name} is whole now, with {jobs}."
-    return " ".join(said) + whole
+    return " ".join(sentences) + whole
 
 
 def _arrival_message(plan: BatchPlan, found: PartOutcomes) -> str:
@@ -216,11 +219,11 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
         Column("Written", "time"),
         Column("Note", "text"),
     ]
-    found: pd.DataFrame = conversion.records_to_frame(records, columns)
+    frame: pd.DataFrame = conversion.records_to_frame(records, columns)
     counts = ["Jobs", "Parts", "Sent", "Missing"]
-    found[counts] = found[counts].astype("Int64")
+    frame[counts] = frame[counts].astype("Int64")
     return UNFINISHED.show(
-        found.sort_values("Written", ascending=False, ignore_index=True, kind="stable")
+        frame.sort_values("Written", ascending=False, ignore_index=True, kind="stable")
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PartLookup:
-    """Looks up what stands under a plan's names on one service."""
+    """Look up the jobs and batches under a plan's names on one service."""
 
     def __init__(self, service: JobsApi, journal: Journal, parts: PartFinder) -> None:
         self._service = service
@@ -75,18 +75,18 @@ class PartLookup:
         if (row := self._service.find(plan.name)) is not None:
             kind = "batch that is not split" if records.is_batch(row) else _kind_name(row)
             raise name_taken_error(plan.name, f"it is a {kind}")
-        listed = self._parts.list_parts(plan.name).parts
-        for count in listed:
+        parts = self._parts.list_parts(plan.name).parts
+        for count in parts:
             if count != len(plan.parts):
                 raise name_taken_error(
                     plan.name, f"it is a batch in {count} parts, not {len(plan.parts)}"
                 )
-        found = {}
-        for number, row in listed.get(len(plan.parts), {}).items():
+        rows = {}
+        for number, row in parts.get(len(plan.parts), {}).items():
             part = plan.parts[number - 1]
             self._check(plan, part, row, content)
-            found[part.name] = row
-        return found
+            rows[part.name] = row
+        return rows
 
     def _check(
         self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
@@ -98,18 +98,18 @@ class PartLookup:
         """
         if not records.is_batch(row):
             raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
-        found = {
+        conflicts = {
             identity.strip_batch_name(str(job.get("JobName")), part.name): job
             for page in self._service.pages(batch=part.name)
             for job in page.rows
         }
-        surplus = [job for job in found if job not in set(part.jobs)]
-        missing = [job for job in part.jobs if job not in found]
+        surplus = [job for job in conflicts if job not in set(part.jobs)]
+        missing = [job for job in part.jobs if job not in conflicts]
         if surplus or missing:
             which = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
             raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {which}")
         for job in part.jobs:
-            unlike = submission_difference(plan.type, plan.jobs[job], found[job])
+            unlike = submission_difference(plan.type, plan.jobs[job], conflicts[job])
             if unlike is not None:
                 raise name_taken_error(plan.name, f"in job {job}, {unlike}")
         settings = [plan.jobs[job] for job in part.jobs]
@@ -148,10 +148,10 @@ class BatchSubmitter:
     def submit(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
     ) -> BatchSubmission:
-        """Send what is not there yet of a batch.
+        """Send the missing parts of a batch.
 
         Args:
-            draft: the batch, checked by what is known here.
+            draft: the batch, checked locally.
             tool: its tool.
             content: the content of the files that its settings name.
             skip_invalid: leave out the rows that are faulty.
@@ -168,34 +168,34 @@ class BatchSubmitter:
                 raise draft.error()
         plan = draft.plan()
         with self._journal.lock(plan.name):
-            there = self._presence.find_all(plan, content)
-            absent = [part for part in plan.parts if part.name not in there]
+            existing = self._presence.find_all(plan, content)
+            absent = [part for part in plan.parts if part.name not in existing]
             if not skip_invalid:
                 self._validate(draft, plan, absent, tool, whole=plan.split)
-            if not there:
+            if not existing:
                 content.remember(plan.name)
             entry = self._journal.write(plan, free=[part.name for part in absent])
             self._parts.forget(plan.name)
-            found = self._settle(entry, there)
+            outcomes = self._settle(entry, existing)
             try:
-                self._send_all(entry, absent, found, content)
+                self._send_all(entry, absent, outcomes, content)
             except InputError:
-                if not entry.log.attempted and not found.sent:
+                if not entry.log.attempted and not outcomes.sent:
                     self._journal.forget(plan.name)  # as it is it can never be sent
                 raise
-            self._note_whole(entry, found)
-        caveats = [content.caveat(plan.name, row) for row in [*there.values()][:1]]
-        return build_report(plan, found, resumed=False, refused=draft.refused(), caveats=caveats)
+            self._note_whole(entry, outcomes)
+        caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
+        return build_report(plan, outcomes, resumed=False, refused=draft.refused(), caveats=caveats)
 
     def resume(self, name: str) -> BatchSubmission:
-        """Send what was never sent of a batch that the journal knows.
+        """Send the unsent parts of a batch in the journal.
 
-        A part that the service had from here, and has no more, was deleted by somebody: it is
-        told, and not sent again.
+        A part that was sent from here and is no longer on the service was deleted by somebody: it
+        is reported, and not sent again.
 
         Raises:
-            NotFoundError: the journal knows no batch of the name; a near one is told.
-            ConflictError: a part's name has been taken by something else, or a file that the
+            NotFoundError: the journal has no batch of the name; the error names a close match.
+            ConflictError: a part's name has been taken by another submission, or a file that the
                 settings name has other content than when the first parts were sent.
             NotReadyError: another process of this machine is sending it.
             StorageError: the journal is damaged, or can't be written; nothing was sent.
@@ -203,29 +203,29 @@ class BatchSubmitter:
         self._recorded(name)
         with self._journal.lock(name):
             entry = self._recorded(name)
-            there = self._presence.find_all(entry.plan)
-            absent = [part for part in entry.plan.parts if part.name not in there]
+            existing = self._presence.find_all(entry.plan)
+            absent = [part for part in entry.plan.parts if part.name not in existing]
             gone = [part for part in absent if self._is_gone(entry, part)]
             absent = [part for part in absent if part not in gone]
             content = self._contents.recorded(name) if absent else NO_FILES
-            if there:
+            if existing:
                 content.check_unchanged(name)
             else:
                 content.remember(name)
             if not entry.log.complete:
-                # Now that their names are seen to be free, what may come to stand there is ours.
+                # Their names are known to be free, so whatever appears under them now is ours.
                 entry = self._journal.write(entry.plan, free=[part.name for part in absent])
             self._parts.forget(name)
-            found = self._settle(entry, there)
-            found.deleted += gone
-            self._send_all(entry, absent, found, content)
-            self._note_whole(entry, found)
-        return build_report(entry.plan, found, resumed=True)
+            outcomes = self._settle(entry, existing)
+            outcomes.deleted += gone
+            self._send_all(entry, absent, outcomes, content)
+            self._note_whole(entry, outcomes)
+        return build_report(entry.plan, outcomes, resumed=True)
 
     def check(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
     ) -> pd.DataFrame:
-        """Check what `submit` would send, and send nothing.
+        """Check a batch as `submit` would, and send nothing.
 
         Returns:
             A row a job; with `skip_invalid` the rows that would be refused.
@@ -240,8 +240,8 @@ class BatchSubmitter:
                 return draft.refused()
             raise draft.error()
         plan = draft.plan()
-        there = self._presence.find_all(plan, content)
-        absent = [part for part in plan.parts if part.name not in there]
+        existing = self._presence.find_all(plan, content)
+        absent = [part for part in plan.parts if part.name not in existing]
         self._validate(draft, plan, absent, tool, whole=True)
         return plan_overview(plan)
 
@@ -277,24 +277,24 @@ class BatchSubmitter:
 
     def _settle(self, entry: JournalEntry, there: Mapping[str, JobRecord]) -> PartOutcomes:
         """Note of the parts that are there whether they were sent from here."""
-        found, log = PartOutcomes(), self._journal.log(entry.plan.name)
+        outcomes, log = PartOutcomes(), self._journal.log(entry.plan.name)
         for part in entry.plan.parts:
             row = there.get(part.name)
             if row is None:
                 continue
             if records.outcome(row) is Outcome.STOPPED:
-                found.stopped.append(part)
+                outcomes.stopped.append(part)
             if part.name in entry.log.confirmed:
-                found.sent_before.append(part)
+                outcomes.sent_before.append(part)
             elif part.name in entry.log.preexisting:
-                found.preexisting.append(part)
+                outcomes.preexisting.append(part)
             elif entry.was_sent_from_here(part.name):
                 log.note(PartEvent.SENT, part.name)
-                found.confirmed_late.append(part)
+                outcomes.confirmed_late.append(part)
             else:
                 log.note(PartEvent.THERE, part.name)
-                found.preexisting.append(part)
-        return found
+                outcomes.preexisting.append(part)
+        return outcomes
 
     def _send_all(
         self,
@@ -342,13 +342,13 @@ class BatchSubmitter:
         """Note that a part surely is not there."""
         if isinstance(error, OutcomeUnknownError | StorageError) or part in found.sent:
             return
-        with contextlib.suppress(StorageError):  # what is told is why it was refused
+        with contextlib.suppress(StorageError):  # report the refusal, not this error
             self._journal.log(plan.name).note(PartEvent.REFUSED, part.name)
 
     def _validate_all(self, draft: BatchDraft, tool: Tool, *, thorough: bool) -> None:
-        """Add to a draft what the service finds wrong with the rows that have no fault yet.
+        """Add to a draft the faults that the service finds in rows without a local fault.
 
-        That a name is taken counts for nothing here: whether it is by the same job shows later.
+        A taken name is ignored here: whether it belongs to the same job is checked later.
         """
         jobs = {draft.names[row]: draft.settings[row] for row in draft.valid_rows}
         if not jobs:
@@ -360,15 +360,15 @@ class BatchSubmitter:
     def _validate(
         self, draft: BatchDraft, plan: BatchPlan, parts: list[BatchPart], tool: Tool, *, whole: bool
     ) -> None:
-        """Ask the service about the jobs of these parts, without submitting them.
+        """Ask the service to validate the jobs of these parts, without submitting them.
 
         Args:
-            draft: what the plan was made of.
+            draft: the source of the plan.
             plan: the batch.
-            parts: those that are not there.
+            parts: the missing parts.
             tool: the batch's tool.
-            whole: ask also a service that checks jobs one by one only. A batch that is not split
-                is checked by such a service when it is submitted, all of it or none.
+            whole: also use a service that can only check jobs one by one. Such a service checks a
+                batch that is not split when it is submitted, all of it or none.
 
         Raises:
             InvalidJobsError: it would refuse some.
@@ -406,7 +406,7 @@ class BatchSubmitter:
             if refused is None:
                 self._checks_rows = False
                 break
-            words |= {chunk[row]: said for row, said in refused.items()}
+            words |= {chunk[row]: fault for row, fault in refused.items()}
         if self._checks_rows or not one_by_one:
             return words
         for job in (
@@ -417,9 +417,9 @@ class BatchSubmitter:
             )
             if answer is None:
                 break
-            valid, said = answer
+            valid, fault = answer
             if not valid:
-                words[job] = said
+                words[job] = fault
         return words
 
 
@@ -469,14 +469,14 @@ def _interrupted_error(
 def _interruption_message(
     plan: BatchPlan, part: BatchPart, found: PartOutcomes, error: LabextError
 ) -> str:
-    """Say how far a batch has come, and what then happened."""
+    """Return the message on an interrupted submission: its progress, and the error."""
     if not plan.split:
         if part in found.sent:
             return f"{plan.name} was submitted, but that can't be recorded: {error.what}"
         return error.what
-    there = [*found.preexisting, *found.sent_before, *found.confirmed_late, *found.sent]
-    done = f"{len(there)} of {len(plan.parts)} parts of {plan.name}"
-    if part in there or isinstance(error, OutcomeUnknownError):
+    arrived = [*found.preexisting, *found.sent_before, *found.confirmed_late, *found.sent]
+    done = f"{len(arrived)} of {len(plan.parts)} parts of {plan.name}"
+    if part in arrived or isinstance(error, OutcomeUnknownError):
         return f"{done} are on the service, then: {error.what}"
     return f"{done} were sent, then {part.name} was not: {error.what}"
 

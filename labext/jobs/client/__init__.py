@@ -21,13 +21,13 @@ class JobsClient(
 ):
     """A client for the job service at one address, with one key.
 
-    Every method asks the service when it is called, and raises a `LabextError` that says what
-    happened and what to do. A batch of more than 100 jobs is sent in parts and seen as one.
+    Every method queries the service when it is called. On failure it raises a `LabextError` with a
+    message and a next step. A batch of more than 100 jobs is sent in parts and shown as one.
 
     Args:
         base_url: the service's address; the contract's ends in `/api/`.
         api_key: sent as `x-api-key` with every request.
-        rate: the limit to keep; `Rate(None)` follows the service's headers only, None no limit.
+        rate: the rate limit; `Rate(None)` follows the service's headers only, None disables it.
         verify: True, or the path of a CA bundle.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
     """

@@ -98,7 +98,7 @@ class BaseClient:
 
 
 class ToolMethods(BaseClient):
-    """What tools there are, and what each takes."""
+    """The tools and their parameters."""
 
     def tools(self) -> pd.DataFrame:
         """Return the catalogue, read anew: a row a tool.
@@ -167,15 +167,15 @@ class UploadMethods(BaseClient):
 
     def folders(self) -> list[str]:
         """Return the names of the folders that hold uploaded files."""
-        found = self._service.folders()
-        if found is None:  # a service that lists them among the files alone
+        paths = self._service.folders()
+        if paths is None:  # a service that lists them among the files alone
             flat = set(self._service.files())
-            listed = self._service.files(include_folders=True)
-            found = [name for name in listed if name not in flat]
-        return [name.rstrip("/") for name in found if name.strip("/")]
+            entries = self._service.files(include_folders=True)
+            paths = [name for name in entries if name not in flat]
+        return [name.rstrip("/") for name in paths if name.strip("/")]
 
     def delete_file(self, path: str | None = None, folder: str | None = None) -> str:
-        """Delete an uploaded file, or a folder with its files; return what the service says.
+        """Delete an uploaded file, or a folder with its files; return the service's message.
 
         Raises:
             InputError: neither or both are given.
@@ -187,10 +187,10 @@ class UploadMethods(BaseClient):
 
 
 class CancelMethods(BaseClient):
-    """What ends jobs, and what removes them."""
+    """Stopping and deleting jobs."""
 
     def stop(self, name: str) -> str:
-        """Stop a job, a batch or a pipeline; return what the service says.
+        """Stop a job, a batch or a pipeline; return the service's message.
 
         Raises:
             NotFoundError: there is none of that name.
@@ -198,7 +198,7 @@ class CancelMethods(BaseClient):
         return self._actions.stop(identity.check_name(name))
 
     def delete(self, name: str) -> str:
-        """Delete a job, a batch or a pipeline with its data; return what the service says.
+        """Delete a job, a batch or a pipeline with its data; return the service's message.
 
         Raises:
             NotFoundError: there is none of that name.
@@ -207,10 +207,10 @@ class CancelMethods(BaseClient):
 
 
 class UsageMethods(BaseClient):
-    """What was used."""
+    """Usage statistics."""
 
     def usage(self, statistic: str = "weighted_hours", scope: str = "user") -> pd.DataFrame:
-        """Return what was used, in all, by tool and by user (GET `/usage-statistics`).
+        """Return the usage in all, by tool and by user (GET `/usage-statistics`).
 
         Columns: group (`total`, `tool` or `user`), name, and the statistic: `weighted_hours`
         (weighted hours, a number) or `jobs` (whole). `.attrs` holds statistic, scope and total.
@@ -223,13 +223,13 @@ class UsageMethods(BaseClient):
             InputError: there is no such statistic or scope.
             AccessError: the organization's usage may not be seen.
         """
-        for what, value, known in (
+        for what, value, choices in (
             ("statistic", statistic, frames.STATISTICS),
             ("scope", scope, frames.SCOPES),
         ):
-            if value not in known:
+            if value not in choices:
                 raise InputError(
                     f"There is no {what} {messages.quote_value(value)}.",
-                    f"Give {' or '.join(known)}.",
+                    f"Give {' or '.join(choices)}.",
                 )
         return frames.usage_frame(self._service.usage(statistic, scope), statistic, scope)

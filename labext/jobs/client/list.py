@@ -82,11 +82,11 @@ class ListMethods(BaseClient):
             NotFoundError: the batch is not there; a near name is told.
             InputError: no job is in that state or of that tool, and neither is known.
         """
-        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
-        query = ListQuery(batch, limit, organization, subjobs, email, start_key, wanted)
+        job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
-        if wanted and table.empty:
-            wanted.check_state(table.attrs.get("statuses", {}))
+        if job_filter and table.empty:
+            job_filter.check_state(table.attrs.get("statuses", {}))
             self._check_tool(tool)
         return table
 
@@ -96,11 +96,11 @@ class ListMethods(BaseClient):
         Raises:
             InputError: the service has no such tool.
         """
-        known = ["batch", "pipeline", *self._catalogue.cached_tools()]
-        if tool is not None and tool.casefold() not in {name.casefold() for name in known}:
+        tools = ["batch", "pipeline", *self._catalogue.cached_tools()]
+        if tool is not None and tool.casefold() not in {name.casefold() for name in tools}:
             raise InputError(
                 f'No job is of "{tool}", and the service has no such tool'
-                f"{messages.did_you_mean(tool, known)}.",
+                f"{messages.did_you_mean(tool, tools)}.",
                 "See `%jobs tools`.",
             )
 
@@ -118,8 +118,8 @@ class ListMethods(BaseClient):
         since: str | datetime | timedelta | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield job rows as the service gives them, page by page; arguments as for `jobs`."""
-        wanted = JobFilter(state, tool, None if since is None else parse_since(since))
-        query = ListQuery(batch, limit, organization, subjobs, email, start_key, wanted)
+        job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
+        query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         for _, page in self._lister.pages(query):
             yield from page.rows
 
@@ -144,15 +144,15 @@ class ListMethods(BaseClient):
         from labext.jobs.views import JOBS
 
         row = self.job(name, email)
-        kept = {key: value for key, value in row.items() if key not in ("resultUrl", "statuses")}
+        fields = {key: value for key, value in row.items() if key not in ("resultUrl", "statuses")}
         if records.is_parent(row):
-            kept["statuses"] = records.parse_tally(row.get("statuses"))
-        return JOBS.show(conversion.records_to_frame([kept], records.job_columns()))
+            fields["statuses"] = records.parse_tally(row.get("statuses"))
+        return JOBS.show(conversion.records_to_frame([fields], records.job_columns()))
 
     def watch(
         self, name: str, stop: threading.Event | None = None, email: str | None = None
     ) -> Iterator[Progress]:
-        """Look at something until it has ended; yield what is seen, and ticks between.
+        """Poll a job, pipeline or batch until it has ended; yield the snapshots, and ticks between.
 
         A batch is judged by `batchStatus` alone.
 
@@ -180,16 +180,16 @@ class ListMethods(BaseClient):
             NotReadyError: it is not complete in time; it goes on.
         """
         watched = JobWatcher(self._service, self._parts, identity.check_name(name))
-        for seen in progress.watch(watched.look):
-            if seen.outcome is Outcome.COMPLETE:
+        for snapshot in progress.watch(watched.look):
+            if snapshot.outcome is Outcome.COMPLETE:
                 return watched.row
-            if seen.outcome is not None:
-                why = f": {seen.reason}" if seen.reason else ""
+            if snapshot.outcome is not None:
+                why = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
-                    f"{name} has ended as {seen.phase}{why}.",
+                    f"{name} has ended as {snapshot.phase}{why}.",
                     f"See `%jobs show {name}`.",
                 )
-            if timeout is not None and seen.elapsed >= timeout:
+            if timeout is not None and snapshot.elapsed >= timeout:
                 break
         raise NotReadyError(
             f"{name} is not complete after {timeout:g} seconds.", "It goes on; wait again."
@@ -201,7 +201,7 @@ _TABLE_OF_CONTENTS = 256 * 1024
 
 
 class ResultMethods(BaseClient):
-    """What jobs have made."""
+    """Results of jobs."""
 
     def download(
         self,
@@ -214,36 +214,36 @@ class ResultMethods(BaseClient):
         on_bytes: OnBytes | None = None,
         on_phase: OnPhase | None = None,
     ) -> Results:
-        """Fetch the results of a complete job or batch; what is on disk and whole is kept.
+        """Fetch the results of a complete job or batch; complete files on disk are reused.
 
-        Into a folder go the archive as `<name>.zip`, its files, `<name>.manifest.json` with their
-        checksums, and their provenance as `ro-crate-metadata.json` (RO-Crate 1.1). A split batch
-        gives one archive with one metrics.csv, in the input's order. `.frame()` of what is
-        returned has the metrics beside the input.
+        The folder receives the archive as `<name>.zip`, its files, `<name>.manifest.json` with
+        their checksums, and their provenance as `ro-crate-metadata.json` (RO-Crate 1.1). A split
+        batch results in one archive with one metrics.csv, in the input's order. `.frame()` of the
+        result has the metrics beside the input.
 
         Args:
             name: of a job or a batch.
-            to: a folder, made if need be; or a path ending in `.zip` for the archive alone.
+            to: a folder, created if needed; or a path ending in `.zip` for the archive alone.
             file: one output file instead of the archive; `to` is then its path, or a folder.
             pdbs_only: structures only (the archive is then `<name>-pdbs.zip`).
             email: a teammate's job, where permitted.
-            on_bytes: is told the bytes that have come, and the whole's if known; in later phases
-                those that are done.
-            on_phase: is told what is done now: Fetching (part by part of a split batch), Merging,
-                Unpacking.
+            on_bytes: called with the number of bytes received, and the total if known; in later
+                phases with the bytes processed.
+            on_phase: called with the current phase: Fetching (part by part of a split batch),
+                Merging, Unpacking.
 
         Raises:
             NotFoundError: there is no such job or file.
             NotReadyError: it is not complete.
-            ConflictError: something else stands where a file would go; nothing was written.
+            ConflictError: another file is in the way; nothing was written.
             ArchiveError: the archive is damaged or would leave the folder; nothing was written.
             StorageError: the disk is full, or the folder can't be written.
         """
-        wanted = ResultSelection(file, pdbs_only, email)
-        told = TransferCallbacks(
+        selection = ResultSelection(file, pdbs_only, email)
+        callbacks = TransferCallbacks(
             on_bytes or TransferCallbacks.bytes, on_phase or TransferCallbacks.phase
         )
-        return self._fetcher.fetch(identity.check_name(name), to, wanted, told)
+        return self._fetcher.fetch(identity.check_name(name), to, selection, callbacks)
 
     def result_files(self, name: str, email: str | None = None) -> list[str]:
         """Return the paths of the files in the results of a complete job, for `download(file=…)`.

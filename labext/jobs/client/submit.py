@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class SubmitMethods(BaseClient):
-    """What is sent, once, and what is only checked."""
+    """Submitting jobs and batches, and checking them without submitting."""
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings as they would be sent, held against the tool's parameters.
@@ -72,20 +72,20 @@ class SubmitMethods(BaseClient):
         settings: Mapping[str, Any],
         project_tag: str | None = None,
     ) -> Submission:
-        """Submit one job, or take an identical one that is there as it.
+        """Submit one job, or return an identical one that already exists.
 
         Args:
-            name: unique; letters, digits, `-` and `_`, 1 to 100. None makes one up, always the
+            name: unique; letters, digits, `-` and `_`, 1 to 100. None generates one, always the
                 same for the same type, settings and content of the files that they name.
             type: the tool.
-            settings: what the tool takes; `check` tells what is wrong with them.
+            settings: the tool's settings; `check` reports their faults.
             project_tag: the project to file it under, `proj_<id>`.
 
         Raises:
-            InputError: something has to be corrected; nothing was sent.
-            ConflictError: the name is taken by a job of another type, with other settings, or
-                whose files had other content.
-            OutcomeUnknownError: the answer was lost and the service can't be asked.
+            InputError: the submission is invalid; nothing was sent.
+            ConflictError: the name is taken by a job of another type, with other settings, or whose
+                files had other content.
+            OutcomeUnknownError: the response was lost and the service can't be queried.
         """
         if name is not None:
             identity.check_name(name)
@@ -107,11 +107,11 @@ class SubmitMethods(BaseClient):
         weighted_hours_budget: float | None = None,
         skip_invalid: bool = False,
     ) -> BatchSubmission:
-        """Submit many jobs of one tool as one batch, or take an identical one as it.
+        """Submit jobs of one tool as one batch, or return an identical one that already exists.
 
-        More than 100 jobs are sent as `<name>-part1of3` and so on, and seen as one batch. All is
-        checked before anything is sent, and written to a journal; what broke off half-way is
-        finished by `resume`, or by the same call again, which sends what is missing.
+        More than 100 jobs are sent as `<name>-part1of3` and so on, and shown as one batch. All jobs
+        are checked before anything is sent, and written to a journal; an interrupted submission is
+        finished by `resume`, or by repeating the same call, which sends the missing parts.
 
         Args:
             name: the batch's name.
@@ -119,22 +119,22 @@ class SubmitMethods(BaseClient):
             jobs: a DataFrame, a row a job; or a mapping of job names to settings; or the service's
                 own forms (`{"jobNames": […], "settings": […]}`, `[{"jobName": …, "settings": …}]`).
             settings: settings that all jobs share.
-            name_column: the frame's column with the jobs' names; without it they are numbered. A
-                name there that breaks the job name's rule is adapted: other characters become
-                `-`, and it is cut where it is too long.
-            mapping: for each setting the frame's column that holds it; without it all other
-                columns must be called as settings are.
+            name_column: the frame's column with the jobs' names; without it they are numbered. An
+                invalid name is adapted: other characters become `-`, and it is cut if it is too
+                long.
+            mapping: for each setting the frame's column that holds it; without it all other columns
+                must have the names of settings.
             max_runtime_seconds: the time limit of each job.
             weighted_hours_budget: the limit of the whole batch, divided over its parts.
             skip_invalid: submit the jobs that are valid; `.refused` has the others.
 
         Raises:
-            InputError: something has to be corrected; nothing was sent.
+            InputError: the submission is invalid; nothing was sent.
             InvalidJobsError: jobs are not valid; all of them are named, and nothing was sent.
-            ConflictError: the name is taken by something else, or by a batch whose files had other
-                content.
+            ConflictError: the name is taken by another submission, or by a batch whose files had
+                other content.
             StorageError: the journal can't be written; nothing was sent.
-            OutcomeUnknownError: an answer was lost and the service can't be asked.
+            OutcomeUnknownError: a response was lost and the service can't be queried.
         """
         limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
         draft = make_draft(
@@ -144,23 +144,24 @@ class SubmitMethods(BaseClient):
         return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
     def resume(self, name: str) -> BatchSubmission:
-        """Finish a batch that broke off, from this machine's journal alone.
+        """Finish an interrupted batch submission, from this machine's journal alone.
 
-        Neither the frame nor the process that began it is needed. What is on the service is not
-        sent; a part that was sent and deleted since is told (`gone`) and not sent again; of a
-        batch that is whole nothing is sent, and that is said. It may be called as often as you
-        like. It is for batches that were sent from this machine, to this address, with this key.
+        Neither the frame nor the process that began it is needed. Parts that are on the service are
+        not sent; a part that was sent and deleted since is reported (`gone`) and not sent again;
+        for a complete batch nothing is sent, and the message says so. It may be called repeatedly.
+        It works for batches that were sent from this machine, to this address, with this key.
 
         Args:
-            name: the batch's name, as `submit_batch` was given it.
+            name: the batch's name, as given to `submit_batch`.
 
         Raises:
-            NotFoundError: this machine has sent no batch of that name; a near one is told.
-            ConflictError: a part's name has been taken by something else, or a file that the
+            NotFoundError: this machine has sent no batch of that name; the error names a close
+                match.
+            ConflictError: a part's name has been taken by another submission, or a file that the
                 settings name has other content than when the first parts were sent.
             NotReadyError: another process of this machine is sending it now.
             StorageError: the journal of it is damaged, or can't be written; nothing was sent.
-            OutcomeUnknownError: an answer was lost and the service can't be asked.
+            OutcomeUnknownError: a response was lost and the service can't be queried.
         """
         return self._submitter.resume(identity.check_name(name, "batch"))
 
@@ -174,7 +175,7 @@ class SubmitMethods(BaseClient):
         return unfinished_frame(self._journal)
 
     def unfinished_names(self) -> list[str]:
-        """Return the names that `unfinished` may list, without reading what the batches hold."""
+        """Return the names that `unfinished` may list, without reading the batches' contents."""
         return unfinished_names(self._journal)
 
     def check_batch(
@@ -220,7 +221,7 @@ class SubmitMethods(BaseClient):
     def _batch_content(self, draft: BatchDraft) -> tuple[Tool, InputContent]:
         """Return a draft's tool, and the content of the files that its rows name.
 
-        A row that names what is not there gets a fault.
+        A row that names a missing file gets a fault.
         """
         tool = self._catalogue.tool(draft.type)
         valid = [draft.settings[row] for row in draft.valid_rows]
@@ -280,8 +281,10 @@ class PipelineMethods(BaseClient):
         inputs = parse_inputs(initial_inputs)
         pipeline = Pipeline(inputs, clean_stages(self._catalogue, stages))
         content = self._pipeline_content(pipeline)
-        made = name or identity.generate_name(PIPELINE_TYPE, pipeline.settings, content.checksums())
-        return submit_pipeline(self._service, made, pipeline, project_tag, content)
+        pipeline_name = name or identity.generate_name(
+            PIPELINE_TYPE, pipeline.settings, content.checksums()
+        )
+        return submit_pipeline(self._service, pipeline_name, pipeline, project_tag, content)
 
     def run_pipeline(
         self,
@@ -314,8 +317,8 @@ class PipelineMethods(BaseClient):
             identity.check_name(name, "pipeline")
         saved = Pipeline(parse_inputs(inputs), saved=pipeline)
         content = self._pipeline_content(saved)
-        made = name or identity.generate_name(pipeline, saved.settings, content.checksums())
-        return submit_pipeline(self._service, made, saved, project_tag, content)
+        run_name = name or identity.generate_name(pipeline, saved.settings, content.checksums())
+        return submit_pipeline(self._service, run_name, saved, project_tag, content)
 
     def _pipeline_content(self, pipeline: Pipeline) -> InputContent:
         """Return the content of the files that a pipeline names, once all are known to be there."""

@@ -139,7 +139,7 @@ def list_members(
     infos = whole.infolist()
     _check_sizes(infos, bounds)
     _check_no_overlap(infos)
-    found: dict[str, zipfile.ZipInfo] = {}
+    members: dict[str, zipfile.ZipInfo] = {}
     folded: dict[str, str] = {}
     for info in infos:
         path = _safe_path(info)
@@ -147,8 +147,8 @@ def list_members(
             _claim_path(folded, path, "folder")
         else:
             _claim_path(folded, path, "file")
-            found[str(path)] = info
-    return found
+            members[str(path)] = info
+    return members
 
 
 def unpack_archive(
@@ -163,8 +163,8 @@ def unpack_archive(
         StorageError: the disk is full, or the folder can't be written.
     """
     with open_archive(archive, bounds) as whole, storage_errors(into):
-        found = list_members(whole, bounds)
-        size, done = sum(info.file_size for info in found.values()), 0
+        members = list_members(whole, bounds)
+        size, done = sum(info.file_size for info in members.values()), 0
 
         def tell(more: int) -> None:
             nonlocal done
@@ -174,7 +174,7 @@ def unpack_archive(
 
         return [
             _extract(whole, info, path, into.joinpath(*PurePosixPath(path).parts), tell)
-            for path, info in found.items()
+            for path, info in members.items()
         ]
 
 
@@ -270,9 +270,10 @@ def _safe_path(info: zipfile.ZipInfo) -> PurePosixPath:
 
 
 def _claim_path(folded: dict[str, str], path: PurePosixPath, kind: str) -> None:
-    """Note that `path` is a file or a folder, and its parents folders; refuse what collides.
+    """Register `path` as a file or a folder, and its parents as folders; refuse collisions.
 
-    Names that some file system takes for one (by case, by Unicode form, by trailing dots) are one.
+    Names that some file system treats as equal (by case, by Unicode form, by trailing dots)
+    collide.
     """
     parts = [_fold_case(part) for part in path.parts]
     for depth in range(1, len(parts)):
@@ -387,10 +388,10 @@ def merge_archives(
             *((job.name, job.path, job.own) for job in jobs),
         ):
             with open_archive(archive) as whole:
-                found = list_members(whole)
-                for path, info in found.items():
+                members = list_members(whole)
+                for path, info in members.items():
                     newest = max(newest, info.date_time)
-                    inner = _strip_folder(path, name, found)
+                    inner = _strip_folder(path, name, members)
                     if own:
                         _copy_member(
                             whole,

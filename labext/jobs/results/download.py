@@ -31,7 +31,7 @@ from labext.progress import Outcome
 from labext.storage import write_atomic
 
 OnPhase = Callable[[str], None]
-"""Is told what is being done now; the bytes told from then on are this phase's."""
+"""Called with the name of the current phase; bytes reported from then on belong to it."""
 
 
 def _ignore(*_: object) -> None:
@@ -73,7 +73,7 @@ class ResultSelection:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What stands in the manifest."""
+        """The selection as the manifest records it."""
         return {"fileName": self.file, "pdbsOnly": self.pdbs_only}
 
 
@@ -113,13 +113,13 @@ class ResultsJob:
 
 
 class ResultsSource:
-    """Where results come from: one service.
+    """Reads results from one service.
 
     Args:
         service: the service.
         parts: knows split batches.
         catalogue: knows the tools.
-        uploaded: knows what was uploaded from this machine.
+        uploaded: the records of uploads from this machine.
     """
 
     def __init__(
@@ -171,12 +171,12 @@ class ResultsSource:
         wanted: ResultSelection,
         told: TransferCallbacks,
     ) -> Path:
-        """Fetch the archive; merge what comes in several.
+        """Fetch the archive; merge it if it comes in several parts.
 
         Raises:
-            NotReadyError: nothing of it has results.
+            NotReadyError: no part has results.
         """
-        # What an interrupted fetch left whole is not fetched again.
+        # Files that an interrupted fetch has completed are not fetched again.
         if target.exists():
             return target
         if not job.split and not job.incomplete:
@@ -187,7 +187,7 @@ class ResultsSource:
         for number, part in enumerate(job.ended, 1):
             if job.split:
                 told.phase(f"Fetching part {number} of {len(job.ended)}")
-            done = _total_size([*archives.values(), *(each.path for each in jobs)])
+            done = _total_size([*archives.values(), *(item.path for item in jobs)])
             last = part == job.ended[-1]
             path = self._part(job, part, stage, wanted, told.with_offset(done, last=last))
             if path is not None:
@@ -206,13 +206,13 @@ class ResultsSource:
         try:
             merge_archives(archives, target, order, told.bytes, jobs=jobs, tables=tables)
         except ArchiveError:
-            for path in (*archives.values(), *(each.path for each in jobs)):
+            for path in (*archives.values(), *(item.path for item in jobs)):
                 path.unlink(missing_ok=True)
             raise
         return target
 
     def complete_jobs(self, job: ResultsJob, wanted: ResultSelection) -> list[str]:
-        """Return the names of the complete jobs in what ended, but not as complete."""
+        """Return the names of the complete jobs of a batch that ended incomplete."""
         return [
             str(row.get("JobName"))
             for row in self.jobs(job, wanted, job.incomplete)
@@ -265,7 +265,7 @@ class ResultsSource:
             name = str(row.get("JobName"))
             path = stage / f"job-{name}.zip"
             if not path.exists():
-                before = _total_size([each.path for each in fetched])
+                before = _total_size([item.path for item in fetched])
                 try:
                     self.download(name, path, wanted, told.with_offset(before, last=False))
                 except (InputError, NotReadyError):
@@ -289,7 +289,7 @@ class ResultsSource:
     def download(
         self, name: str, target: Path, wanted: ResultSelection, told: TransferCallbacks
     ) -> Path:
-        """Fetch what is wanted of one job, or one batch of the service, to `target`."""
+        """Fetch the selected results of one job, or one batch of the service, to `target`."""
 
         def address() -> str:
             return self._service.result_url(
@@ -320,23 +320,23 @@ class ResultsSource:
         return job.listed[part]
 
     def origin(self, job: ResultsJob, wanted: ResultSelection) -> Origin:
-        """Ask where the results come from: the jobs, in the input's order, and their tools.
+        """Query the origin of the results: the jobs, in the input's order, and their tools.
 
-        What the service does not tell, as it may not of a teammate's, stays empty.
+        Fields that the service does not return, as for a teammate's jobs, stay empty.
         """
-        found = [job.row]
+        rows = [job.row]
         if records.is_parent(job.row):
             try:
-                found = self._in_order(job, wanted)
+                rows = self._in_order(job, wanted)
             except (AccessError, NotFoundError):
-                found = []
-        types = dict.fromkeys(str(row.get("Type")) for row in found)
+                rows = []
+        types = dict.fromkeys(str(row.get("Type")) for row in rows)
         inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for row in () if wanted.email else found:  # a teammate's file of that name is another one
-            for each in self._uploaded.of(row, stored_settings(row) or {}):
-                key = each["name"], each["sha256"]
-                inputs.setdefault(key, {**each, "jobs": []})["jobs"].append(row.get("JobName"))
-        return Origin.now(filter(None, map(self._tool, types)), found, inputs.values())
+        for row in () if wanted.email else rows:  # a teammate's file of that name is another one
+            for upload in self._uploaded.of(row, stored_settings(row) or {}):
+                key = upload["name"], upload["sha256"]
+                inputs.setdefault(key, {**upload, "jobs": []})["jobs"].append(row.get("JobName"))
+        return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
 
     def _in_order(self, job: ResultsJob, wanted: ResultSelection) -> list[JobRecord]:
         parts = [part for part, row in job.found.items() if row is not None]

@@ -36,11 +36,11 @@ def initial_inputs(
     settings = stored_settings(pipeline) or {}
     initial = _list_field(settings, "initialInputs") or _list_field(settings, "inputs")
     stages = _list_field(settings, "stages")
-    found: dict[str, str | None] = {}
+    inputs: dict[str, str | None] = {}
     for row, stage in jobs:
         taken = [*_stage_inputs(row, stages, stage)]
-        found[str(row.get("JobName"))] = _initial_input(taken, initial, found)
-    return [*found.values()]
+        inputs[str(row.get("JobName"))] = _initial_input(taken, initial, inputs)
+    return [*inputs.values()]
 
 
 def _initial_input(
@@ -56,18 +56,18 @@ def _initial_input(
 
 
 def _stage_inputs(row: JobRecord, stages: Sequence[Any], stage: int | None) -> Iterator[Any]:
-    """Yield what the job got from the stage before, or all its settings where none is told."""
-    given = stored_settings(row) or {}
-    piped: Any = given
+    """Yield the job's input from the stage before, or all its settings if none is recorded."""
+    settings = stored_settings(row) or {}
+    piped: Any = settings
     try:
         if stage is not None:
-            asked = stages[stage - 1]["toolSettings"][row.get("Type")]
-            piped = [name for name, value in asked.items() if value == PIPE]
+            requested = stages[stage - 1]["toolSettings"][row.get("Type")]
+            piped = [name for name, value in requested.items() if value == PIPE]
     except (LookupError, TypeError, AttributeError):
         pass
     for name in piped:
-        if name in given:
-            yield given[name]
+        if name in settings:
+            yield settings[name]
 
 
 def _list_field(settings: Mapping[str, Any], name: str) -> list[Any]:
@@ -109,32 +109,32 @@ def results_frame(
     of, parent = str(row.get("JobName")), records.is_parent(row)
     query = ListQuery(batch=of, email=email) if parent else ListQuery(email=email)
     jobs = lister.table(query) if parent else records.jobs_frame([row]).assign(Name=of)
-    made = jobs[["Name", "JobName", "Type", "JobStatus"]].copy()
-    made["Reason"] = _reason_column(jobs)
+    frame = jobs[["Name", "JobName", "Type", "JobStatus"]].copy()
+    frame["Reason"] = _reason_column(jobs)
     stored = [str(name) for name in jobs["JobName"]]
-    found = manifest.files_by_job(paths, stored, of)
-    placed = [_job_folder_path(folder, job, found[job], of, alone=not parent) for job in stored]
-    made["Folder"] = _text_array(placed)
-    structures = [_structure_paths(folder, found[job]) for job in stored]
-    made["Structures"] = _object_array(structures)
+    files = manifest.files_by_job(paths, stored, of)
+    placed = [_job_folder_path(folder, job, files[job], of, alone=not parent) for job in stored]
+    frame["Folder"] = _text_array(placed)
+    structures = [_structure_paths(folder, files[job]) for job in stored]
+    frame["Structures"] = _object_array(structures)
     if records.is_pipeline(row):
-        made.insert(3, "Stage", _stage_numbers(jobs["Name"]))
-        made.insert(4, "Input", _text_array(_input_column(row, jobs, made["Stage"])))
+        frame.insert(3, "Stage", _stage_numbers(jobs["Name"]))
+        frame.insert(4, "Input", _text_array(_input_column(row, jobs, frame["Stage"])))
     scores = conversion.spread_column(jobs[["Score"]], "Score", _METRIC)
-    made = concat_input_rows(made, _plain_names(scores, _METRIC, taken=made.columns))
-    given = lister.inputs(jobs, query, input_rows, name_column)
-    beside = None if given is None else given.rows
+    frame = concat_input_rows(frame, _plain_names(scores, _METRIC, taken=frame.columns))
+    inputs = lister.inputs(jobs, query, input_rows, name_column)
+    beside = None if inputs is None else inputs.rows
     if beside is None:
-        made = concat_input_rows(made, _settings_columns(jobs))
-    if given is not None:
-        made = join_input_rows(
-            made, given.key, given.names, beside, name_column=given.name_column, missing=parent
+        frame = concat_input_rows(frame, _settings_columns(jobs))
+    if inputs is not None:
+        frame = join_input_rows(
+            frame, inputs.key, inputs.names, beside, name_column=inputs.name_column, missing=parent
         )
-        missing = made["JobName"].isna()
-        made["Structures"] = _object_array(
-            [[] if gone else cell for gone, cell in zip(missing, made["Structures"], strict=True)]
+        missing = frame["JobName"].isna()
+        frame["Structures"] = _object_array(
+            [[] if gone else cell for gone, cell in zip(missing, frame["Structures"], strict=True)]
         )
-    return JOBS.show(made)
+    return JOBS.show(frame)
 
 
 def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -147,16 +147,20 @@ def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def _plain_names(spread: pd.DataFrame, prefix: str, taken: Iterable[Any]) -> pd.DataFrame:
     """Return spread columns by their plain names, as in metrics.csv; a taken one keeps the long."""
-    there = set(taken) | set(spread.columns)
+    existing = set(taken) | set(spread.columns)
     short = {column: str(column).removeprefix(f"{prefix}.") for column in spread.columns}
-    return spread.rename(columns={long: name for long, name in short.items() if name not in there})
+    return spread.rename(
+        columns={long: name for long, name in short.items() if name not in existing}
+    )
 
 
 def _reason_column(jobs: pd.DataFrame) -> Any:
-    known = [key for key in records.REASON_FIELDS if key in jobs]
-    cells = jobs[known].astype(object).where(jobs[known].notna(), None)
-    found = (dict(zip(known, each, strict=True)) for each in cells.itertuples(index=False))
-    return _text_array([records.reason(each) or None for each in found])
+    fields = [key for key in records.REASON_FIELDS if key in jobs]
+    cells = jobs[fields].astype(object).where(jobs[fields].notna(), None)
+    reason_rows = (
+        dict(zip(fields, values, strict=True)) for values in cells.itertuples(index=False)
+    )
+    return _text_array([records.reason(values) or None for values in reason_rows])
 
 
 def _job_folder_path(
@@ -175,8 +179,8 @@ def _stage_numbers(own: Iterable[str]) -> Any:
     from labext.frames.conversion import Column
     from labext.frames.conversion import records_to_frame as typed
 
-    found = [_STAGE.match(name) for name in own]
-    cells = [{"Stage": int(each[1]) if each else None} for each in found]
+    matches = [_STAGE.match(name) for name in own]
+    cells = [{"Stage": int(match[1]) if match else None} for match in matches]
     return typed(cells, [Column("Stage", "integer")])["Stage"]
 
 
@@ -185,7 +189,7 @@ def _input_column(
 ) -> list[str | None]:
     import pandas as pd
 
-    known = zip(jobs["JobName"], jobs["Type"], jobs["Settings"], stages, strict=True)
+    job_fields = zip(jobs["JobName"], jobs["Type"], jobs["Settings"], stages, strict=True)
     return initial_inputs(
         pipeline,
         (
@@ -193,7 +197,7 @@ def _input_column(
                 {"JobName": name, "Type": type, "Settings": settings},
                 None if pd.isna(stage) else int(stage),
             )
-            for name, type, settings, stage in known
+            for name, type, settings, stage in job_fields
         ),
     )
 

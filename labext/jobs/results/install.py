@@ -19,17 +19,17 @@ from labext.storage import make_folder, storage_errors
 
 @contextmanager
 def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
-    """Make a hidden folder for what is not whole yet, in the folder where it will go.
+    """Create a hidden folder for incomplete files, inside their target folder.
 
-    After a failure it stays if it holds a download that can be gone on with; else it goes, and so
-    do the folders that were made for it.
+    After a failure it stays if it holds a download that can be resumed; else it is removed together
+    with the folders that were created for it.
 
     Args:
-        folder: made if need be.
-        name: the job's name, or what stands for one file.
-        key: tells one run's results from another's; what was left of others is removed.
+        folder: created if needed.
+        name: the job's name, or an identifier of one file.
+        key: identifies the results of one run; stages of other runs are removed.
     """
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
     stage = folder / f"{_stage_pattern(name)}{key[:12]}"
     remove_old_stages(folder, name, but=stage)
@@ -38,13 +38,13 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
         yield stage
     except BaseException:
         shutil.rmtree(stage / "files", ignore_errors=True)
-        _remove_empty(stage, *made)
+        _remove_empty(stage, *created)
         raise
     shutil.rmtree(stage, ignore_errors=True)
 
 
 def remove_old_stages(folder: Path, name: str, but: Path | None = None) -> None:
-    """Remove what fetches of a name that were cut short have left, `but` for one of them."""
+    """Remove the stages of interrupted fetches of a name, except `but`."""
     for old in folder.glob(f"{_stage_pattern(name)}*"):
         if old != but:
             shutil.rmtree(old, ignore_errors=True)
@@ -62,12 +62,12 @@ def _stage_pattern(name: str) -> str:
 def _remove_empty(*folders: Path) -> None:
     """Remove folders, each in the next one, up to the first that has something in it."""
     with suppress(OSError):
-        for each in folders:
-            each.rmdir()
+        for folder in folders:
+            folder.rmdir()
 
 
 def clear_stage(stage: Path) -> None:
-    """Remove what is in the stage: nothing of it can be used."""
+    """Remove the contents of the stage, none of which can be used."""
     for entry in stage.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
@@ -92,37 +92,37 @@ def install_archive(
         archive: in the stage, or in the folder already.
         stage: where it is unpacked first.
         folder: the results folder.
-        before: what an earlier fetch of the same job's results put there.
+        before: the manifest of an earlier fetch of the same job's results.
         record: the name of the manifest.
-        begin: is told the files and the archive before the first of them is put there.
-        on_bytes: is told the bytes that are unpacked, and the whole's.
+        begin: called with the files and the archive before the first of them is moved.
+        on_bytes: called with the number of unpacked bytes, and the total.
         bounds: how much the archive may hold.
 
     Returns:
         The files, and the archive.
 
     Raises:
-        ArchiveError: it is damaged, or not safe to unpack; nothing was put there.
-        ConflictError: something stands there that is not these results; nothing was put there.
+        ArchiveError: it is damaged, or not safe to unpack; nothing was moved.
+        ConflictError: other files are in the way; nothing was moved.
         StorageError: the disk is too full, or the folder can't be written.
     """
     files = unpack_into_stage(archive, stage, on_bytes, bounds)
-    kept = archives.describe_file(archive, archive.name)
+    stored_archive = archives.describe_file(archive, archive.name)
     paths = {file.path for file in files}
-    if taken := paths & {kept.path, record}:
+    if taken := paths & {stored_archive.path, record}:
         raise ArchiveError(
             f"The archive holds a file {taken.pop()}, which is what is written here.",
             "Fetch the archive alone, to a path that ends in .zip.",
         )
     earlier = () if before is None else (*before.files, *before.earlier)
-    ours = {file.path for file in earlier} | ({kept.path} if before else set())
-    check_targets(folder, [*files, kept], ours)
-    begin(files, kept)
+    ours = {file.path for file in earlier} | ({stored_archive.path} if before else set())
+    check_targets(folder, [*files, stored_archive], ours)
+    begin(files, stored_archive)
     move_files(stage, folder, files)
     with storage_errors(folder):
-        archive.replace(folder / kept.path)
+        archive.replace(folder / stored_archive.path)
     remove_stale_files(folder, earlier, paths)
-    return files, kept
+    return files, stored_archive
 
 
 def unpack_into_stage(
@@ -154,12 +154,12 @@ def check_targets(folder: Path, files: Iterable[ArchiveFile], ours: Container[st
     """Check that files can be put into a folder.
 
     Args:
-        folder: where to.
-        files: what is to be put there.
-        ours: the paths that an earlier fetch of the same job's results put there.
+        folder: the target folder.
+        files: the files to put there.
+        ours: the paths that an earlier fetch of the same job's results wrote.
 
     Raises:
-        ConflictError: something stands there that is not these results.
+        ConflictError: a file that does not belong to these results is in the way.
     """
     for file in files:
         target = folder.joinpath(*PurePosixPath(file.path).parts)

@@ -28,19 +28,19 @@ def files_by_job(paths: Iterable[str], jobs: Iterable[str], of: str) -> dict[str
     Args:
         paths: of the files, in the results folder.
         jobs: the names that the jobs are stored under.
-        of: what was fetched: the one job itself, or a batch, a split batch or a pipeline.
+        of: the fetched object: the one job itself, or a batch, a split batch or a pipeline.
     """
-    found: dict[str, list[str]] = {job: [] for job in jobs}
-    if list(found) == [of]:
+    by_job: dict[str, list[str]] = {job: [] for job in jobs}
+    if list(by_job) == [of]:
         return {of: list(paths)}
-    known = {name: job for job in found for name in (job, own_job_name(job, of))}
+    job_of_name = {name: job for job in by_job for name in (job, own_job_name(job, of))}
     for path in paths:
         # An archive may have one folder of the batch's name around all.
         for folder in path.split("/")[:-1][:2]:
-            if folder in known:
-                found[known[folder]].append(path)
+            if folder in job_of_name:
+                by_job[job_of_name[folder]].append(path)
                 break
-    return found
+    return by_job
 
 
 def job_folder(path: str, job: str, of: str) -> str:
@@ -82,15 +82,15 @@ _RECORDED_FIELDS = (
 
 @dataclass(frozen=True)
 class Origin:
-    """Where fetched results come from, for whoever reads them later.
+    """The origin of fetched results, for later readers.
 
     Attributes:
         fetched: when, as ISO 8601 in UTC.
-        by: what fetched them: `labext` and `python`, each a version.
+        by: the versions of `labext` and `python` that fetched them.
         tools: the catalogue's record of each tool that ran, without its parameters.
         jobs: the row of each job, in order; of a single job its own.
-        inputs: the files that were uploaded from this machine for them: name, size, sha256, at
-            (the time), and the names of the jobs.
+        inputs: the files that were uploaded from this machine for them: name, size, sha256, at (the
+            time), and the names of the jobs.
     """
 
     fetched: str = ""
@@ -106,7 +106,7 @@ class Origin:
         jobs: Iterable[Mapping[str, Any]],
         inputs: Iterable[Mapping[str, Any]] = (),
     ) -> Origin:
-        """Return the origin of what is fetched by this process, now."""
+        """Return the origin of results that this process fetches now."""
         return cls(
             datetime.now(UTC).isoformat(timespec="seconds"),
             {
@@ -125,13 +125,13 @@ class Manifest:
 
     Attributes:
         service: the service's address.
-        identity: tells the run of the job from any other.
-        wanted: what was asked for: `pdbsOnly`, `fileName`.
-        files: what is on disk, by paths relative to the results folder.
+        identity: distinguishes the run of the job from any other.
+        wanted: the selection: `pdbsOnly`, `fileName`.
+        files: the files on disk, by paths relative to the results folder.
         archive: the archive they came from, if it was kept.
         job: the job's row, for the record.
         origin: where they come from; empty in a manifest of an earlier labext.
-        earlier: what an earlier run's fetch left, while these files take its place.
+        earlier: files of an earlier run, while these files replace them.
     """
 
     service: str
@@ -190,8 +190,8 @@ class Manifest:
         """Say whether every file, and the archive, is there as it was fetched, and no other."""
         if self.earlier:
             return False
-        kept = self.files if self.archive is None else (*self.files, self.archive)
-        return all(file_matches(folder, file) for file in kept)
+        files = self.files if self.archive is None else (*self.files, self.archive)
+        return all(file_matches(folder, file) for file in files)
 
 
 def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
@@ -216,16 +216,16 @@ def file_matches(folder: Path, file: ArchiveFile) -> bool:
 
 
 def run_identity(name: str, found: Mapping[str, JobRecord | None]) -> dict[str, Any]:
-    """Return what tells the results of one run from another's; of a split batch its parts'."""
+    """Return the fields that identify the run of a result; of a split batch those of its parts."""
     if name in found and (row := found[name]) is not None:
         return records.run_fields(row)
     return {"name": name, "parts": [row and records.run_fields(row) for row in found.values()]}
 
 
 def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is recorded of a job's row; the service's words on why it ended are masked."""
-    found = {key: row[key] for key in _RECORDED_FIELDS if row.get(key) is not None}
-    return found | {key: mask(str(row[key])) for key in records.REASON_FIELDS if row.get(key)}
+    """Return the recorded fields of a job's row; the service's reason for its end is masked."""
+    fields = {key: row[key] for key in _RECORDED_FIELDS if row.get(key) is not None}
+    return fields | {key: mask(str(row[key])) for key in records.REASON_FIELDS if row.get(key)}
 
 
 def separate_manifest_path(state: Path, target: Path) -> Path:

@@ -17,7 +17,7 @@ from labext.redaction import mask
 from labext.storage import write_atomic
 
 CRATE_FILE_NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
-"""What the record is called; the second where the first is not ours."""
+"""File names of the record; the second is used if the first is not ours."""
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 _SPEC = "https://w3id.org/ro/crate/1.1"
@@ -51,9 +51,11 @@ def write_crate(folder: Path) -> Path | None:
     Raises:
         StorageError: the disk is full, or the folder can't be written.
     """
-    known = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
-    manifests = [each for each in known if each is not None and each.origin.fetched]
-    brought = {file.path for each in manifests for file in each.files}
+    on_disk = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
+    manifests = [
+        manifest for manifest in on_disk if manifest is not None and manifest.origin.fetched
+    ]
+    brought = {file.path for manifest in manifests for file in manifest.files}
     for name in CRATE_FILE_NAMES if manifests else ():
         path = folder / name
         if name in brought or not _is_ours(path):
@@ -66,7 +68,7 @@ def write_crate(folder: Path) -> Path | None:
 
 
 def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0]) -> bytes:
-    """Return the record of what these manifests list, as JSON-LD.
+    """Return the provenance record of these manifests, as JSON-LD.
 
     Args:
         manifests: in the order of the record.
@@ -96,14 +98,16 @@ class _Crate:
 
     def root(self, manifests: Sequence[Manifest]) -> Entity:
         """Return the folder itself."""
-        subjects = ", ".join(dict.fromkeys(str(each.job.get("JobName")) for each in manifests))
-        services = ", ".join(dict.fromkeys(mask(each.service) for each in manifests))
+        subjects = ", ".join(
+            dict.fromkeys(str(manifest.job.get("JobName")) for manifest in manifests)
+        )
+        services = ", ".join(dict.fromkeys(mask(manifest.service) for manifest in manifests))
         return {
             "@id": "./",
             "@type": "Dataset",
             "name": f"Results of {subjects}",
             "description": f"What the job service at {services} made for {subjects}.",
-            "datePublished": max(each.origin.fetched for each in manifests),
+            "datePublished": max(manifest.origin.fetched for manifest in manifests),
             "license": _LICENCE,
             "conformsTo": {"@id": PROFILE},
             "hasPart": _id_references(self._files),
@@ -111,7 +115,7 @@ class _Crate:
         }
 
     def add(self, manifest: Manifest) -> None:
-        """Add what one manifest lists."""
+        """Add the contents of one manifest."""
         self._one(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
         service = self._one(
             mask(manifest.service),
@@ -125,14 +129,14 @@ class _Crate:
         files = {
             file.path: self._file(file.path, file.size, file.sha256) for file in manifest.files
         }
-        made = files_by_job(files, jobs, subject)
+        files_of_jobs = files_by_job(files, jobs, subject)
         for name, job in jobs.items():
             tool = self._tool(str(job.get("Type")), tools)
-            self._run(name, job, tool, service, [files[path] for path in made[name]])
-            self._taken(name, job, made, files)
-        for each in manifest.origin.inputs:
-            self._input(each)
-        of_all = files.keys() - {path for paths in made.values() for path in paths}
+            self._run(name, job, tool, service, [files[path] for path in files_of_jobs[name]])
+            self._taken(name, job, files_of_jobs, files)
+        for uploaded_file in manifest.origin.inputs:
+            self._input(uploaded_file)
+        of_all = files.keys() - {path for paths in files_of_jobs.values() for path in paths}
         if manifest.archive is not None:
             archive = manifest.archive
             files[archive.path] = self._file(archive.path, archive.size, archive.sha256)
@@ -149,7 +153,7 @@ class _Crate:
         service: str,
         results: Sequence[str],
     ) -> None:
-        """Add one job: what ran, its settings, and what it made."""
+        """Add one job: its tool, its settings, and its results."""
         action = _action_id(name)
         outcome = records.outcome(job)
         why = "" if outcome is Outcome.COMPLETE else records.reason(job)
@@ -182,13 +186,13 @@ class _Crate:
         run = self.entities[_action_id(name)]
         for value in (stored_settings(job) or {}).values():
             source, _, path = value.partition("/") if isinstance(value, str) else ("", "", "")
-            there = [
+            inputs = [
                 files[file]
                 for file in made.get(source, ())
                 if path and (file == path or file.endswith(f"/{path}"))
             ]
-            if len(there) == 1:
-                run["object"] = [*run.get("object", ()), {"@id": there[0]}]
+            if len(inputs) == 1:
+                run["object"] = [*run.get("object", ()), {"@id": inputs[0]}]
 
     def _fetch(self, subject: str, manifest: Manifest, service: str, files: Sequence[str]) -> None:
         by = manifest.origin.by
@@ -199,11 +203,11 @@ class _Crate:
             softwareVersion=by.get("labext"),
             runtimePlatform=f"Python {by.get('python')}",
         )
-        kept = "structures" if manifest.wanted.get("pdbsOnly") else "results"
+        content = "structures" if manifest.wanted.get("pdbsOnly") else "results"
         action = self._one(
-            f"#fetch-{quote(subject, safe='')}-{kept}",
+            f"#fetch-{quote(subject, safe='')}-{content}",
             "DownloadAction",
-            name=f"The {kept} of {subject} were fetched",
+            name=f"The {content} of {subject} were fetched",
             instrument={"@id": client},
             provider={"@id": service},
             endTime=manifest.origin.fetched,
@@ -263,7 +267,7 @@ class _Crate:
         )
 
     def _one(self, id: str, type: str, /, **fields: Any) -> str:
-        """Add an entity with what of its fields is there; return its id."""
+        """Add an entity with those of its fields that have a value; return its id."""
         self._entity(id, type, **fields)
         return id
 
@@ -277,18 +281,18 @@ def _is_ours(path: Path) -> bool:
     """Say whether there is no record yet, or one as it was written here."""
     try:
         graph = json.loads(path.read_bytes())["@graph"]
-        found: bool = graph[0].pop("identifier") == _graph_digest(graph)
+        unchanged: bool = graph[0].pop("identifier") == _graph_digest(graph)
     except FileNotFoundError:
         return not path.is_symlink()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return False
-    return found
+    return unchanged
 
 
 def _graph_digest(graph: Sequence[Entity]) -> str:
-    """Return what tells a record that was written here from one that was changed since."""
-    said = json.dumps(graph, sort_keys=True, ensure_ascii=True)
-    return f"labext:{hashlib.sha256(said.encode()).hexdigest()}"
+    """Return a digest that distinguishes a record written here from one that was changed since."""
+    text = json.dumps(graph, sort_keys=True, ensure_ascii=True)
+    return f"labext:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _crate_json(graph: Iterable[Entity]) -> bytes:
@@ -311,7 +315,7 @@ def _action_id(job: str) -> str:
 
 
 def _id_references(entities: Iterable[str]) -> list[Entity]:
-    return [{"@id": each} for each in entities]
+    return [{"@id": entity_id} for entity_id in entities]
 
 
 def _present_fields(**fields: Any) -> Entity:
@@ -324,6 +328,6 @@ def _text_field(record: Mapping[str, Any], key: str) -> str | None:
 
 
 def _url_field(record: Mapping[str, Any], key: str) -> str | None:
-    """Return an address of the web; what else stands there is none."""
+    """Return a field if it is a web address, else None."""
     value = _text_field(record, key)
     return value if value and value.lower().startswith(("https://", "http://")) else None

@@ -1,4 +1,4 @@
-"""Fetch results to disk, reusing what is there and complete."""
+"""Fetch results to disk, reusing complete results from an earlier fetch."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class Results:
     """Results on disk.
 
     Attributes:
-        path: the folder, or the one file, that was asked for.
+        path: the requested folder or file.
         files: a row a file: file (path in the folder), bytes, sha256.
-        fetched: False where they were on disk already and whole.
+        fetched: False if they were already on disk and complete.
         archive: the archive, if it was kept.
-        message: what happened, one sentence.
-        rows_of_jobs: makes what `frame` returns.
+        message: the outcome, one sentence.
+        rows_of_jobs: creates the result of `frame`.
     """
 
     path: Path
@@ -134,8 +134,8 @@ class ResultsFetcher:
         self, name: str, to: Path | str, wanted: ResultSelection, told: TransferCallbacks
     ) -> Results:
         """Fetch results; see `JobsClient.download`."""
-        found = find_rows(self._service, self._parts, name, wanted.email)
-        job = ResultsJob(name, merge_found_rows(name, found, {}), found)
+        rows = find_rows(self._service, self._parts, name, wanted.email)
+        job = ResultsJob(name, merge_found_rows(name, rows, {}), rows)
         _check_ended(job)
         told.phase("Fetching")
         try:
@@ -190,7 +190,7 @@ class ResultsFetcher:
                 replace(begun, earlier=stale).write(record)
 
             try:
-                files, kept = install.install_archive(
+                files, stored_archive = install.install_archive(
                     archive,
                     stage,
                     folder,
@@ -204,7 +204,7 @@ class ResultsFetcher:
                 if fetched:
                     install.clear_stage(stage)
                 raise
-            done = replace(fresh, files=tuple(files), archive=kept)
+            done = replace(fresh, files=tuple(files), archive=stored_archive)
             done.write(record)
             provenance.write_crate(folder)
         what = f"were fetched to {folder}" if fetched else f"in {folder} were mended"
@@ -215,15 +215,15 @@ class ResultsFetcher:
     ) -> Results:
         record = manifest.separate_manifest_path(self._state, target)
         fresh, before = self._manifest(job, wanted), Manifest.read(record)
-        there = target.exists()
-        if there and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
+        exists = target.exists()
+        if exists and before is not None and before.is_of(fresh) and before.is_whole(target.parent):
             install.remove_old_stages(target.parent, install.single_file_stage_name(target))
             return self._results(
                 job, wanted, target, before, False, f"are at {target} already, whole"
             )
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
-        if there and before is None:
+        if exists and before is None:
             raise ConflictError(
                 f"{target} is there already, and is not from the results of {job.name}.",
                 "Choose another name, or move it away.",
@@ -231,7 +231,7 @@ class ResultsFetcher:
         with install.staging_folder(
             target.parent, install.single_file_stage_name(target), _stage_key(fresh)
         ) as stage:
-            # What an interrupted fetch left whole is not fetched again.
+            # Files that an interrupted fetch has completed are not fetched again.
             whole = stage / "whole"
             if not whole.exists():
                 whole = self._source.whole(job, stage, wanted, told)
@@ -249,7 +249,7 @@ class ResultsFetcher:
         return self._results(job, wanted, target, done, True, f"were fetched to {target}")
 
     def _manifest(self, job: ResultsJob, wanted: ResultSelection) -> Manifest:
-        """Return the manifest of what is wanted, as far as it is known before it is fetched."""
+        """Return the manifest of the selected results, as known before they are fetched."""
         identity = manifest.run_identity(job.name, job.found)
         if job.incomplete:
             identity["complete"] = sorted(self._source.complete_jobs(job, wanted))
@@ -284,19 +284,19 @@ class ResultsFetcher:
             archive = path
         count = messages.pluralize(len(files), "file")
         unpacked = [file.path for file in done.files] if done.archive is not None else []
-        made = partial(results_frame, self._lister, job.row, wanted.email, path, unpacked)
+        build_frame = partial(results_frame, self._lister, job.row, wanted.email, path, unpacked)
         message = f"The results ({count}) {what}{self._left_out(job, wanted, done)}."
-        return Results(path, files, fetched, archive, message, made)
+        return Results(path, files, fetched, archive, message, build_frame)
 
     def _left_out(self, job: ResultsJob, wanted: ResultSelection, done: Manifest) -> str:
         """Say which jobs did not complete, and which parts are not there, to end a sentence."""
         if wanted.file is not None or not records.is_parent(job.row):
             return ""
-        known = done.origin.jobs or self._source.jobs(job, wanted, job.ended)
-        words = [incomplete_jobs_message(known, job.name)] if known else []
+        jobs = done.origin.jobs or self._source.jobs(job, wanted, job.ended)
+        words = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.found.items() if row is None]:
             words.append(f"{messages.join_words(missing, 3)} is not on the service")
-        return "".join(f"; {each}" for each in words if each)
+        return "".join(f"; {word}" for word in words if word)
 
 
 def _check_ended(job: ResultsJob) -> None:
@@ -315,7 +315,7 @@ def _check_ended(job: ResultsJob) -> None:
 
 
 def _without_results(job: ResultsJob) -> JobFailedError:
-    """Return the error for what has ended without results."""
+    """Return the error for a job that has ended without results."""
     phase, why = records.phase(job.row), records.reason(job.row)
     ended = f"{phase} ({why.rstrip('.')})" if why else phase
     if not records.is_parent(job.row):
@@ -339,5 +339,5 @@ def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
 
 
 def _stage_key(fresh: Manifest) -> str:
-    said = canonical_json([fresh.service, fresh.identity, fresh.wanted])
-    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
+    text = canonical_json([fresh.service, fresh.identity, fresh.wanted])
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
