@@ -67,7 +67,7 @@ class SignInMethod:
         service: the service.
         name: the value of the option `method`.
         noun: the credential in the user's terms, such as "API key".
-        asked: the label of each of its secrets, by their names in the secret store.
+        labels: the label of each of its secrets, by their names in the secret store.
         lasting: it is valid beyond this session; else the user is not asked whether to keep it.
         option: the option that selects it on a line, unless it is the first.
         source: a sentence on where to get the credential, unless that is obvious.
@@ -77,7 +77,7 @@ class SignInMethod:
     service: Service
     name: str
     noun: str
-    asked: Mapping[str, str]
+    labels: Mapping[str, str]
     lasting: bool = True
     option: str = ""
     source: str = ""
@@ -85,12 +85,12 @@ class SignInMethod:
 
     def is_known(self, target: Connection) -> bool:
         """Return whether all required secrets are known, or can be obtained."""
-        return all(name in target.secrets for name in self.asked) or self.obtained(target)
+        return all(name in target.secrets for name in self.labels) or self.obtained(target)
 
     def held_by(self, target: Connection) -> str:
         """Return the environment variables that hold all its secrets, else an empty string."""
-        names = [environment_variable(self.service, name) for name in self.asked]
-        values = {name: from_environment(self.service, name) for name in self.asked}
+        names = [environment_variable(self.service, name) for name in self.labels]
+        values = {name: from_environment(self.service, name) for name in self.labels}
         same = all(value and target.secrets.get(name) == value for name, value in values.items())
         return " and ".join(names) if same else ""
 
@@ -101,7 +101,7 @@ class SignInMethod:
             SetupError: nobody can be asked, or the answer was empty.
         """
         typed: dict[str, str] = {}
-        for name, noun in self.asked.items():
+        for name, noun in self.labels.items():
             ask = prompt_text if name in PUBLIC_NAMES else prompt_secret
             try:
                 typed[name] = ask(f"{messages.capitalize_first(noun)} for {url}: ")
@@ -114,7 +114,7 @@ class SignInMethod:
 
     def _unasked(self, url: str) -> SetupError:
         step = (
-            f"Set {' and '.join(environment_variable(self.service, name) for name in self.asked)}"
+            f"Set {' and '.join(environment_variable(self.service, name) for name in self.labels)}"
         )
         if self.lasting:
             option = f" {self.option}" if self.option else ""
@@ -199,13 +199,13 @@ class SignIn:
             target = replace(target, secrets=self._from_environment(target.base_url))
         self._sign_in(_with_method(target, method, user), keep=keep, save=None)
 
-    def logout(self, *, kept: bool) -> None:
-        """Forget the credentials in this session; with `kept` remove them from the keyring too."""
+    def logout(self, *, from_keyring: bool) -> None:
+        """Forget the credentials in this session; with `from_keyring` remove them from the keyring too."""
         target = config.sign_out(self.service)
         left = ""
         if secret_store.is_in_keyring(self.service, target.profile):
             left = " The keyring keeps what it has; `--yes` removes that too."
-            if kept:
+            if from_keyring:
                 for name in secret_store.SECRET_NAMES[self.service]:
                     config.forget_secret(self.service, target.profile, name)
                 left = " What the keyring had is removed."
@@ -323,7 +323,7 @@ class SignIn:
         accepted, summary, typed = self._accepted(target, method)
         if typed and own and method.lasting and not keep:
             keep = confirm(f"Keep the {method.noun} in the keyring?")
-        secrets = [name for name in method.asked if name in accepted.secrets]
+        secrets = [name for name in method.labels if name in accepted.secrets]
         remark = ""
         if keep and not secrets:
             remark = f" It asks for no {method.noun}, so there is none to keep."

@@ -153,7 +153,7 @@ def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> No
 def logout(call: Call, *, yes: bool) -> None:
     """Forget the credentials, and the tokens obtained with them."""
     call.session.forget("lab")
-    SIGN_IN.logout(kept=yes)
+    SIGN_IN.logout(from_keyring=yes)
 
 
 def _current_user(target: Connection) -> str:

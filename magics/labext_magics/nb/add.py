@@ -1,4 +1,4 @@
-"""`%nb add` and `%%nb source`: add files, pages and texts as sources, once each."""
+"""`%nb add` and `%%nb source`: add files, pages and texts as sources, without duplicates."""
 
 from __future__ import annotations
 
@@ -25,35 +25,37 @@ if TYPE_CHECKING:
 
 
 def add_text(
-    call: Call, into: NotebookInUse, content: str, title: str | None, given: dict[str, Any]
+    call: Call, into: NotebookInUse, content: str, title: str | None, arguments: dict[str, Any]
 ) -> Record:
-    """Add a text, unless the notebook has it already under this title."""
-    there = [
-        each for each in call.nb.sources.iter(into.id) if _may_match_text(each, content, title)
+    """Add a text, unless the notebook already has it under this title."""
+    candidates = [
+        source
+        for source in call.nb.sources.iter(into.id)
+        if _may_match_text(source, content, title)
     ]
-    for each in there:
-        record = call.nb.sources.get(each["id"])
+    for source in candidates:
+        record = call.nb.sources.get(source["id"])
         if (record["full_text"] or "").strip() == content:
             output.print_message(
                 f"{_title(record)} is in {into.name} already, with this text: it was kept."
             )
             return record
-    if title is not None and there:
+    if title is not None and candidates:
         raise ConflictError(
             f"There is a source {title} in {into.name} already, with another text.",
             f"Take another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
         )
-    record = call.nb.sources.add_text(content, into.id, title, **given)
+    record = call.nb.sources.add_text(content, into.id, title, **arguments)
     output.print_message(f"{_title(record)} is added to {into.name}.")
     return record
 
 
-def _may_match_text(there: Record, content: str, title: str | None) -> bool:
-    """Say whether a source may be a text's: by its title, or by one that was made of the text."""
+def _may_match_text(source: Record, content: str, title: str | None) -> bool:
+    """Tell whether a source may contain a text, judging by its title alone."""
     if title is not None:
-        return bool(there["title"] == title)
-    begins = str(there["title"] or "").rstrip("… .")
-    return there["kind"] == "text" and content.startswith(begins)
+        return bool(source["title"] == title)
+    begins = str(source["title"] or "").rstrip("… .")
+    return source["kind"] == "text" and content.startswith(begins)
 
 
 def add_files(
@@ -61,38 +63,38 @@ def add_files(
     into: NotebookInUse,
     items: Sequence[Path | str],
     title: str | None,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> tuple[list[Record], InputError | None]:
-    """Add what the notebook doesn't have yet; retry what has failed there.
+    """Add the items that the notebook does not have yet, and retry those that have failed.
 
-    A file is known by its name and content, an address by itself. Return the records, and the
-    error that names what the service has refused, if anything.
+    A file is identified by its name and content, a page by its address. Return the records, and an
+    error listing the items that the service refused, if any.
     """
     from labext.nb.uploads import rejection_error
 
-    there = list(call.nb.sources.iter(into.id))
-    found: dict[Path | str, Record] = {}
+    existing = list(call.nb.sources.iter(into.id))
+    matches: dict[Path | str, Record] = {}
     for item in items:
-        record = _find_source(call, there, item, into)
+        record = _find_source(call, existing, item, into)
         if record is not None:
-            found[item] = record
-    failed = {item: each for item, each in found.items() if each["status"] == "failed"}
-    kept = {item: each for item, each in found.items() if item not in failed}
-    again = {item: call.nb.sources.retry(each["id"]) for item, each in failed.items()}
-    new = [item for item in items if item not in found]
+            matches[item] = record
+    failed = {item: source for item, source in matches.items() if source["status"] == "failed"}
+    unchanged = {item: source for item, source in matches.items() if item not in failed}
+    again = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
+    new = [item for item in items if item not in matches]
     refused: dict[Path | str, InputError] = {}
-    added = _send_items(call, into, new, title, given, refused) if new else {}
-    told = {
+    added = _send_items(call, into, new, title, arguments, refused) if new else {}
+    actions = {
         f"in {into.name} already, and processed again": again,
-        f"in {into.name} already, and kept": kept,
+        f"in {into.name} already, and kept": unchanged,
     }
-    for what, records in told.items():
+    for action, records in actions.items():
         if records:
             names = (item.name if isinstance(item, Path) else item for item in records)
-            output.print_message(f"{messages.join_subject(names)} {what}.")
-    records = {**kept, **again, **added}
-    there_now = [records[item] for item in items if item in records]
-    return there_now, rejection_error(refused, len(there_now)) if refused else None
+            output.print_message(f"{messages.join_subject(names)} {action}.")
+    records = {**unchanged, **again, **added}
+    sources = [records[item] for item in items if item in records]
+    return sources, rejection_error(refused, len(sources)) if refused else None
 
 
 def _find_source(
@@ -100,15 +102,17 @@ def _find_source(
 ) -> Record | None:
     """Return the source of a notebook that was made from an address or a file.
 
-    A file counts as the same if it has the name and the content. If the service has no original to
-    compare with, the name decides, and a message says so.
+    A file matches if its name and content do. If the service has no original to compare with, the
+    name decides, and a message says so.
     """
     from labext.nb.uploads import has_number_suffix
 
     if isinstance(item, str):
-        return next((each for each in records if each["url"] == item), None)
-    named = [each for each in records if each["file_name"] == item.name]
-    numbered = [each for each in records if has_number_suffix(each["file_name"] or "", item.name)]
+        return next((source for source in records if source["url"] == item), None)
+    named = [source for source in records if source["file_name"] == item.name]
+    numbered = [
+        source for source in records if has_number_suffix(source["file_name"] or "", item.name)
+    ]
     unknown = None
     for record in (*named, *numbered):
         same = _has_content(call, record, item)
@@ -131,7 +135,7 @@ def _find_source(
 
 
 def _has_content(call: Call, record: Record, file: Path) -> bool | None:
-    """Tell whether a source has the content of a file; the service's size may decide already."""
+    """Tell whether a source has a file's content; comparing sizes may suffice."""
     size = record.get("size")
     if size is not None and size != file.stat().st_size:
         return False
@@ -143,17 +147,17 @@ def _send_items(
     into: NotebookInUse,
     new: Sequence[Path | str],
     title: str | None,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
     refused: dict[Path | str, InputError],
 ) -> dict[Path | str, Record]:
-    """Send files and addresses one after the other, with a progress bar.
+    """Upload files and addresses one by one, with a progress bar.
 
-    What the service refuses is put into `refused`, with the reason.
+    Items that the service refuses are added to `refused`, with the error.
     """
     import labext_widgets
 
     added: list[Record] = []
-    again = "%nb add " + " ".join(quote(str(each)) for each in new)
+    again = "%nb add " + " ".join(quote(str(entry)) for entry in new)
     name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
     with labext_widgets.Transfer(name, "source", again) as transfer:
         if title is None:
@@ -163,25 +167,25 @@ def _send_items(
                 on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
                 on_added=added.append,
                 on_refused=refused.__setitem__,
-                **given,
+                **arguments,
             )
         elif isinstance(new[0], Path):
-            options = {**given, "on_bytes": transfer.bytes}
+            options = {**arguments, "on_bytes": transfer.bytes}
             added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
         else:
-            added.append(call.nb.sources.add_url(new[0], into.id, title, **given))
+            added.append(call.nb.sources.add_url(new[0], into.id, title, **arguments))
         if added:
             transfer.end(f"{messages.join_subject(map(_title, added))} added to {into.name}.")
     return dict(zip((item for item in new if item not in refused), added, strict=True))
 
 
 def _title(record: Record) -> str:
-    """Return what the user knows a source by: a file or an address as it was typed."""
+    """Return the file name or address of a source as typed, else its title."""
     return str(record["file_name"] or record["url"] or record["title"] or record["id"])
 
 
 _MAX_NAMED = 3
-"""Sources that a hint names; for more it names a line for all."""
+"""Maximum number of sources listed in a hint; beyond that it names a command for all."""
 
 
 def add(
@@ -198,14 +202,14 @@ def add(
 ) -> pd.DataFrame:
     """Add files and pages, or the text of the cell's body, to a notebook; return a row for each.
 
-    What is in the notebook already, and the same, is kept. A text is waited for, unless `async_`
-    is there; files and pages with `wait` or `sync`.
+    Identical sources already in the notebook are kept. Texts are waited for, unless `async_` is
+    set; files and pages only with `wait` or `sync`.
 
     Raises:
-        InputError: a file is missing, empty or unreadable: then nothing is sent. Or the service
-            refused some; the others were added.
+        InputError: a file is missing, empty or unreadable, and nothing was sent; or the service
+            refused some of the items, and the others were added.
         JobFailedError: a source that was waited for has failed.
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if sync and async_:
         raise InputError("`--sync` and `--async` are both there.", "Keep one of the two.")
@@ -213,30 +217,30 @@ def add(
     items = _resolve_items(what, url)
     _check_arguments(text, items, title)
     into = scope.notebook_of(call, notebook)
-    given = {"topic": topic, "process_async": bool(text) or not sync}
+    arguments = {"topic": topic, "process_async": bool(text) or not sync}
     refusal: InputError | None = None
     with _interruptible(into.name):
         if text:
-            records = [add_text(call, into, text, title, given)]
+            records = [add_text(call, into, text, title, arguments)]
         else:
-            records, refusal = add_files(call, into, items, title, given)
+            records, refusal = add_files(call, into, items, title, arguments)
     if refusal is not None and not records:
         raise refusal
     _report_missing_model(call, records)
     waits = wait or sync or (bool(text) and not async_)
     try:
-        found = _source_rows(call, records, wait=waits)
+        rows = _source_rows(call, records, wait=waits)
     except LabextError:
         if refusal is not None:
             output.print_message(str(refusal))
         raise
     if refusal is not None:
         raise refusal
-    return found
+    return rows
 
 
 def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
-    """Say that sources get no vectors, where no embedding model is set, and how they get them."""
+    """Report that no embedding model is set for the new sources, with the next step."""
     added = [record for record in records if record["status"] != "failed"]
     if not added or call.nb.models.defaults().get("embedding") is not None:
         return
@@ -252,7 +256,7 @@ def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
 
 @contextmanager
 def _interruptible(notebook: str) -> Iterator[None]:
-    """Raise an interrupt while sources are sent as one line that says what may go on."""
+    """Turn an interrupt during the upload into a one-line error."""
     try:
         yield
     except KeyboardInterrupt:
@@ -263,7 +267,7 @@ def _interruptible(notebook: str) -> Iterator[None]:
 
 
 def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.DataFrame:
-    """Return a row for each source; with `wait` once all have been processed."""
+    """Return a row for each source; with `wait` after all have been processed."""
     from labext.nb.views import source_frame
 
     if not wait:
@@ -275,16 +279,16 @@ def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.Dat
 
 
 def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
-    """Return the files and addresses that are meant, each once, all of them looked at."""
+    """Return the named files and addresses, validated and without duplicates."""
     from labext.nb import uploads
 
-    found: list[Path | str] = []
-    for each in what:
-        if "://" in each:
-            found.append(_url(each))
+    items: list[Path | str] = []
+    for path_or_url in what:
+        if "://" in path_or_url:
+            items.append(_url(path_or_url))
         else:
-            found += [uploads.validate_file(path) for path in _expand_path(each)]
-    return list(dict.fromkeys([*found, *map(_url, urls)]))
+            items += [uploads.validate_file(path) for path in _expand_path(path_or_url)]
+    return list(dict.fromkeys([*items, *map(_url, urls)]))
 
 
 def _url(typed: str) -> str:
@@ -302,7 +306,7 @@ def _url(typed: str) -> str:
 
 
 def _expand_path(typed: str) -> list[Path]:
-    """Return the files that a path or a pattern names."""
+    """Return the files that a path or a pattern matches."""
     import glob
 
     if _is_prose(typed):
@@ -314,7 +318,7 @@ def _expand_path(typed: str) -> list[Path]:
     if path.exists() or not glob.has_magic(typed):
         return [path]
     fitting = sorted(glob.glob(str(path), recursive=True))
-    files = [Path(each) for each in fitting if Path(each).is_file()]
+    files = [Path(match) for match in fitting if Path(match).is_file()]
     if not files:
         raise InputError(
             f"No file fits {typed}.", "Check the path: it counts from the notebook's folder."
@@ -323,13 +327,13 @@ def _expand_path(typed: str) -> list[Path]:
 
 
 def _is_prose(typed: str) -> bool:
-    """Whether it is a sentence that somebody wrote where a path belongs."""
+    """Tell whether the argument is a sentence rather than a path."""
     several = len(typed.split()) > 3
     return several and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
 
 
 def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) -> None:
-    """Raise InputError unless there is one text, or files and pages."""
+    """Raise InputError unless there is either one text, or files and pages."""
     if text and items:
         raise InputError(
             "The line names files or pages, and there is a text below it.",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _TITLE = 60
-"""The most characters of a message that a chat is called by."""
+"""Maximum length of a chat title made from a message."""
 
 
 def chat(
@@ -40,20 +40,20 @@ def chat(
     model_override: str | None,
     no_wait: bool,
 ) -> Any:
-    """Send a message, draw the reply and return it.
+    """Send a message, render the reply and return it.
 
-    The chat of a notebook goes on from line to line; the first line of a kernel begins one. Sources
-    that are still being processed are waited for first, unless `no_wait`.
+    The chat of a notebook continues from line to line; the first line in a kernel starts one.
+    Sources that are still being processed are waited for first, unless `no_wait` is set.
     """
     import labext_widgets
 
     text = scope.text_of(call, message, "message", "%nb chat")
     about = scope.notebook_of(call, notebook)
     by = scope.resolve_model(call, model_override)
-    named = [call.nb.sources.find(each, about.id) for each in sources]
-    given = scope.search_scope(
+    named = [call.nb.sources.find(source, about.id) for source in sources]
+    restriction = scope.search_scope(
         named,
-        [call.nb.notes.find(each, about.id) for each in notes],
+        [call.nb.notes.find(note, about.id) for note in notes],
         no_sources,
         no_notes,
     )
@@ -64,7 +64,7 @@ def chat(
         f"`%nb sessions show {chosen}` shows whether it was kept; if not, run this again."
     ):
         reply = call.nb.chat.execute(
-            chosen, text, model_override=by, on_context=_report_context_size, **given
+            chosen, text, model_override=by, on_context=_report_context_size, **restriction
         )
     return labext_widgets.answer_view(reply)
 
@@ -84,7 +84,7 @@ def _chat_session(
     new: bool,
     title: str | None,
 ) -> str:
-    """Return the identifier of the chat that goes on; it is the notebook's from now on."""
+    """Return the identifier of the chat to continue, and make it the notebook's current one."""
     if session is not None and (new or title is not None):
         raise InputError(
             "`--session` goes on with a chat, and `--new` or `--title` begins one.",
@@ -102,7 +102,7 @@ def _chat_session(
 
 
 def unique_title(message: str, taken: Sequence[str]) -> str:
-    """Return a title made of a message that no chat has yet."""
+    """Return a title made from a message that is not taken by another chat."""
     first = " ".join(message.split())
     begun = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
     titles = (begun if n == 1 else f"{begun} ({n})" for n in range(1, len(taken) + 2))
@@ -110,7 +110,7 @@ def unique_title(message: str, taken: Sequence[str]) -> str:
 
 
 def session_label(record: Record) -> str:
-    """Return what a chat is called, in a sentence's beginning."""
+    """Return a chat's title in quotes, as the beginning of a sentence."""
     return f"The chat {messages.quote_value(str(record['title'] or record['id']))}"
 
 
@@ -162,7 +162,7 @@ def show_session(call: Call, *, session: str) -> pd.DataFrame:
 def new_session(
     call: Call, *, title: str | None, notebook: str | None, model_override: str | None
 ) -> pd.DataFrame:
-    """Begin a chat, which `%%nb chat` goes on with."""
+    """Start a chat, which `%%nb chat` then continues."""
     about = scope.notebook_of(call, notebook)
     by = scope.resolve_model(call, model_override)
     record = call.nb.chat.create(about.id, title, by)
@@ -176,19 +176,20 @@ def edit_session(
 ) -> pd.DataFrame:
     """Change a chat's title, or the model that replies in it."""
     scope.require_changes({"title": title, "model": model_override}, "%nb sessions edit")
-    found = scope.resolve_id(call, "session", session)
-    record = call.nb.chat.update(found, title, scope.resolve_model(call, model_override))
+    identifier = scope.resolve_id(call, "session", session)
+    record = call.nb.chat.update(identifier, title, scope.resolve_model(call, model_override))
     output.print_message(f"{session_label(record)} is changed.")
     return _session_row(record)
 
 
 def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
-    """Delete chats with their messages, once all of them are known to be there."""
-    named = (scope.resolve_id(call, "session", each, to_delete=True) for each in sessions)
-    records = [call.nb.chat.get(each) for each in dict.fromkeys(named)]
+    """Delete chats with their messages, after checking that all of them exist."""
+    named = (scope.resolve_id(call, "session", session, to_delete=True) for session in sessions)
+    records = [call.nb.chat.get(chat_id) for chat_id in dict.fromkeys(named)]
     called = {
-        each["id"]: session_label(each) + scope.notebook_names_suffix(call, [each["notebook_id"]])
-        for each in records
+        record["id"]: session_label(record)
+        + scope.notebook_names_suffix(call, [record["notebook_id"]])
+        for record in records
     }
     if not output.confirm_destruction("delete", list(called.values()), yes=yes, preview=preview):
         return
@@ -208,7 +209,7 @@ def session_context(
     no_sources: bool,
     no_notes: bool,
 ) -> pd.DataFrame:
-    """Return how much a model would be given with a message, and what of."""
+    """Return the sources and notes sent with a message, and report the number of tokens."""
     from labext.frames.conversion import Column, records_to_frame
     from labext.frames.views import ROWS
 
@@ -226,9 +227,9 @@ def session_context(
         f"{messages.pluralize(characters, 'character')}, of these sources and notes."
     )
     rows = [
-        {"kind": kind.removesuffix("s"), "title": each.get("title"), "id": each.get("id")}
+        {"kind": kind.removesuffix("s"), "title": item.get("title"), "id": item.get("id")}
         for kind in ("sources", "notes")
-        for each in built[kind] or ()
+        for item in built[kind] or ()
     ]
     return ROWS.show(
         records_to_frame(rows, [Column(name, "text") for name in ("kind", "title", "id")])
@@ -296,9 +297,9 @@ def chat_about_source(
     model_override: str | None,
     no_wait: bool,
 ) -> Any:
-    """Send a message about one source, draw the reply and return it.
+    """Send a message about one source, render the reply and return it.
 
-    The chat of a source goes on from line to line; the first line of a kernel begins one.
+    The chat of a source continues from line to line; the first line in a kernel starts one.
     """
     import labext_widgets
 
@@ -307,8 +308,8 @@ def chat_about_source(
     by = scope.resolve_model(call, model_override)
     processing.wait_for_text(call, None, [about], wait=not no_wait)
     chosen = _source_chat_session(call, about, text, session=session, new=new, title=title)
-    shown = f"`%nb source-chats show {chosen} --source {quote(source)}`"
-    with scope.interrupted_as_error(f"{shown} shows whether it was kept; if not, run this again."):
+    show = f"`%nb source-chats show {chosen} --source {quote(source)}`"
+    with scope.interrupted_as_error(f"{show} shows whether it was kept; if not, run this again."):
         reply = call.nb.source_chats.send(about, chosen, text, by)
     return labext_widgets.answer_view(reply)
 
@@ -316,7 +317,7 @@ def chat_about_source(
 def _source_chat_session(
     call: Call, about: str, message: str, *, session: str | None, new: bool, title: str | None
 ) -> str:
-    """Return the identifier of the chat that goes on; it is the source's from now on."""
+    """Return the identifier of the chat to continue, and make it the source's current one."""
     if session is not None and (new or title is not None):
         raise InputError(
             "`--session` goes on with a chat, and `--new` or `--title` begins one.",
@@ -360,9 +361,9 @@ def edit_source_chat(
 def delete_source_chats(
     call: Call, *, sessions: list[str], source: str, yes: bool, preview: bool
 ) -> None:
-    """Delete chats about a source with their messages, once all are known to be there."""
+    """Delete chats about a source with their messages, after checking that all of them exist."""
     about = scope.resolve_id(call, "source", source, to_delete=True)
-    records = [call.nb.source_chats.get(about, each) for each in dict.fromkeys(sessions)]
+    records = [call.nb.source_chats.get(about, session) for session in dict.fromkeys(sessions)]
     would_go = [session_label(record) for record in records]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return

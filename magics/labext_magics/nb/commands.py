@@ -26,28 +26,28 @@ if TYPE_CHECKING:
 def list_(
     call: Call, *, command: str | None, status: str | None, limit: int | None
 ) -> pd.DataFrame:
-    """Return a row for each command that the service tells of."""
+    """Return a row for each command that the service lists."""
     return call.nb.commands.list(command, status, limit)
 
 
 def show(call: Call, *, job: str) -> pd.DataFrame:
-    """Return how far a command is."""
+    """Return the state of a command."""
     return _row(call.nb.commands.get(job))
 
 
 def wait(call: Call, *, job: str) -> pd.DataFrame:
-    """Draw a command until it is over, and return its row.
+    """Show the progress of a command until it ends, and return its row.
 
     Raises:
-        JobFailedError: it has failed, or was canceled.
-        WatchInterrupted: the kernel was interrupted; it goes on.
+        JobFailedError: the command failed or was canceled.
+        WatchInterrupted: the kernel was interrupted; the command continues.
     """
     watch_snapshots(call.nb.commands.watch(job), f"%nb commands wait {job}")
     return _row(call.nb.commands.get(job))
 
 
 def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | None:
-    """Ask for a command to be canceled, and say what has become of it."""
+    """Request the cancellation of a command, and report its new state."""
     now = call.nb.commands.get(job)
     if not output.confirm_destruction(
         "cancel", [f"the command {now['job_id']}"], yes=yes, preview=preview
@@ -65,33 +65,33 @@ def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | 
 
 
 def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
-    """Begin a command, and return its row."""
-    given = {
+    """Start a command, and return its row."""
+    arguments = {
         name: value.meaning if isinstance(value, BareText) else value
         for name, value in merge_pairs(set).items()
     }
-    if not given:
+    if not arguments:
         raise InputError(
             f"The command {command} is given nothing to work with.",
             f"Name it: `%nb commands run {command} --set NAME=VALUE`.",
         )
-    begun = call.nb.commands.run(command, given, app)
+    begun = call.nb.commands.run(command, arguments, app)
     job = begun["job_id"]
     output.print_message(f"The command {command} begins; `%nb commands wait {job}` looks at it.")
     return _row(begun)
 
 
 def list_available(call: Call) -> pd.DataFrame:
-    """Return the commands that the service knows."""
+    """Return the commands that the service supports."""
     return call.nb.commands.kinds()
 
 
 def watch_snapshots(snapshots: Iterator[Progress], again: str) -> None:
-    """Draw something until it is over.
+    """Show progress until the command ends.
 
     Raises:
-        JobFailedError: it has failed, or was canceled.
-        WatchInterrupted: the kernel was interrupted; it goes on.
+        JobFailedError: the command failed or was canceled.
+        WatchInterrupted: the kernel was interrupted; the command continues.
     """
     import labext_widgets
     from labext.nb.commands import command_error

@@ -33,58 +33,58 @@ def connect(
     ca_bundle: Path | None,
     dialect: str | None,
 ) -> None:
-    """Use a service for this session, once it has accepted the password, or asks for none."""
+    """Use a service for this session, once it has accepted the password or requires none."""
     options = {} if dialect is None else {"dialect": dialect}
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
 
 
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the password of the service in use; ask for another one if it isn't accepted."""
+    """Check the password of the service in use; ask for another one if it is refused."""
     SIGN_IN.login(keep=keep)
 
 
 def logout(call: Call, *, yes: bool) -> None:
-    """Forget the password, and which notebook is in use."""
+    """Forget the password and the notebook in use."""
     call.session.forget("nb")
-    SIGN_IN.logout(kept=yes)
+    SIGN_IN.logout(from_keyring=yes)
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return which service it is, what it has and which notebook is in use: never a secret."""
+    """Return the service in use, its contents and the notebook in use, without secrets."""
     from labext.frames.views import facts_frame
 
-    found, nb = call.session.connected("nb")
+    target, nb = call.session.connected("nb")
     chosen = call.session.notebook
-    said = nb.status()
+    server = nb.status()
     rows = {
-        "profile": found.profile or "none (environment, or connected by address)",
-        "address": found.base_url,
-        "kind of server": said["dialect"],
-        "version": said["version"] or "unknown",
-        "database": _database_state(said),
-        "password needed": _password_state(said),
-        "notebooks": "unknown" if said["notebooks"] is None else f"{said['notebooks']:,}",
+        "profile": target.profile or "none (environment, or connected by address)",
+        "address": target.base_url,
+        "kind of server": server["dialect"],
+        "version": server["version"] or "unknown",
+        "database": _database_state(server),
+        "password needed": _password_state(server),
+        "notebooks": "unknown" if server["notebooks"] is None else f"{server['notebooks']:,}",
         "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
     }
     return facts_frame(rows, "nb")
 
 
-def _database_state(said: Record) -> str:
-    """Return the database's state, and what it means where it isn't the good one."""
-    if said["database"] in (None, "online"):
-        return said["database"] or "unknown"
-    return f"{said['database']}: nothing can be read now; ask whoever runs the service"
+def _database_state(server: Record) -> str:
+    """Return the database's state, with an explanation unless it is online."""
+    if server["database"] in (None, "online"):
+        return server["database"] or "unknown"
+    return f"{server['database']}: nothing can be read now; ask whoever runs the service"
 
 
-def _password_state(said: Record) -> str:
-    if not said["password_needed"]:
+def _password_state(server: Record) -> str:
+    if not server["password_needed"]:
         return "no"
-    told = {True: ", and it is accepted", False: ": `%nb login`", None: ""}
-    return f"yes{told[said['signed_in']]}"
+    suffixes = {True: ", and it is accepted", False: ": `%nb login`", None: ""}
+    return f"yes{suffixes[server['signed_in']]}"
 
 
 def _check_password(target: Connection) -> str:
-    """Return how many notebooks the service has for whoever knows the password."""
+    """Return the number of notebooks available with this password."""
     from labext.nb import NotebookClient
 
     with NotebookClient.reached(target) as client:
@@ -149,20 +149,20 @@ COMMANDS = (
 
 
 def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return a row for each setting; with `set` after they are changed."""
+    """Return a row for each setting; with `set` after changing them."""
     from labext.nb.views import format_setting, settings_frame
 
-    wanted = {
+    requested = {
         name: value.text if isinstance(value, BareText) else value
         for name, value in merge_pairs(set).items()
     }
     before = call.nb.settings.get()
-    if not wanted:
+    if not requested:
         return settings_frame(before)
-    now = call.nb.settings.update(wanted)
+    now = call.nb.settings.update(requested)
     changed = [name for name in now if now[name] != before.get(name)]
-    told = join_words([f"{name} is {format_setting(now[name])}" for name in changed], 7)
-    output.print_message(f"{told} now." if changed else "All of it is set so already.")
+    summary = join_words([f"{name} is {format_setting(now[name])}" for name in changed], 7)
+    output.print_message(f"{summary} now." if changed else "All of it is set so already.")
     return settings_frame(now)
 
 

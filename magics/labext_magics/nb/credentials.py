@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _OWN = frozenset({"ollama"})
-"""Providers that one runs oneself, and that take no key."""
+"""Providers run by the user, which require no key."""
 
 _OPEN = frozenset({"openai_compatible"})
-"""Providers that are a server of an address of its own; some take no key, so none may be typed."""
+"""Providers identified by the address of a server, for which a key is optional."""
 
 
 def check_address(provider: str, base_url: str | None) -> None:
-    """Raise InputError for a provider that is reached by an address alone, without one."""
+    """Raise InputError if the provider requires a server address and none is given."""
     if base_url is None and provider.casefold().replace("-", "_") in _OPEN:
         raise InputError(
             f"A credential of {provider} needs the server's address.",
@@ -42,11 +42,11 @@ def check_address(provider: str, base_url: str | None) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """A provider's key, and where it is from.
+    """A provider's key and its origin.
 
     Attributes:
-        value: the key; None where the provider is to be asked without one.
-        source: the variable of the environment that has it; empty where it was typed.
+        value: the key, or None for a provider without one.
+        source: the environment variable that holds it; empty if it was typed.
     """
 
     value: str | None
@@ -54,7 +54,7 @@ class Key:
 
     @property
     def told(self) -> str:
-        """Where it is from, at the end of a sentence."""
+        """The key's origin, as the end of a sentence."""
         return f", with the key of {self.source}" if self.source else ""
 
     def __repr__(self) -> str:
@@ -62,20 +62,20 @@ class Key:
 
 
 def key_for(provider: str, *, must: bool = False) -> Key:
-    """Return the key of a provider: of the environment, else as the user types it.
+    """Return the key of a provider, from the environment or typed by the user.
 
     Args:
-        provider: as the service calls it.
-        must: also of a provider that takes none from most.
+        provider: the service's name of the provider.
+        must: ask for a key even if the provider usually needs none.
 
     Raises:
-        SetupError: there is nobody to ask, or nothing was typed.
+        SetupError: nobody can be asked, or the answer was empty.
     """
     folded = provider.casefold().replace("-", "_")
     name = f"{folded}_key"
-    if found := from_environment("nb", name):
-        register_secret(found)
-        return Key(found, environment_variable("nb", name))
+    if value := from_environment("nb", name):
+        register_secret(value)
+        return Key(value, environment_variable("nb", name))
     if folded in _OWN and not must:
         return Key(None)
     without = folded in _OPEN and not must
@@ -101,26 +101,26 @@ ONE_CREDENTIAL = Parameter(
 
 
 def credential_label(record: Record) -> str:
-    """Return what a sentence about it begins with."""
+    """Return a credential's name and provider, as the beginning of a sentence."""
     return f"The credential {record['name']} of {record['provider']}"
 
 
 def credential_row(record: Record) -> pd.DataFrame:
-    """Return what is known of it, which is not its key."""
+    """Return a credential's row, which does not include its key."""
     from labext.nb.views import credential_frame
 
     return credential_frame([record])
 
 
 MAX_TESTED = 30
-"""Models of unknown type that one line tests; each test asks the provider up to four times."""
+"""Maximum number of models of unknown type tested by one line, with up to four requests each."""
 
 _AS = {"llm": "a language model", "embedding": "an embedding model", "stt": "stt", "tts": "tts"}
-"""By type, what a model works as."""
+"""The function of each type of model, for messages."""
 
 
 def discover_models(call: Call, *, credential: str) -> pd.DataFrame:
-    """Return a row for each model that a credential opens."""
+    """Return a row for each model that a credential gives access to."""
     with scope.interrupted_as_error("Run this line again."):
         return call.nb.credentials.discover(credential)
 
@@ -128,30 +128,30 @@ def discover_models(call: Call, *, credential: str) -> pd.DataFrame:
 def register_models(
     call: Call, *, credential: str, models: list[dict[str, str]], every: bool
 ) -> pd.DataFrame:
-    """Add models that a credential opens; return those there are.
+    """Add models that a credential gives access to; return those registered for it.
 
-    With `every`, models whose type neither the provider nor the line tells are added as the type
-    as which they pass the service's test.
+    With `every`, models whose type neither the provider nor the line specifies are tested, and
+    added as the first type that passes.
     """
     if not every and not models:
         raise InputError(
             "No model is named.", "Name them, `--model NAME=TYPE`, or take all with `--all`."
         )
     record = call.nb.credentials.get(credential)
-    wanted = dict(_model_names(models))
+    requested = dict(_model_names(models))
     unknown: list[str] = []
     if every:
         offered = discover_models(call, credential=record["id"])
         for name, kind in offered[["name", "model_type"]].itertuples(index=False):
-            if name not in wanted and isinstance(kind, str):
-                wanted[name] = kind
-        unknown = [str(name) for name in offered["name"] if name not in wanted]
-    if wanted:
-        told = call.nb.credentials.register_models(record["id"], list(wanted.items()))
-        output.print_message(_report_registered(told["created"] or 0, told["existing"] or 0))
+            if name not in requested and isinstance(kind, str):
+                requested[name] = kind
+        unknown = [str(name) for name in offered["name"] if name not in requested]
+    if requested:
+        counts = call.nb.credentials.register_models(record["id"], list(requested.items()))
+        output.print_message(_report_registered(counts["created"] or 0, counts["existing"] or 0))
     untyped = _test_types(call, record, unknown)
-    there = call.nb.models.list()
-    own = there[there["credential"] == record["id"]]
+    registered = call.nb.models.list()
+    own = registered[registered["credential"] == record["id"]]
     if untyped:
         output.print_message(untyped)
     if own.empty:
@@ -162,15 +162,15 @@ def register_models(
         )
     if every and not call.nb.models.defaults().get("chat"):
         output.print_message("`%nb models auto-assign` chooses default models.")
-    return models_frame(call, type(there)(own))
+    return models_frame(call, type(registered)(own))
 
 
 def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
-    """Add models of unknown type as what they pass a test as; return what to say of the others."""
+    """Test models of unknown type and add those that work; return a message about the others."""
     from labext.nb.models import probe_type
 
-    known = {each["name"] for each in call.nb.models.iter() if _offers(credential, each)}
-    untried = [name for name in names if name not in known]
+    existing = {model["name"] for model in call.nb.models.iter() if _offers(credential, model)}
+    untried = [name for name in names if name not in existing]
     tried, left = untried[:MAX_TESTED], untried[MAX_TESTED:]
     if tried:
         output.print_message(
@@ -255,11 +255,11 @@ MODEL_COMMANDS = (
 def new_credential(
     call: Call, *, provider: str, name: str, base_url: str | None, no_key: bool
 ) -> pd.DataFrame:
-    """Store a credential; one of the same provider and name is kept, and no key is asked for.
+    """Store a credential; one with the same provider and name is kept, without asking for a key.
 
     Raises:
         ConflictError: there is one with another address.
-        SetupError: there is no key, and nobody to ask for it.
+        SetupError: there is no key, and nobody can be asked for it.
     """
     for text in (provider, name):
         secrets.refuse_name(text, "nb", "credentials")
@@ -290,41 +290,41 @@ def edit_credential(
     new_key: bool,
     no_key: bool,
 ) -> pd.DataFrame:
-    """Change a credential's name or address, or give it another key or none.
+    """Change a credential's name or address, or replace or remove its key.
 
     Raises:
-        InputError: nothing is to be changed, or its key would go to another server.
+        InputError: there is nothing to change, or the key would be sent to another server.
     """
     for what, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
         if both:
             raise InputError(
                 f"The line gives another {what} and takes it away.", "Keep one of the two."
             )
-    given = {
+    values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,
         "new_key": new_key or None,
         "no_key": no_key or None,
     }
-    changes: dict[str, Any] = scope.require_changes(given, "%nb credentials edit")
+    changes: dict[str, Any] = scope.require_changes(values, "%nb credentials edit")
     if name is not None:
         secrets.refuse_name(name, "nb", "credentials")
     if base_url is not None:
         secrets.refuse_value(base_url, "nb", "credentials")
-    told = ""
+    suffix = ""
     if changes.pop("no_key", False):
         changes["api_key"] = ""
     if changes.pop("new_key", False):
         key = key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
-        changes["api_key"], told = key.value, key.told
+        changes["api_key"], suffix = key.value, key.told
     record = call.nb.credentials.update(credential, **changes)
-    output.print_message(f"{credential_label(record)} is changed{told}.")
+    output.print_message(f"{credential_label(record)} is changed{suffix}.")
     return credential_row(record)
 
 
 def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
-    name, there = quote(str(record["name"])), record["base_url"]
-    if base_url is not None and base_url.rstrip("/") != (there or "").rstrip("/"):
+    name, address = quote(str(record["name"])), record["base_url"]
+    if base_url is not None and base_url.rstrip("/") != (address or "").rstrip("/"):
         raise ConflictError(
             f"{credential_label(record)} is there already, with another address.",
             f"`%nb credentials edit {name} --base-url …` changes it; another name keeps both.",
@@ -386,12 +386,12 @@ EDIT_COMMANDS = (
 
 
 def list_(call: Call, *, provider: str | None) -> pd.DataFrame:
-    """Return a row for each credential; what their keys are is nowhere to be read."""
+    """Return a row for each credential, without the keys."""
     return call.nb.credentials.list(provider and models.find_provider(call, provider))
 
 
 def show(call: Call, *, credential: str) -> pd.DataFrame:
-    """Return what is known of one credential."""
+    """Return the row of one credential."""
     return credential_row(call.nb.credentials.get(credential))
 
 
@@ -401,13 +401,13 @@ def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
 
 
 def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
-    """Delete credentials with the models that they open, none of which is in a default slot."""
+    """Delete credentials with their models, none of which may be in a default slot."""
     nb = call.nb
-    records = [nb.credentials.get(each) for each in dict.fromkeys(credentials)]
+    records = [nb.credentials.get(credential) for credential in dict.fromkeys(credentials)]
     slots = slots_by_model(call)
     models = list(nb.models.iter())
     for record in records:
-        own = [each for each in models if each["credential"] == record["id"]]
+        own = [model for model in models if model["credential"] == record["id"]]
         check_not_in_slot(own, slots)
     would_go = [_describe_credential(record) for record in records]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
@@ -420,10 +420,10 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
 
 
 def test(call: Call, *, credential: str) -> None:
-    """Have the service ask the provider by a credential, and say how long it took.
+    """Have the service test a credential with its provider, and report the time taken.
 
     Raises:
-        ServiceError: the provider is not reached, or does not accept the key.
+        ServiceError: the provider cannot be reached, or refuses the key.
     """
     record = call.nb.credentials.get(credential)
     name = quote(str(record["name"]))
@@ -438,14 +438,14 @@ def test(call: Call, *, credential: str) -> None:
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return for each provider whether it can be used, and where its key is from."""
-    found = call.nb.credentials.status()
+    """Return for each provider whether it can be used, and the origin of its key."""
+    providers = call.nb.credentials.status()
     own = call.nb.credentials.env_status()
-    in_environment = [bool(own.get(str(each))) for each in found["provider"]]
-    found.insert(len(found.columns), "in_environment", in_environment)
-    if found.attrs.get("encryption_configured") is False:
+    in_environment = [bool(own.get(str(provider))) for provider in providers["provider"]]
+    providers.insert(len(providers.columns), "in_environment", in_environment)
+    if providers.attrs.get("encryption_configured") is False:
         output.print_message("The service has nothing to encrypt keys with, and takes none.")
-    return found
+    return providers
 
 
 def _describe_credential(record: Record) -> str:

@@ -20,21 +20,25 @@ if TYPE_CHECKING:
 
 
 def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
-    """Have vectors of sources computed, wait for them, and return the sources' rows."""
+    """Compute vectors for sources, wait for them, and return the sources' rows."""
     from labext.nb.views import source_frame as shown
 
-    found = scope.find_sources(call, sources)
+    records = scope.find_sources(call, sources)
     _wait(
-        call, [(scope.source_title(each), call.nb.embeddings.source(each["id"])) for each in found]
+        call,
+        [
+            (scope.source_title(source), call.nb.embeddings.source(source["id"]))
+            for source in records
+        ],
     )
-    return shown([call.nb.sources.get(each["id"]) for each in found])
+    return shown([call.nb.sources.get(record["id"]) for record in records])
 
 
 def embed_notes(call: Call, *, notes: list[str]) -> None:
-    """Have vectors of notes computed, and wait for them."""
-    found = [scope.resolve_id(call, "note", each) for each in dict.fromkeys(notes)]
-    titles = dict(zip(found, notes, strict=False))
-    _wait(call, [(name, call.nb.embeddings.note(each)) for each, name in titles.items()])
+    """Compute vectors for notes, and wait for them."""
+    identifiers = [scope.resolve_id(call, "note", note) for note in dict.fromkeys(notes)]
+    titles = dict(zip(identifiers, notes, strict=False))
+    _wait(call, [(name, call.nb.embeddings.note(note)) for note, name in titles.items()])
 
 
 def rebuild(
@@ -46,7 +50,7 @@ def rebuild(
     no_insights: bool,
     background: bool,
 ) -> pd.DataFrame:
-    """Have vectors computed again, draw how far that is, and return its row."""
+    """Recompute vectors, show the progress, and return its row."""
     begun = call.nb.embeddings.rebuild(
         mode or "existing", sources=not no_sources, notes=not no_notes, insights=not no_insights
     )
@@ -60,17 +64,17 @@ def rebuild(
 
 
 def status(call: Call, *, job: str) -> pd.DataFrame:
-    """Return how far vectors are computed again."""
+    """Return the progress of recomputing vectors."""
     from labext.nb.views import rebuild_frame as shown
 
     return shown(call.nb.embeddings.status(job))
 
 
 def _wait(call: Call, begun: Sequence[tuple[str, Record]]) -> None:
-    """Draw each until its vectors are computed."""
+    """Show the progress of each command until it ends."""
     for name, record in begun:
         job = record["job_id"]
-        if job is None:  # it was done at once
+        if job is None:  # it completed synchronously
             continue
         watched = call.nb.commands.watch(job, f"Vectors of {name}")
         commands.watch_snapshots(watched, f"%nb commands wait {job}")

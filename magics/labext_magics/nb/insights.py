@@ -25,10 +25,10 @@ def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) 
     if sources:
         near = None if notebook is None else scope.find_notebook(call, notebook).id
         named = [
-            scope.resolve_id(call, "source", each)
+            scope.resolve_id(call, "source", title)
             if near is None
-            else call.nb.sources.find(each, near)
-            for each in sources
+            else call.nb.sources.find(title, near)
+            for title in sources
         ]
         return INSIGHTS.show(call.nb.insights.list(sources=named))
     within = scope.notebook_or_all(call, notebook, every)
@@ -36,7 +36,7 @@ def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) 
 
 
 def show(call: Call, *, insight: str, source: str | None) -> GeneratedText:
-    """Return one insight, its text drawn."""
+    """Return one insight with its text rendered."""
     from labext_widgets.answers import GeneratedText
 
     record = _record(call, insight, source)
@@ -44,25 +44,25 @@ def show(call: Call, *, insight: str, source: str | None) -> GeneratedText:
 
 
 def new(call: Call, *, transformation: str, sources: list[str], model: str | None) -> pd.DataFrame:
-    """Have insights made of sources, draw how far they are, and return their rows."""
+    """Generate insights from sources, show the progress, and return their rows."""
     from labext.nb.views import insight_frame
     from labext_widgets.answers.documents import INSIGHTS
 
-    found = [scope.resolve_id(call, "source", each) for each in dict.fromkeys(sources)]
+    identifiers = [scope.resolve_id(call, "source", title) for title in dict.fromkeys(sources)]
     by = scope.resolve_model(call, model)
-    processing.wait_for_text(call, None, found, option=None)
+    processing.wait_for_text(call, None, identifiers, option=None)
     chosen = call.nb.transformations.find(transformation)
-    made = []
-    for each in dict.fromkeys(found):
-        begun = call.nb.insights.start(each, chosen, by)
+    created = []
+    for identifier in dict.fromkeys(identifiers):
+        begun = call.nb.insights.start(identifier, chosen, by)
         again = f"%nb commands wait {begun.job}"
         commands.watch_snapshots(call.nb.insights.watch(begun), again)
-        made.append(call.nb.insights.made(begun))
-    return INSIGHTS.show(insight_frame(made))
+        created.append(call.nb.insights.made(begun))
+    return INSIGHTS.show(insight_frame(created))
 
 
 def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:
-    """Copy an insight into a notebook as a note; the same again is kept."""
+    """Copy an insight into a notebook as a note; an identical note is kept."""
     from labext.nb.views import note_frame
 
     into = scope.notebook_of(call, notebook)
@@ -83,10 +83,12 @@ def save(call: Call, *, insight: str, source: str | None, notebook: str | None) 
 def delete(
     call: Call, *, insights: list[str], source: str | None, yes: bool, preview: bool
 ) -> None:
-    """Delete insights, once all of them are known to be there."""
-    records = [_record(call, each, source, to_delete=True) for each in dict.fromkeys(insights)]
-    called = {each["id"]: _insight_label(call, each, place=True) for each in records}
-    would_go = [f"the insight {each}" for each in called.values()]
+    """Delete insights, after checking that all of them exist."""
+    records = [
+        _record(call, insight, source, to_delete=True) for insight in dict.fromkeys(insights)
+    ]
+    called = {record["id"]: _insight_label(call, record, place=True) for record in records}
+    would_go = [f"the insight {label}" for label in called.values()]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
     for identifier, name in called.items():
@@ -100,12 +102,12 @@ def _record(call: Call, named: str, source: str | None, *, to_delete: bool = Fal
     within = call.session.notebook
     if to_delete and of is None and within is None:
         scope.check_identifier("insight", named)
-    found = call.nb.insights.find(named, of, None if within is None else within.id)
-    return call.nb.insights.get(found)
+    identifier = call.nb.insights.find(named, of, None if within is None else within.id)
+    return call.nb.insights.get(identifier)
 
 
 def _insight_label(call: Call, record: Record, *, place: bool = False) -> str:
-    """Return an insight's type and its source's title, and with `place` the source's notebooks."""
+    """Return an insight's type and its source's title; with `place` also the source's notebooks."""
     source = call.nb.sources.get(record["source_id"])
     where = scope.notebook_names_suffix(call, source["notebooks"] or ()) if place else ""
     return f"{record['insight_type']} of {scope.source_title(source)}{where}"

@@ -24,109 +24,111 @@ if TYPE_CHECKING:
 
 
 def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -> None:
-    """Try something, and say how long it took.
+    """Run a test, and report the time taken.
 
     Args:
-        called: what is tried: `the model gpt-4o of openai`.
-        test: has the service try it.
-        step: gives a line to go on with, where the service tells none.
+        called: the object tested, such as `the model gpt-4o of openai`.
+        test: has the service run the test.
+        step: returns the next step if the service does not suggest one.
 
     Raises:
-        ServiceError: it does not work.
+        ServiceError: the test failed.
     """
     from labext.nb.error_messages import split_message
 
     begun = time.monotonic()
     with scope.interrupted_as_error("Run this line again."):
-        told = test()
+        result = test()
     took = time.monotonic() - begun
-    called, said = messages.capitalize_first(called), str(told["message"] or "")
-    if told["success"]:
-        output.print_message(f"{called} works ({took:.2f} s). {said}".rstrip())
+    called, message = messages.capitalize_first(called), str(result["message"] or "")
+    if result["success"]:
+        output.print_message(f"{called} works ({took:.2f} s). {message}".rstrip())
         return
-    why, own = split_message(said or "the service does not say why", "")
+    why, own = split_message(message or "the service does not say why", "")
     next_step = own if "`%nb " in own else f"{own} {step()}"
     raise ServiceError(f"{called} does not work: {why.rstrip('.')}.", next_step)
 
 
 def slots_by_model(call: Call) -> dict[str, list[str]]:
-    """Return the default slots that a model has, by its identifier."""
-    found: dict[str, list[str]] = {}
+    """Return the default slots of each model, by its identifier."""
+    slots: dict[str, list[str]] = {}
     for slot, model in call.nb.models.defaults().items():
         if model is not None:
-            found.setdefault(str(model["id"]), []).append(slot)
-    return found
+            slots.setdefault(str(model["id"]), []).append(slot)
+    return slots
 
 
 def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of models with the slots that have them, and their credentials' names."""
+    """Add the slots and the names of the credentials to a frame of models."""
     slots = slots_by_model(call)
-    told = [", ".join(slots.get(each, [])) for each in models["id"]]
-    models.insert(len(models.columns), "slots", told)
+    slot_lists = [", ".join(slots.get(identifier, [])) for identifier in models["id"]]
+    models.insert(len(models.columns), "slots", slot_lists)
     if models["credential"].notna().any():
-        names = {each["id"]: each["name"] for each in call.nb.credentials.iter()}
-        models["credential"] = [names.get(each, each) for each in models["credential"]]
+        names = {credential["id"]: credential["name"] for credential in call.nb.credentials.iter()}
+        models["credential"] = [names.get(key, key) for key in models["credential"]]
     return models
 
 
 def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
-    """Raise ConflictError, which tells what to do, where a model that is to go has a slot."""
-    taken = {str(each["name"]): own for each in models if (own := slots.get(str(each["id"]), []))}
+    """Raise ConflictError if one of the models is in a default slot."""
+    taken = {
+        str(model["name"]): own for model in models if (own := slots.get(str(model["id"]), []))
+    }
     if taken:
-        told = messages.join_words(
+        conflicts = messages.join_words(
             f"{name} is in the default {_slot_list(own)}" for name, own in taken.items()
         )
         every = [slot for own in taken.values() for slot in own]
         raise ConflictError(
-            f"{told}.",
+            f"{conflicts}.",
             f"Put another one there first, `%nb models defaults --set {every[0]}=MODEL`, or "
-            f"none: `%nb models defaults {' '.join(f'--clear {each}' for each in every)}`.",
+            f"none: `%nb models defaults {' '.join(f'--clear {slot}' for slot in every)}`.",
         )
 
 
 def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.DataFrame:
-    """Return a row for each default slot; with `set` and `clear` after they are changed."""
+    """Return a row for each default slot; with `set` and `clear` after changing them."""
     from labext.nb.models import validate_slot
 
     named = merge_pairs(
-        [{validate_slot(slot): model for slot, model in each.items()} for each in set]
+        [{validate_slot(slot): model for slot, model in pairs.items()} for pairs in set]
     )
-    wanted: dict[str, str | None] = {**named}
-    for each in map(validate_slot, clear):
-        if wanted.get(each) is not None:
-            raise InputError(f"`{each}` is set and cleared at once.", "Keep one of the two.")
-        wanted[each] = None
+    requested: dict[str, str | None] = {**named}
+    for slot in map(validate_slot, clear):
+        if requested.get(slot) is not None:
+            raise InputError(f"`{slot}` is set and cleared at once.", "Keep one of the two.")
+        requested[slot] = None
     before = call.nb.models.defaults()
-    if wanted:
-        call.nb.models.set_defaults(_resolve_models(call, wanted))
+    if requested:
+        call.nb.models.set_defaults(_resolve_models(call, requested))
         return _report_changes(before, call.nb.models.defaults())
     return _slots_frame(before)
 
 
-def _resolve_models(call: Call, wanted: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the identifiers of the models that go into slots.
+def _resolve_models(call: Call, requested: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the identifiers of the models to assign to slots.
 
-    Raises InputError for a model of another type than its slot takes.
+    Raises InputError for a model whose type does not match the slot.
     """
     from labext.nb.records import SLOTS
 
-    types = {each["id"]: each["type"] for each in call.nb.models.iter()}
-    found: dict[str, str | None] = {}
-    for slot, named in wanted.items():
+    types = {record["id"]: record["type"] for record in call.nb.models.iter()}
+    identifiers: dict[str, str | None] = {}
+    for slot, named in requested.items():
         takes = SLOTS[slot]
-        model = found[slot] = None if named is None else call.nb.models.find(named, takes)
+        model = identifiers[slot] = None if named is None else call.nb.models.find(named, takes)
         if model is not None and types.get(model, takes) != takes:
             raise InputError(
                 f"{named} is of type {types[model]}, and the slot {slot} takes {takes}.",
                 f"`%nb models --type {takes}` lists those that go there.",
             )
-    return found
+    return identifiers
 
 
 def auto_assign(call: Call) -> pd.DataFrame:
     """Fill the empty slots by the service's ranking of providers; return a row for each slot.
 
-    Slots that stay empty are named with the reason.
+    Slots that stay empty are reported with the reason.
     """
     before = call.nb.models.defaults()
     call.nb.models.auto_assign()
@@ -154,13 +156,13 @@ def auto_assign(call: Call) -> pd.DataFrame:
 def _report_changes(
     before: Mapping[str, Record | None], now: Mapping[str, Record | None]
 ) -> pd.DataFrame:
-    """Say what is another than before, and return what is there now."""
+    """Report the changed slots, and return a row for each slot."""
     changed = [slot for slot in now if _model_id(now[slot]) != _model_id(before.get(slot))]
-    given: dict[str, list[str]] = {}
+    slots_by_name: dict[str, list[str]] = {}
     for slot in changed:
         model = now[slot]
-        given.setdefault(_model_name(model) or "", []).append(slot)
-    for name, slots in given.items():
+        slots_by_name.setdefault(_model_name(model) or "", []).append(slot)
+    for name, slots in slots_by_name.items():
         of = f"the {_slot_list(slots)}"
         output.print_message(f"{name} is in {of} now." if name else f"Nothing is in {of} now.")
     return _slots_frame(now)
@@ -221,14 +223,14 @@ SLOT_COMMANDS = (
 
 
 def find_provider(call: Call, typed: str) -> str:
-    """Return a provider as the service calls it.
+    """Return the service's name of a provider.
 
-    Raises InputError, with the nearest one, where the service has no such provider.
+    Raises InputError, with the closest match, if the service has no such provider.
     """
-    names = [str(each) for each in call.nb.models.providers()["provider"]]
-    found = next((each for each in names if _folded(each) == _folded(typed)), None)
-    if found is not None:
-        return found
+    names = [str(provider) for provider in call.nb.models.providers()["provider"]]
+    match = next((name for name in names if _folded(name) == _folded(typed)), None)
+    if match is not None:
+        return match
     raise InputError(
         f"There is no provider {messages.quote_value(typed)}{messages.did_you_mean(typed, names)}.",
         "`%nb models providers` lists them.",
@@ -251,37 +253,37 @@ def discover(call: Call, *, provider: str) -> pd.DataFrame:
 
 
 def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
-    """Add what a provider, or every one, offers; return a row for each provider."""
-    asked = None if provider is None else find_provider(call, provider)
+    """Add the models that one provider or all of them offer; return a row for each provider."""
+    provider_name = None if provider is None else find_provider(call, provider)
     with scope.interrupted_as_error("Run this line again: what is there already stays as it is."):
-        found = call.nb.models.sync(asked)
-    failed = found[found["error"].notna()]
+        results = call.nb.models.sync(provider_name)
+    failed = results[results["error"].notna()]
     for name, reason in failed[["provider", "error"]].to_numpy():
         output.print_message(f"{name} could not be asked: {reason}")
-    added = int(found["new"].fillna(0).sum())
+    added = int(results["new"].fillna(0).sum())
     output.print_message(
         f"{messages.pluralize(added, 'model')} {'is' if added == 1 else 'are'} new."
     )
-    return found
+    return results
 
 
 def count(call: Call, *, provider: str) -> pd.DataFrame:
-    """Return how many models of each type there are of a provider."""
+    """Return the number of a provider's models by type."""
     from labext.frames.conversion import Column, records_to_frame
     from labext.frames.views import ROWS
 
-    told = call.nb.models.count(find_provider(call, provider))
-    rows = [{"type": kind, "models": number} for kind, number in (told["counts"] or {}).items()]
+    summary = call.nb.models.count(find_provider(call, provider))
+    rows = [{"type": kind, "models": number} for kind, number in (summary["counts"] or {}).items()]
     return ROWS.show(
         records_to_frame(
-            [*rows, {"type": "all", "models": told["total"]}],
+            [*rows, {"type": "all", "models": summary["total"]}],
             [Column("type", "text"), Column("models", "integer")],
         )
     )
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
-    """Return a row for each model that there is of a provider."""
+    """Return a row for each registered model of a provider."""
     return models_frame(call, call.nb.models.by_provider(find_provider(call, provider)))
 
 
@@ -312,19 +314,19 @@ PROVIDER_COMMANDS = (
 
 
 def list_(call: Call, *, type: str | None) -> pd.DataFrame:
-    """Return a row for each model, with the default slots that have it."""
+    """Return a row for each model, with its default slots."""
     return models_frame(call, call.nb.models.list(type))
 
 
 def new(call: Call, *, name: str, type: str, provider: str, credential: str | None) -> pd.DataFrame:
-    """Add a model of a provider; the same again is kept."""
+    """Add a model of a provider; an identical one is kept."""
     provider = find_provider(call, provider)
     by = None if credential is None else call.nb.credentials.find(credential)
-    wanted = {"name": name, "type": type, "provider": provider}
+    identity = {"name": name, "type": type, "provider": provider}
     if by is not None:
-        wanted["credential"] = by
+        identity["credential"] = by
     for record in call.nb.models.iter(type):
-        if all(record[key] == value for key, value in wanted.items()):
+        if all(record[key] == value for key, value in identity.items()):
             output.print_message(f"The model {name} of {provider} is there already, and was kept.")
             return _row(call, record)
     record = call.nb.models.create(name, type, provider, by)
@@ -336,12 +338,12 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
 
 
 def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
-    """Delete models, once all of them are known to be there and in no default slot.
+    """Delete models, after checking that all of them exist and none is in a default slot.
 
     Raises:
         ConflictError: one is in a default slot.
     """
-    records = [_record(call, each) for each in dict.fromkeys(models)]
+    records = [_record(call, model) for model in dict.fromkeys(models)]
     taken = slots_by_model(call)
     would_go = [_model_label(record) for record in records]
     check_not_in_slot(records, taken)
@@ -353,10 +355,10 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
 
 
 def test(call: Call, *, model: str) -> None:
-    """Have a model do a little of what it is for, and say how long it took.
+    """Have the service test a model, and report the time taken.
 
     Raises:
-        ServiceError: it can't.
+        ServiceError: the test failed.
     """
     record = _record(call, model)
     run_test(
@@ -373,14 +375,15 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
 
 
 def _record(call: Call, named: str) -> Record:
-    found = call.nb.models.find(named)
+    identifier = call.nb.models.find(named)
     return next(
-        (each for each in call.nb.models.iter() if each["id"] == found), _missing_model(found)
+        (model for model in call.nb.models.iter() if model["id"] == identifier),
+        _missing_model(identifier),
     )
 
 
 def _missing_model(identifier: str) -> Record:
-    """Return what is known of a model that no list has: the service's own error will say so."""
+    """Return a placeholder record for an unlisted model; using it gives the service's error."""
     return {"id": identifier, "name": identifier, "provider": None, "credential": None}
 
 
@@ -392,7 +395,7 @@ def _model_label(record: Record) -> str:
 
 
 def _test_hint(call: Call, record: Record) -> str:
-    """Return what to do about a model that does not work."""
+    """Return the next step for a model whose test failed."""
     if record["credential"] is None:
         return "`%nb credentials status` shows which providers have a key."
     name = str(call.nb.credentials.get(record["credential"])["name"])

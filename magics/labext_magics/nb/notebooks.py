@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def delete_notebook(
     call: Call, *, notebook: str, delete_sources: bool, yes: bool, preview: bool
 ) -> pd.DataFrame | None:
-    """Delete a notebook with its notes and chats; a preview returns what would go."""
+    """Delete a notebook with its notes and chats; a preview returns their numbers."""
     record = call.nb.notebooks.get(notebook)
     counted = call.nb.notebooks.preview(record["id"])
     would_go = _describe_deletion(str(record["name"]), counted, delete_sources)
@@ -46,7 +46,7 @@ def _count_contents(counted: Record) -> pd.DataFrame:
 
 
 def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list[str]:
-    """Return what a deletion takes with it, in words, and what it spares."""
+    """Return a description of the objects that a deletion removes and keeps."""
     own, shared = counted["exclusive_source_count"], counted["shared_source_count"]
     parts = [
         f"the notebook {name}",
@@ -54,11 +54,11 @@ def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list
         *_quantity(counted.get("session_count"), "chat"),
     ]
     if delete_sources:
-        parts += [f"{each} of its own" for each in _quantity(own, "source")]
-        parts += [f"but not {each} of other notebooks" for each in _quantity(shared, "source")]
+        parts += [f"{count} of its own" for count in _quantity(own, "source")]
+        parts += [f"but not {count} of other notebooks" for count in _quantity(shared, "source")]
     else:
         every = _quantity((own or 0) + (shared or 0), "source")
-        parts += [f"but not {each}, which --delete-sources is for" for each in every]
+        parts += [f"but not {count}, which --delete-sources is for" for count in every]
     return parts
 
 
@@ -68,8 +68,8 @@ def _describe_deleted(gone: Record) -> str:
         *_quantity(gone.get("deleted_chat_sessions"), "chat"),
         *_quantity(gone.get("deleted_sources"), "source"),
     ]
-    kept = [f"; {each} stay" for each in _quantity(gone.get("unlinked_sources"), "source")]
-    return (f", with {' and '.join(counted)}" if counted else "") + "".join(kept)
+    remaining = [f"; {count} stay" for count in _quantity(gone.get("unlinked_sources"), "source")]
+    return (f", with {' and '.join(counted)}" if counted else "") + "".join(remaining)
 
 
 def _quantity(number: Any, noun: str) -> list[str]:
@@ -101,10 +101,10 @@ DELETE_COMMANDS = (
 
 
 def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Put sources of any notebook into one; what is in it already stays."""
+    """Link sources of any notebook to one; those already in it stay."""
     into = scope.notebook_of(call, notebook)
-    found = dict.fromkeys(_find_source_to_link(call, each, into) for each in sources)
-    records = [call.nb.sources.get(each) for each in found]
+    identifiers = dict.fromkeys(_find_source_to_link(call, source, into) for source in sources)
+    records = [call.nb.sources.get(identifier) for identifier in identifiers]
     for record in records:
         call.nb.notebooks.link(into.id, record["id"])
     output.print_message(
@@ -113,10 +113,10 @@ def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
 
 
 def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Take sources out of a notebook; they are not deleted."""
+    """Remove sources from a notebook without deleting them."""
     out_of = scope.notebook_of(call, notebook)
-    named = (call.nb.sources.find(each, out_of.id) for each in sources)
-    records = [call.nb.sources.get(each) for each in dict.fromkeys(named)]
+    named = (call.nb.sources.find(source, out_of.id) for source in sources)
+    records = [call.nb.sources.get(identifier) for identifier in dict.fromkeys(named)]
     for record in records:
         call.nb.notebooks.unlink(out_of.id, record["id"])
     output.print_message(
@@ -137,12 +137,12 @@ def _find_source_to_link(call: Call, named: str, into: NotebookInUse) -> str:
 
 
 def link_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """As `link`, the notebook named first."""
+    """Link sources to a notebook given first."""
     link(call, sources=sources, notebook=notebook)
 
 
 def unlink_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """As `unlink`, the notebook named first."""
+    """Unlink sources from a notebook given first."""
     unlink(call, sources=sources, notebook=notebook)
 
 
@@ -180,17 +180,17 @@ NOTEBOOK_LINK_COMMANDS = (
 
 
 def list_(call: Call, *, archived: bool | None, order_by: str | None) -> pd.DataFrame:
-    """Return a row for each notebook, those first that were changed last."""
+    """Return a row for each notebook, the most recently changed first."""
     return call.nb.notebooks.list(archived=archived, order_by=scope.order_parameter(order_by))
 
 
 def show(call: Call, *, notebook: str) -> pd.DataFrame:
-    """Return what is known of one notebook, a value a row."""
+    """Return one notebook, with a row for each value."""
     return _row(call.nb.notebooks.get(notebook))
 
 
 def use(call: Call, *, name: str | None, create: bool, description: str | None) -> None:
-    """Choose the notebook that later lines are about; with `create` make it if it isn't there."""
+    """Select the notebook for later lines; with `create` create it if it does not exist."""
     from labext.nb.resource import parse_identifier
 
     if name is None:
@@ -219,7 +219,7 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
 
 
 def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
-    """Make a notebook and use it; the same again is kept."""
+    """Create a notebook and select it; an identical one is kept."""
     if name in call.nb.notebooks.names():
         record = call.nb.notebooks.get(name)
         if description is not None and (record["description"] or "") != description:
@@ -245,8 +245,8 @@ def edit(
     archived: bool | None,
 ) -> pd.DataFrame:
     """Change a notebook's name, its description or whether it is archived."""
-    given = {"name": name, "description": description, "archived": archived}
-    changes = scope.require_changes(given, "%nb notebooks edit")
+    fields = {"name": name, "description": description, "archived": archived}
+    changes = scope.require_changes(fields, "%nb notebooks edit")
     record = call.nb.notebooks.update(notebook, **changes)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = scope.notebook_from_record(record)
@@ -261,7 +261,7 @@ def archive(call: Call, *, notebook: str) -> None:
 
 
 def unarchive(call: Call, *, notebook: str) -> None:
-    """Take the archive's mark from a notebook."""
+    """Mark a notebook as no longer archived."""
     record = call.nb.notebooks.update(notebook, archived=False)
     output.print_message(f"{record['name']} is no longer archived.")
 
@@ -273,7 +273,7 @@ def _row(record: Record) -> pd.DataFrame:
 
 
 def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
-    """Return the error of a notebook that isn't there, with how it is made."""
+    """Return the error for a missing notebook, with the line that creates it."""
     step = f"{missing.next_step} `%nb use {quote(name)} --create` makes it."
     return NotFoundError(missing.what, step, status=missing.status)
 

@@ -25,7 +25,7 @@ def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
 
 
 def show(call: Call, *, note: str) -> pd.DataFrame:
-    """Return one note with its whole text."""
+    """Return one note with its full text."""
     from labext_widgets.answers.documents import NOTES
 
     return NOTES.show(_row(_note(call, note)))
@@ -39,12 +39,12 @@ def new(
     note_type: Literal["human", "ai"] | None,
     notebook: str | None,
 ) -> None:
-    """Write a note into a notebook; the same again is kept, and says so."""
+    """Write a note into a notebook; an identical one is kept and reported."""
     content = scope.text_of(call, text, "note", "%nb note --title …")
     into = scope.notebook_of(call, notebook)
     kind: Literal["human", "ai"] = note_type or "human"
-    if (kept := _find_identical(call, into.id, title, content, kind)) is not None:
-        output.print_message(f"{_note_label(kept)} is in {into.name} already, and was kept.")
+    if (existing := _find_identical(call, into.id, title, content, kind)) is not None:
+        output.print_message(f"{_note_label(existing)} is in {into.name} already, and was kept.")
         return
     record = call.nb.notes.create(content, title=title, note_type=kind, notebook=into.id)
     output.print_message(f"{_note_label(record)} is written into {into.name}.")
@@ -53,20 +53,20 @@ def new(
 def edit(
     call: Call, *, note: str, title: str | None, note_type: Literal["human", "ai"] | None
 ) -> pd.DataFrame:
-    """Change a note's title, type, or its text, which is the cell's body."""
+    """Change a note's title or type, or its text, which is the cell's body."""
     content = (call.body or "").strip() or None
     record = _note(call, note, to_delete=content is not None)
-    given = {"title": title, "type": note_type}
+    fields = {"title": title, "type": note_type}
     if content is None:
-        scope.require_changes(given, "%nb notes edit")
+        scope.require_changes(fields, "%nb notes edit")
     changed = call.nb.notes.update(record["id"], title=title, content=content, note_type=note_type)
     output.print_message(f"{_note_label(changed)} is changed.")
     return _row(changed)
 
 
 def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
-    """Delete notes, once all of them are known to be there."""
-    records = {each: _note(call, each, to_delete=True) for each in dict.fromkeys(notes)}
+    """Delete notes, after checking that all of them exist."""
+    records = {note: _note(call, note, to_delete=True) for note in dict.fromkeys(notes)}
     called = {
         record["id"]: f"{_note_label(record)}{_place(call, named, record)}"
         for named, record in records.items()
@@ -89,9 +89,9 @@ def _note(call: Call, named: str, *, to_delete: bool = False) -> Record:
 
 
 def _place(call: Call, named: str, record: Record) -> str:
-    """Return ` of A` for a note of the notebook A, as far as that is known.
+    """Return ` of A` for a note of the notebook A, if that is known.
 
-    Open Notebook does not tell it, but a title is always one of the notebook in use.
+    Open Notebook does not report the notebook, but a title always refers to the notebook in use.
     """
     within, notebook = call.session.notebook, record["notebook_id"]
     if notebook is None and within is not None and named != record["id"]:
@@ -102,16 +102,16 @@ def _place(call: Call, named: str, record: Record) -> str:
 def _find_identical(
     call: Call, notebook: str, title: str | None, content: str, kind: str
 ) -> Record | None:
-    """Return the note of a notebook that is the same already.
+    """Return an identical note of a notebook, if there is one.
 
-    Raises ConflictError for another one of the same title: by it neither could be named.
+    Raises ConflictError for a different note with the same title, since titles identify notes.
     """
-    there = list(call.nb.notes.iter(notebook))
-    for record in there:
+    notes = list(call.nb.notes.iter(notebook))
+    for record in notes:
         same = (record["content"] or "").strip() == content and record["note_type"] == kind
         if same and title in (None, record["title"]):
             return record
-    if title is not None and any(record["title"] == title for record in there):
+    if title is not None and any(record["title"] == title for record in notes):
         raise ConflictError(
             f"There is a note {title} in this notebook already, with another text.",
             f"`%%nb notes edit {quote(title)}` with this text changes it; another title keeps "

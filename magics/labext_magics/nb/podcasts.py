@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 def watch_episode(
     call: Call, what: str, name: str, *, background: bool = False
 ) -> pd.DataFrame | None:
-    """Draw an episode until it ends, and return its row; in the background return nothing.
+    """Show the progress of an episode until it ends, and return its row; None in the background.
 
     Args:
-        call: what the line has to work with.
-        what: its identifier, since two may have one name; or its job's, where that is all that is
-            known of it.
-        name: what the user calls it.
-        background: return at once, and keep the bar moving.
+        call: the context of the command.
+        what: the episode's identifier, since names may be ambiguous; or its job's, if the episode
+            is not known yet.
+        name: the episode's name.
+        background: return at once, and keep updating the progress bar.
 
     Raises:
         JobFailedError: it failed.
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     import labext_widgets
     from labext.nb.episode_generation import parse_command_id
@@ -46,12 +46,12 @@ def watch_episode(
     podcasts = call.nb.podcasts
 
     def watched() -> Iterator[Progress]:
-        for seen in podcasts.watch(what):  # a job knows no name
-            yield replace(seen, subject=name)
+        for progress in podcasts.watch(what):  # a job has no name
+            yield replace(progress, subject=name)
 
     def retry() -> Iterator[Progress]:
         nonlocal what
-        # Of a job that failed the service may tell no episode; there is one by its name.
+        # The service may not report the episode of a failed job, so look it up by name.
         what = snapshots_of(podcasts.retry(name if parse_command_id(what) else what))
         return watched()
 
@@ -72,7 +72,7 @@ def watch_episode(
 
 
 def show_player_again(call: Call, record: Record) -> None:
-    """Show the player of an episode that is there, where it was shown when the episode was made."""
+    """Show the player of an existing episode, as after its generation."""
     import labext_widgets
     from labext_widgets.core.front_end import FrontEnd, front_end
 
@@ -82,12 +82,12 @@ def show_player_again(call: Call, record: Record) -> None:
 
 
 def snapshots_of(sent: Record) -> str:
-    """Return what is watched of an episode that was asked for: itself, else its job."""
+    """Return the identifier to watch after a request: the episode's, else its job's."""
     return str(sent["episode_id"] or sent["job_id"])
 
 
 def episode_failed(name: str, reason: str | None) -> JobFailedError:
-    """Return the error of an episode that failed, with its reason and how it is tried again."""
+    """Return the error for a failed episode, with its reason and the retry command."""
     return JobFailedError(
         _reason_text(name, reason),
         f"Mend the cause, then `%nb episodes retry {quote(name)}` makes it again.",
@@ -95,7 +95,7 @@ def episode_failed(name: str, reason: str | None) -> JobFailedError:
 
 
 def _episode_lost(name: str, reason: str | None) -> JobFailedError:
-    """Return the error of an episode that failed, or was deleted, and can't be tried again."""
+    """Return the error for an episode that failed or was deleted and cannot be retried."""
     return JobFailedError(
         _reason_text(name, reason),
         "No episode is there to try again: mend the cause, then run `%nb podcast` again.",
@@ -108,7 +108,7 @@ def _reason_text(name: str, reason: str | None) -> str:
 
 
 def episode_row(record: Record) -> pd.DataFrame:
-    """Return one episode as a frame, without what is said in it."""
+    """Return one episode as a frame, without its outline and transcript."""
     from labext.nb.views import episode_frame
 
     short = {key: value for key, value in record.items() if key not in ("outline", "transcript")}
@@ -130,23 +130,23 @@ def podcast(
     wait: bool,
     background: bool,
 ) -> pd.DataFrame | None:
-    """Have an episode made, watch that, and return the episode's row.
+    """Generate an episode, show the progress, and return the episode's row.
 
-    An episode of this name that is made alike is kept, and watched while it is being made.
+    An existing episode with the same name and settings is kept, and watched if it is unfinished.
 
     Raises:
-        ConflictError: there is another episode of this name.
-        JobFailedError: it has failed, now or before.
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        ConflictError: there is a different episode with this name.
+        JobFailedError: the generation failed, now or earlier.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if wait and background:
         raise InputError("`--background` doesn't wait, and `--wait` does.", "Keep one of the two.")
     about = scope.notebook_of(call, notebook)
     made_by = call.nb.episode_profiles.find(profile)
     spoken_by = _speakers(call, made_by, speakers)
-    there = _existing_episode(call, name, about, made_by, spoken_by, briefing)
-    if there is not None:
-        return _reuse_episode(call, there, background=background)
+    existing = _existing_episode(call, name, about, made_by, spoken_by, briefing)
+    if existing is not None:
+        return _reuse_episode(call, existing, background=background)
     processing.wait_for_text(call, about, wait=not background, option="--background")
     sent = call.nb.podcasts.generate(
         about.id, made_by, spoken_by if speakers else None, name, briefing
@@ -155,11 +155,12 @@ def podcast(
 
 
 def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
-    """Return the identifiers of the speaker profiles that speak."""
+    """Return the identifiers of the speaker profiles in use."""
     if named is not None:
-        return [call.nb.speaker_profiles.find(each) for each in named]
+        return [call.nb.speaker_profiles.find(speaker) for speaker in named]
     return [
-        str(each) for each in call.nb.episode_profiles.get(profile)["speaker_profile_ids"] or ()
+        str(identifier)
+        for identifier in call.nb.episode_profiles.get(profile)["speaker_profile_ids"] or ()
     ]
 
 
@@ -171,12 +172,12 @@ def _existing_episode(
     speakers: list[str],
     briefing: str | None,
 ) -> Record | None:
-    """Return the episode of this name that is made alike.
+    """Return the existing episode with this name and these settings, if any.
 
-    Raises ConflictError for another one of the name: by it neither could be named.
+    Raises ConflictError for a different episode with the same name, since names identify episodes.
     """
     differing: list[str] = []
-    for record in [each for each in call.nb.podcasts.iter() if each["name"] == name]:
+    for record in [episode for episode in call.nb.podcasts.iter() if episode["name"] == name]:
         differs = {
             "about another notebook": not _is_about(call, record, about),
             "by another profile": _id(record["episode_profile"]) != profile,
@@ -195,9 +196,9 @@ def _existing_episode(
 
 
 def _is_about(call: Call, record: Record, about: NotebookInUse) -> bool:
-    """Say whether an episode is about a notebook.
+    """Tell whether an episode is about a notebook.
 
-    One whose notebook is deleted, or which isn't told, may be about any that is older than it.
+    If the service does not report the notebook, any notebook older than the episode matches.
     """
     if record["notebook_id"] is not None:
         return bool(record["notebook_id"] == about.id)
@@ -210,7 +211,7 @@ def _id(profile: Record | None) -> str:
 
 
 def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFrame | None:
-    """Return the row of an episode that is there; watch one that is being made."""
+    """Return the row of an existing episode; watch it if it is unfinished."""
     name = str(record["name"])
     if record["job_status"] == "failed":
         raise episode_failed(name, record["error_message"])
@@ -260,40 +261,40 @@ PODCAST_SHORTCUTS = (
 
 
 def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
-    """Return a row for each episode, about whichever notebook; or about one."""
+    """Return a row for each episode, of all notebooks or of one."""
     if notebook is None:
         return call.nb.podcasts.episodes()
     from labext.nb.views import episode_frame
 
     about = scope.find_notebook(call, notebook).id
     every = list(call.nb.podcasts.iter())
-    if untold := sum(each["notebook_id"] is None for each in every):
+    if untold := sum(episode["notebook_id"] is None for episode in every):
         of = messages.pluralize(untold, "episode")
         output.print_message(
             f"Of {of} the service does not tell the notebook: `%nb episodes` has them."
         )
-    return episode_frame(each for each in every if each["notebook_id"] == about)
+    return episode_frame(episode for episode in every if episode["notebook_id"] == about)
 
 
 def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
-    """Return what is known of an episode; or a row for each thing that is said in it."""
+    """Return the row of an episode, or a row for each line of its transcript."""
     record = call.nb.podcasts.episode(episode)
     return _turns(record) if transcript else episode_row(record)
 
 
 def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
-    """Watch an episode until it is made, and return its row.
+    """Watch an episode until it is generated, and return its row.
 
     Raises:
         JobFailedError: it has failed.
-        WatchInterrupted: the kernel was interrupted; the service goes on.
+        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     record = call.nb.podcasts.episode(episode)
     return watch_episode(call, record["id"], _name(record), background=background)
 
 
 def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
-    """Have a failed episode made again, watch that, and return its row.
+    """Retry a failed episode, show the progress, and return its row.
 
     Raises:
         ConflictError: it has not failed.
@@ -305,9 +306,9 @@ def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
 
 
 def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:
-    """Delete episodes with their sound, once all of them are known to be there."""
-    found = (call.nb.podcasts.episode(each) for each in dict.fromkeys(episodes))
-    records = {record["id"]: record for record in found}
+    """Delete episodes with their audio, after checking that all of them exist."""
+    matches = (call.nb.podcasts.episode(episode) for episode in dict.fromkeys(episodes))
+    records = {record["id"]: record for record in matches}
     would_go = [_describe_episode(record) for record in records.values()]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
@@ -317,9 +318,9 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
 
 
 def download(call: Call, *, episode: str, to: Path | None) -> None:
-    """Fetch an episode's sound, an MP3; without `to` it is put beside the notebook.
+    """Download an episode's audio as an MP3, by default next to the notebook.
 
-    A file appears under its name only when it is whole.
+    The file appears under its name only when it is complete.
     """
     import labext_widgets
 
@@ -333,7 +334,7 @@ def download(call: Call, *, episode: str, to: Path | None) -> None:
 
 
 def play(call: Call, *, episode: str, embed: bool) -> None:
-    """Show a player with the transcript beside it; in a terminal the transcript alone."""
+    """Show a player with the transcript; in a terminal only the transcript."""
     import labext_widgets
     from labext_widgets.core.front_end import FrontEnd, front_end
 
@@ -348,7 +349,7 @@ def play(call: Call, *, episode: str, embed: bool) -> None:
 
 
 def _no_audio_error(record: Record) -> LabextError:
-    """Return the error of an episode that has no sound: not yet, or not at all."""
+    """Return the error for an episode that has no audio, because it is unfinished or failed."""
     name = _name(record)
     if record["job_status"] == "failed":
         return episode_failed(name, record["error_message"])
@@ -359,9 +360,9 @@ def _no_audio_error(record: Record) -> LabextError:
 
 
 def _check_failed(record: Record) -> None:
-    """Raise ConflictError, with the way out, unless an episode has failed."""
+    """Raise ConflictError, with the next step, unless an episode has failed."""
     name, status = _name(record), record["job_status"]
-    if status in ("failed", None):  # what is not told is left to the service
+    if status in ("failed", None):  # an unknown status is checked by the service
         return
     if status == "completed":
         raise ConflictError(
@@ -390,7 +391,7 @@ def _name(record: Record) -> str:
 
 
 def _describe_episode(record: Record) -> str:
-    """Return an episode in words that say how much would be lost."""
+    """Return an episode's name with the length of its audio or its state."""
     state, seconds = record["job_status"], record["duration"]
     if state == "completed" and seconds:
         return (

@@ -22,35 +22,35 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _STALLED_AFTER = timedelta(hours=1)
-"""After this time without a change a source is no longer waited for."""
+"""Sources that have not changed for this time are no longer waited for."""
 
 
 def status(call: Call, *, source: str) -> pd.DataFrame:
-    """Return how far the processing of a source is."""
+    """Return the processing state of a source."""
     from labext.nb.records import STATUS, to_frame
     from labext.nb.views import SOURCES_VIEW
 
-    found = call.nb.sources.status(scope.resolve_id(call, "source", source))
-    return SOURCES_VIEW.show(to_frame(STATUS, [found]))
+    record = call.nb.sources.status(scope.resolve_id(call, "source", source))
+    return SOURCES_VIEW.show(to_frame(STATUS, [record]))
 
 
 def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
-    """Watch sources until they are processed; without any, those of the notebook in use."""
+    """Watch sources until they are processed; by default those of the notebook in use."""
     if sources:
-        return watch_sources(call, [scope.resolve_id(call, "source", each) for each in sources])
+        return watch_sources(call, [scope.resolve_id(call, "source", source) for source in sources])
     within = scope.current_notebook(call)
     unprocessed = call.nb.sources.unprocessed(within.id)
     if not unprocessed:
         output.print_message(f"Nothing of {within.name} is being processed.")
         return call.nb.sources.list(within.id)
-    return watch_sources(call, [each["id"] for each in unprocessed])
+    return watch_sources(call, [source["id"] for source in unprocessed])
 
 
 def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
-    """Have sources processed again that have failed."""
+    """Retry the processing of failed sources."""
     from labext.nb import views
 
-    records = [call.nb.sources.retry(each["id"]) for each in scope.find_sources(call, sources)]
+    records = [call.nb.sources.retry(source["id"]) for source in scope.find_sources(call, sources)]
     output.print_message(f"{messages.pluralize(len(records), 'source')} will be processed again.")
     if wait:
         return watch_sources(call, [str(record["id"]) for record in records])
@@ -58,11 +58,11 @@ def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
 
 
 def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
-    """Draw sources until all are processed, and return a row for each.
+    """Show the progress of sources until all are processed, and return a row for each.
 
     Raises:
         JobFailedError: one has failed.
-        WatchInterrupted: the kernel was interrupted; the processing goes on.
+        WatchInterrupted: the kernel was interrupted; the processing continues.
     """
     import labext_widgets
 
@@ -80,29 +80,29 @@ def wait_for_text(
     option: str | None = "--no-wait",
     vectors: bool = False,
 ) -> None:
-    """Wait until sources have been processed, or say that they are not looked at.
+    """Wait until sources have been processed, or report that they are skipped.
 
-    A source whose record has not changed for an hour is not waited for: most likely its worker has
-    been killed.
+    A source whose record has not changed for an hour is skipped: most likely its worker has been
+    killed.
 
     Args:
-        call: what the line has to work with.
+        call: the context of the command.
         within: the notebook whose sources are needed; None for all notebooks.
         sources: only these sources, by title or identifier.
-        wait: False to only say which are not processed.
-        option: of the line, by which it does not wait.
+        wait: False to report the unprocessed sources without waiting.
+        option: the line's option that skips the waiting.
         vectors: the line also needs the vectors of the sources.
 
     Raises:
-        WatchInterrupted: the kernel was interrupted; nothing has been asked.
+        WatchInterrupted: the kernel was interrupted; no request was sent.
     """
     import labext_widgets
 
-    found = call.nb.sources.unprocessed(
+    unprocessed = call.nb.sources.unprocessed(
         None if within is None else within.id, sources, vectors=vectors
     )
-    waiting = [each for each in found if wait and not _is_stalled(each)]
-    skipped = [each for each in found if each not in waiting]
+    waiting = [source for source in unprocessed if wait and not _is_stalled(source)]
+    skipped = [source for source in unprocessed if source not in waiting]
     of = "" if within is None else f" of {within.name}"
     if skipped:
         output.print_message(
@@ -112,7 +112,7 @@ def wait_for_text(
         return
     skip = "" if option is None else f"; `{option}` skips this"
     output.print_message(f"{_being_processed(waiting, of)}: {_names(waiting)}. Waiting{skip}.")
-    watched = call.nb.sources.watch([each["id"] for each in waiting])
+    watched = call.nb.sources.watch([source["id"] for source in waiting])
     try:
         last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")
     except WatchInterrupted:
@@ -133,11 +133,11 @@ def wait_for_text(
 
 
 def _is_stalled(source: Record) -> bool:
-    """Tell whether a source has not changed for so long that it would be waited for in vain."""
+    """Tell whether a source has not changed for so long that waiting is pointless."""
     try:
         changed = datetime.fromisoformat(str(source["updated_at"]))
         return datetime.now(UTC) - changed > _STALLED_AFTER
-    except (ValueError, TypeError):  # no time, or one without a time zone
+    except (ValueError, TypeError):  # no timestamp, or one without a time zone
         return False
 
 
@@ -151,7 +151,7 @@ def _names(sources: Sequence[Record]) -> str:
 
 
 def _name(source: Record) -> str:
-    """Return a source's file or address as it was typed, else its title."""
+    """Return a source's file name or address as typed, else its title."""
     return str(source["file_name"] or source["url"] or source["title"] or source["id"])
 
 

@@ -32,7 +32,7 @@ _MORE = (
     Column("created_at", "time"),
     Column("updated_at", "time"),
 )
-"""What is told of one profile besides."""
+"""Additional columns for a single profile."""
 
 
 PROFILES = RowView(
@@ -44,18 +44,18 @@ PROFILES = RowView(
 
 
 def profiles_frame(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
-    """Return a row a profile; what is empty in `models` is the default slot's."""
+    """Return a row for each profile; an empty value in `models` means the default slot."""
     speakers = list(nb.speaker_profiles.iter())
     episodes = [] if kind == "speaker" else list(nb.episode_profiles.iter())
     names = _names(nb, [*episodes, *speakers], speakers)
-    rows = [_row("episode", each, names) for each in episodes]
+    rows = [_row("episode", profile, names) for profile in episodes]
     if kind != "episode":
-        rows += [_row("speaker", each, names) for each in speakers]
+        rows += [_row("speaker", profile, names) for profile in speakers]
     return PROFILES.show(records_to_frame(rows, _COLUMNS))
 
 
 def profile_frame(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
-    """Return all that is known of one profile, in a row."""
+    """Return all fields of one profile, in a row."""
     names = _names(nb, [record], nb.speaker_profiles.iter() if kind == "episode" else ())
     more = {column.name: record.get(column.name) for column in _MORE}
     more["briefing"] = record.get("default_briefing")
@@ -67,21 +67,21 @@ def profile_frame(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame
 def _names(
     nb: NotebookClient, profiles: Iterable[Record], speakers: Iterable[Record]
 ) -> dict[str, str]:
-    """Return what the models and speaker profiles that profiles name are called."""
+    """Return the names of the models and speaker profiles that the profiles refer to."""
     models = nb.models.iter() if any(map(_models, profiles)) else ()
-    return {str(each["id"]): str(each["name"]) for each in (*speakers, *models)}
+    return {str(record["id"]): str(record["name"]) for record in (*speakers, *models)}
 
 
 def _per_speaker(speakers: Sequence[Record], field: str) -> str:
-    """Return what the speakers of a profile have in a field; of several with their names."""
-    said = [(each.get("name"), each[field]) for each in speakers if each.get(field)]
+    """Return a field of a profile's speakers, with their names if there are several."""
+    texts = [(speaker.get("name"), speaker[field]) for speaker in speakers if speaker.get(field)]
     if len(speakers) == 1:
-        return "".join(text for _, text in said)
-    return "; ".join(f"{name}: {text}" for name, text in said)
+        return "".join(text for _, text in texts)
+    return "; ".join(f"{name}: {text}" for name, text in texts)
 
 
 def _row(kind: str, record: Record, names: Mapping[str, str]) -> dict[str, Any]:
-    models = dict.fromkeys(names.get(each, each) for each in _models(record))
+    models = dict.fromkeys(names.get(identifier, identifier) for identifier in _models(record))
     return {
         "kind": kind,
         "name": record["name"],
@@ -94,15 +94,15 @@ def _row(kind: str, record: Record, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _models(record: Record) -> list[str]:
-    """Return the models that a profile has chosen for itself."""
-    found = (record.get(key) for key in ("outline_llm", "transcript_llm", "voice_model"))
-    return [str(each) for each in found if each]
+    """Return the models that a profile selects itself."""
+    values = (record.get(key) for key in ("outline_llm", "transcript_llm", "voice_model"))
+    return [str(value) for value in values if value]
 
 
 def _speakers_of(record: Record, names: Mapping[str, str]) -> Iterator[str]:
     """Yield the speaker profiles of an episode profile, or the speakers of a speaker profile."""
-    for each in record.get("speaker_profile_ids") or ():
-        yield names.get(each, each)
-    for each in record.get("speakers") or ():
-        voice = f" ({each['voice_id']})" if each.get("voice_id") else ""
-        yield f"{each.get('name')}{voice}"
+    for identifier in record.get("speaker_profile_ids") or ():
+        yield names.get(identifier, identifier)
+    for speaker in record.get("speakers") or ():
+        voice = f" ({speaker['voice_id']})" if speaker.get("voice_id") else ""
+        yield f"{speaker.get('name')}{voice}"

@@ -30,31 +30,31 @@ def profiles_client(call: Call, kind: KindName) -> Any:
 
 
 def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindName, Record]:
-    """Return the profile that a name or an identifier means, and its kind.
+    """Return a profile by its name or identifier, with its kind.
 
     Raises:
-        NotFoundError: none is called so; a near name is told.
-        ConflictError: one of each kind is, and the line doesn't say which.
+        NotFoundError: there is none; the error suggests a similar name.
+        ConflictError: there is one of each kind, and no kind is specified.
     """
     hits: list[tuple[KindName, Record]] = []
-    for each in PROFILE_KINDS if kind is None else (kind,):
+    for profile_kind in PROFILE_KINDS if kind is None else (kind,):
         fits = [
             record
-            for record in profiles_client(call, each).iter()
+            for record in profiles_client(call, profile_kind).iter()
             if named in _profile_label(record)
         ]
-        hits += [(each, record) for record in fits]
+        hits += [(profile_kind, record) for record in fits]
     if len(hits) > 1:
         raise ConflictError(
             f"There is an episode profile {named} and a speaker profile {named}.",
-            f"Add `--kind {' or `--kind '.join(f'{each}`' for each in PROFILE_KINDS)}.",
+            f"Add `--kind {' or `--kind '.join(f'{name}`' for name in PROFILE_KINDS)}.",
         )
     if not hits:
         of = "" if kind is None else f"{kind} "
         names = [
             n
-            for each in ((kind,) if kind else PROFILE_KINDS)
-            for n in profiles_client(call, each).names()
+            for profile_kind in ((kind,) if kind else PROFILE_KINDS)
+            for n in profiles_client(call, profile_kind).names()
         ]
         raise NotFoundError(
             f"There is no {of}profile "
@@ -69,7 +69,7 @@ def _profile_label(record: Record) -> tuple[str, str]:
 
 
 def check_name_free(call: Call, kind: KindName, name: str) -> None:
-    """Raise ConflictError if a profile of a kind is called so already."""
+    """Raise ConflictError if a profile of this kind already has the name."""
     if name in profiles_client(call, kind).names():
         raise ConflictError(
             f"There is {messages.with_article(kind)} profile {name} already.",
@@ -78,7 +78,7 @@ def check_name_free(call: Call, kind: KindName, name: str) -> None:
 
 
 def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
-    """Return all that is known of one profile, in a row."""
+    """Return all fields of one profile, in a row."""
     from labext_magics.nb import profile_frames
 
     return profile_frames.profile_frame(call.nb, kind, record)
@@ -96,7 +96,7 @@ _OF_EPISODES = {
     "transcript_model": "transcript_llm",
     "max_tokens": "max_tokens",
 }
-"""By option the field of an episode profile."""
+"""The field of an episode profile for each option."""
 
 _OF_SPEAKERS = {"voice_model": "voice_model"}
 _OF_ONE_SPEAKER = {
@@ -105,21 +105,21 @@ _OF_ONE_SPEAKER = {
     "backstory": "backstory",
     "personality": "personality",
 }
-"""By option the field of a speaker profile's one speaker."""
+"""The field of a speaker profile's only speaker for each option."""
 
 MODELS: Mapping[KindName, Mapping[str, str]] = {
     "episode": {"outline_llm": "llm", "transcript_llm": "llm"},
     "speaker": {"voice_model": "tts"},
 }
-"""By kind of profile the fields that name a model, and the model's type."""
+"""The fields that name a model, by kind of profile, with the model's type."""
 
 
-def kind_of(call: Call, kind: KindName | None, given: Mapping[str, Any]) -> KindName:
-    """Return the kind of profile that the options are for.
+def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> KindName:
+    """Return the kind of profile that the options apply to.
 
-    Raises InputError where they are for both, for the other one, or for none.
+    Raises InputError if they apply to both kinds, to the other kind, or to none.
     """
-    named = [key for key, value in given.items() if value is not None]
+    named = [key for key, value in values.items() if value is not None]
     of_episodes = [key for key in named if key in _OF_EPISODES]
     of_speakers = [key for key in named if key not in _OF_EPISODES]
     has_body = bool(speakers_in_body(call))
@@ -148,21 +148,21 @@ def given_fields(
     call: Call,
     kind: KindName,
     description: str | None,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     record: Record | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a profile that the line and the cell's body name."""
-    told = {key: value for key, value in given.items() if value is not None}
+    """Return the fields of a profile that the line and the cell's body specify."""
+    present = {key: value for key, value in values.items() if value is not None}
     table = _OF_EPISODES if kind == "episode" else _OF_SPEAKERS
-    fields = {table[key]: value for key, value in told.items() if key in table}
+    fields = {table[key]: value for key, value in present.items() if key in table}
     if description is not None:
         fields["description"] = description
     for key in fields.keys() & MODELS[kind].keys():
         fields[key] = call.nb.models.find(fields[key], MODELS[kind][key])
     if "speaker_profile_ids" in fields:
         find = call.nb.speaker_profiles.find
-        fields["speaker_profile_ids"] = [find(each) for each in fields["speaker_profile_ids"]]
-    one = {_OF_ONE_SPEAKER[key]: value for key, value in told.items() if key in _OF_ONE_SPEAKER}
+        fields["speaker_profile_ids"] = [find(speaker) for speaker in fields["speaker_profile_ids"]]
+    one = {_OF_ONE_SPEAKER[key]: value for key, value in present.items() if key in _OF_ONE_SPEAKER}
     several = speakers_in_body(call)
     if one and several:
         raise InputError(
@@ -176,12 +176,12 @@ def given_fields(
 
 
 def client_arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields by the names that the client's methods have for them."""
+    """Return fields renamed to the parameters of the client's methods."""
     return {"speakers" if k == "speaker_profile_ids" else k: v for k, v in fields.items()}
 
 
 def _single_speaker(record: Record | None) -> Mapping[str, Any]:
-    """Return the speaker that a line changes: that of a profile with one."""
+    """Return the speaker that a line changes, if the profile has only one."""
     speakers = () if record is None else record["speakers"] or ()
     if len(speakers) > 1:
         raise InputError(
@@ -192,37 +192,41 @@ def _single_speaker(record: Record | None) -> Mapping[str, Any]:
 
 
 def speakers_in_body(call: Call) -> str:
-    """Return the body of the cell, which lists speakers."""
+    """Return the cell's body, which lists speakers."""
     return (call.body or "").strip()
 
 
 def _parse_speakers(text: str) -> list[dict[str, Any]]:
-    """Return the speakers that a cell's body lists."""
+    """Parse the speakers listed in a cell's body."""
     read = cell_body.parse_body(text)
     speakers = read.get("speakers") if isinstance(read, Mapping) else read
-    if not isinstance(speakers, list) or not all(isinstance(each, Mapping) for each in speakers):
+    if not isinstance(speakers, list) or not all(
+        isinstance(speaker, Mapping) for speaker in speakers
+    ):
         raise InputError(
             "The cell's body is no list of speakers.",
             "Write one a line: `- {name: Ada, voice_id: en-us}`.",
         )
-    return [{key: cell_body.as_text(value) for key, value in each.items()} for each in speakers]
+    return [
+        {key: cell_body.as_text(value) for key, value in speaker.items()} for speaker in speakers
+    ]
 
 
 def new_profile(
-    call: Call, *, name: str, kind: KindName | None, description: str | None, **given: Any
+    call: Call, *, name: str, kind: KindName | None, description: str | None, **values: Any
 ) -> pd.DataFrame:
-    """Make a profile, of the kind that its options are for; the same again is kept.
+    """Create a profile, of the kind that its options apply to; an identical one is kept.
 
     Raises:
-        ConflictError: there is another profile of this kind and name.
+        ConflictError: there is a different profile of this kind and name.
     """
-    of = kind_of(call, kind, given)
-    fields = given_fields(call, of, description, given)
+    of = kind_of(call, kind, values)
+    fields = given_fields(call, of, description, values)
     if of == "speaker":
         fields.setdefault("speakers", [{"name": name}])
-        fields["speakers"] = [{"name": name, **each} for each in fields["speakers"]]
+        fields["speakers"] = [{"name": name, **speaker} for speaker in fields["speakers"]]
     group = profiles_client(call, of)
-    same_name = [each for each in group.iter() if each["name"] == name]
+    same_name = [profile for profile in group.iter() if profile["name"] == name]
     if same_name:
         (record,) = same_name
         if not all(_matches(record[field], value) for field, value in fields.items()):
@@ -247,17 +251,17 @@ def edit_profile(
     description: str | None,
     no_models: bool,
     no_language: bool,
-    **given: Any,
+    **values: Any,
 ) -> pd.DataFrame:
-    """Change a profile; what isn't named stays as it is."""
+    """Change the given fields of a profile."""
     if no_language:
-        if given["language"] is not None:
+        if values["language"] is not None:
             raise InputError("The line names a language and takes it away.", "Keep one of the two.")
-        given["language"] = ""
-    used = any(value is not None for value in given.values()) or bool(speakers_in_body(call))
-    meant = kind_of(call, kind, given) if used else kind
+        values["language"] = ""
+    used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
+    meant = kind_of(call, kind, values) if used else kind
     of, record = find_profile(call, profile, meant)
-    fields = given_fields(call, of, description, given, record)
+    fields = given_fields(call, of, description, values, record)
     if no_models:
         fields = dict.fromkeys(MODELS[of], "") | fields
     if name is not None:
@@ -271,14 +275,14 @@ def edit_profile(
     return profile_row(call, of, changed)
 
 
-def _matches(there: Any, wanted: Any) -> bool:
-    """Say whether a field has what is wanted; of a speaker what the line names of it counts."""
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-        there = there or ()
-        return len(there) == len(wanted) and all(map(_matches, there, wanted))
-    if isinstance(wanted, Mapping):
-        return all(there.get(key) == value for key, value in wanted.items())
-    return bool(there == wanted)
+def _matches(current: Any, expected: Any) -> bool:
+    """Tell whether a field has the expected value, comparing only the given keys of mappings."""
+    if isinstance(expected, Sequence) and not isinstance(expected, str):
+        current = current or ()
+        return len(current) == len(expected) and all(map(_matches, current, expected))
+    if isinstance(expected, Mapping):
+        return all(current.get(key) == value for key, value in expected.items())
+    return bool(current == expected)
 
 
 _FIELDS = [
@@ -338,19 +342,19 @@ EDIT_COMMANDS = (
 
 
 def list_(call: Call, *, kind: KindName | None) -> pd.DataFrame:
-    """Return a row for each profile, of both kinds or of one."""
+    """Return a row for each profile, of one kind or both."""
     from labext_magics.nb import profile_frames
 
     return profile_frames.profiles_frame(call.nb, kind)
 
 
 def show(call: Call, *, profile: str, kind: KindName | None) -> pd.DataFrame:
-    """Return what is known of one profile, a value a row."""
+    """Return one profile, with a row for each value."""
     return profile_row(call, *find_profile(call, profile, kind))
 
 
 def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | None) -> pd.DataFrame:
-    """Make a copy of a profile, to be changed."""
+    """Create a copy of a profile."""
     of, record = find_profile(call, profile, kind)
     group = profiles_client(call, of)
     if name is not None:
@@ -365,8 +369,8 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
 def delete(
     call: Call, *, profiles: list[str], kind: KindName | None, yes: bool, preview: bool
 ) -> None:
-    """Delete profiles, once all of them are known to be there; episodes made by them stay."""
-    every = [find_profile(call, each, kind) for each in dict.fromkeys(profiles)]
+    """Delete profiles, after checking that all of them exist; their episodes stay."""
+    every = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
     would_go = [f"the {of} profile {record['name']}" for of, record in every]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return

@@ -18,8 +18,8 @@ Noun = Literal["source", "note", "session"]
 
 
 def current_notebook(call: Call) -> NotebookInUse:
-    """Return the notebook in use; InputError, which says how one is chosen, without one."""
-    _ = call.nb  # another service than before has other notebooks
+    """Return the notebook in use; InputError with the next step if there is none."""
+    _ = call.nb  # connects first: another service has other notebooks
     chosen = call.session.notebook
     if chosen is None:
         raise InputError(
@@ -48,20 +48,20 @@ def find_notebook(call: Call, named: str) -> NotebookInUse:
 
 
 def notebook_from_record(record: dict[str, Any]) -> NotebookInUse:
-    """Return what is kept of a notebook's record."""
+    """Return the identifier and name from a notebook's record."""
     return NotebookInUse(str(record["id"]), str(record["name"]))
 
 
 def resolve_id(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -> str:
     """Return the identifier of a source, a note or a chat that a line names.
 
-    A title is looked for in the notebook in use alone. Without one it is looked for in all, unless
-    something is to be deleted.
+    Titles are looked up in the notebook in use only. If none is in use they are looked up in all
+    notebooks, except for deletion.
 
     Raises:
-        NotFoundError: it is not in the notebook; says where there is one of this title.
-        ConflictError: several have this title; they are listed.
-        InputError: something is to be deleted by its title, and no notebook is in use.
+        NotFoundError: it is not in the notebook; the error says which notebooks have this title.
+        ConflictError: several have this title; the error lists them.
+        InputError: a title is given for deletion, and no notebook is in use.
     """
     nb, within = call.nb, call.session.notebook
     if to_delete and within is None:
@@ -71,7 +71,7 @@ def resolve_id(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -
 
 
 def check_identifier(noun: str, named: str) -> None:
-    """Raise InputError for a title: without a notebook in use nothing is deleted by its title."""
+    """Raise InputError for a title: without a notebook in use only identifiers can be deleted."""
     from labext.nb.resource import RESOURCE_KINDS, parse_identifier
 
     if parse_identifier(noun, named) is None:
@@ -84,16 +84,20 @@ def check_identifier(noun: str, named: str) -> None:
 
 
 def notebook_names_suffix(call: Call, notebooks: Iterable[str]) -> str:
-    """Return ` of A, B` for the identifiers of notebooks, or nothing without any."""
-    wanted = set(notebooks)
-    if not wanted:
+    """Return ` of A, B` for the identifiers of notebooks, or an empty string if there are none."""
+    identifiers = set(notebooks)
+    if not identifiers:
         return ""
-    names = [str(each["name"]) for each in call.nb.notebooks.iter() if each["id"] in wanted]
+    names = [
+        str(notebook["name"])
+        for notebook in call.nb.notebooks.iter()
+        if notebook["id"] in identifiers
+    ]
     return f" of {messages.join_words(names)}" if names else ""
 
 
 def resolve_model(call: Call, named: str | None) -> str | None:
-    """Return the identifier of the language model that an option names; None without one."""
+    """Return the identifier of the language model that an option names, or None."""
     return None if named is None else call.nb.models.find(named, "llm")
 
 
@@ -103,34 +107,34 @@ def find_source(call: Call, named: str, *, to_delete: bool = False) -> Record:
 
 
 def find_sources(call: Call, named: list[str], *, to_delete: bool = False) -> list[Record]:
-    """Return the records of sources that a line names, each once."""
-    records = (find_source(call, each, to_delete=to_delete) for each in dict.fromkeys(named))
+    """Return the records of the sources that a line names, without duplicates."""
+    records = (find_source(call, name, to_delete=to_delete) for name in dict.fromkeys(named))
     return list({record["id"]: record for record in records}.values())
 
 
 def source_title(record: Record) -> str:
-    """Return what a source is called; its identifier where it has no title."""
+    """Return a source's title, else its identifier."""
     return str(record["title"] or record["id"])
 
 
 def order_parameter(by: str | None) -> str | None:
-    """Return an order as the service names it: `name:desc` is `name desc`."""
+    """Return a sort order in the service's notation: `name:desc` becomes `name desc`."""
     return None if by is None else by.replace(":", " ")
 
 
-def require_changes(given: Mapping[str, Any], line: str) -> dict[str, Any]:
-    """Return what is to be changed; InputError if nothing is."""
-    found = {name: value for name, value in given.items() if value is not None}
-    if not found:
-        options = " or ".join(f"`--{name.replace('_', '-')}`" for name in given)
+def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
+    """Return the options that are set; InputError if there are none."""
+    changes = {name: value for name, value in values.items() if value is not None}
+    if not changes:
+        options = " or ".join(f"`--{name.replace('_', '-')}`" for name in values)
         raise InputError("Nothing to change was given.", f"Add {options} to `{line} …`.")
-    return found
+    return changes
 
 
 def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
     """Return the text of the line or of the cell below it.
 
-    Raises InputError where there is none, or one in both places.
+    Raises InputError if there is none, or one in both places.
     """
     body = (call.body or "").strip()
     if bool(body) == bool(typed):
@@ -142,7 +146,7 @@ def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
 def search_scope(
     sources: list[str], notes: list[str], no_sources: bool, no_notes: bool
 ) -> dict[str, Any]:
-    """Return what a search, a question or a message is restricted to, as the client takes it."""
+    """Return the client arguments that restrict a search, a question or a message."""
     if (sources and no_sources) or (notes and no_notes):
         noun = "source" if sources and no_sources else "note"
         raise InputError(
@@ -158,7 +162,7 @@ def search_scope(
 
 @contextmanager
 def interrupted_as_error(next_step: str, what: str = "The reply") -> Iterator[None]:
-    """Raise an interrupt of the kernel as one line: `what` was interrupted."""
+    """Turn an interrupt of the kernel into a one-line error about `what`."""
     try:
         yield
     except KeyboardInterrupt:

@@ -28,13 +28,13 @@ def search(
     no_sources: bool,
     no_notes: bool,
 ) -> pd.DataFrame:
-    """Return a row for each passage that fits, the best first."""
+    """Return a row for each matching passage, the best first."""
     within = scope.notebook_or_all(call, notebook, every)
     if _needs_sources(sources, notes, no_sources):
         processing.wait_for_text(
             call, within, sources or None, wait=False, vectors=type == "vector"
         )
-    looked_at = scope.search_scope(sources, notes, no_sources, no_notes)
+    restriction = scope.search_scope(sources, notes, no_sources, no_notes)
     with scope.interrupted_as_error("Run this line again.", "The search"):
         return call.nb.search(
             query,
@@ -42,7 +42,7 @@ def search(
             notebook=None if within is None else within.id,
             limit=limit,
             min_similarity=min_similarity,
-            **looked_at,
+            **restriction,
         )
 
 
@@ -65,16 +65,16 @@ def ask(
     simple: bool,
     no_wait: bool,
 ) -> Any:
-    """Draw an answer as it comes, and return it with its citations.
+    """Stream an answer to the display, and return it with its citations.
 
-    Sources that are still being processed are waited for first, unless `no_wait`. With `simple`
-    the answer is asked for in one piece.
+    Sources that are still being processed are waited for first, unless `no_wait` is set. With
+    `simple` the answer is requested in one piece.
     """
     import labext_widgets
 
     text = scope.text_of(call, question, "question", "%nb ask")
     within = scope.notebook_or_all(call, notebook, every)
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "notebook": None if within is None else within.id,
         "limit": limit,
         "min_similarity": min_similarity,
@@ -90,13 +90,13 @@ def ask(
         )
     if simple:
         with scope.interrupted_as_error("Ask again."):
-            answer = call.nb.ask(text, **given)
+            answer = call.nb.ask(text, **arguments)
         return labext_widgets.answer_view(answer)
-    return labext_widgets.stream_answer(call.nb.ask_stream(text, **given), question=text)
+    return labext_widgets.stream_answer(call.nb.ask_stream(text, **arguments), question=text)
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:
-    """Tell whether sources are looked at: not if only notes are named."""
+    """Tell whether sources are searched, which is not the case if only notes are named."""
     return bool(sources) or not (notes or no_sources)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _SET_SLOT = re.compile(r"`%nb models defaults --set ([\w-]+)=NAME`")
-"""A line of a next step that leaves the model open."""
+"""Matches a suggested line in which the model is left open."""
 
 _ADD_PROVIDER = (
     "`%nb credentials new openai --name openai` adds a provider, and `%nb credentials new ollama "
@@ -25,29 +25,30 @@ _ADD_PROVIDER = (
 
 
 def add_model_hint(call: Call, error: LabextError) -> LabextError:
-    """Return an error whose next step is a line that works, if it is about an empty slot."""
+    """Replace the next step of an error about an empty slot by a line that can be run as it is."""
     from labext.nb.records import SLOTS
 
-    found = _SET_SLOT.search(error.next_step)
-    slot = found[1].replace("-", "_") if found else ""
+    match = _SET_SLOT.search(error.next_step)
+    slot = match[1].replace("-", "_") if match else ""
     if slot not in SLOTS:
         return error
     try:
         if call.nb.models.defaults().get(slot) is not None:
             return error
         return error.with_next_step(next_step(call, [slot]))
-    except LabextError:  # the models can't be listed: the general step stays
+    except LabextError:  # the general next step stays
         return error
 
 
 def next_step(call: Call, slots: Sequence[str]) -> str:
-    """Return what to do so that slots get models: the next line of a chain that leads there."""
+    """Return the next step for filling slots: set a model, register models or add a provider."""
     from labext.nb.records import SLOTS
 
     chosen = candidates(call, slots)
     if chosen:
         types = messages.join_words(
-            f"`%nb models --type {each}`" for each in dict.fromkeys(SLOTS[slot] for slot in chosen)
+            f"`%nb models --type {model_type}`"
+            for model_type in dict.fromkeys(SLOTS[slot] for slot in chosen)
         )
         return f"Set it: {set_line(call, chosen)}; {types} lists the choice."
     unused = _without_models(call)
@@ -59,34 +60,37 @@ def next_step(call: Call, slots: Sequence[str]) -> str:
 
 
 def set_line(call: Call, models: Mapping[str, Record]) -> str:
-    """Return the line that puts models into slots."""
+    """Return the line that assigns models to slots."""
     pairs = (quote(f"{slot}={name_of(call, model)}") for slot, model in models.items())
-    return "`%nb models defaults " + " ".join(f"--set {each}" for each in pairs) + "`"
+    return "`%nb models defaults " + " ".join(f"--set {pair}" for pair in pairs) + "`"
 
 
 def candidates(call: Call, slots: Sequence[str]) -> dict[str, Record]:
-    """Return for each slot a model of its type, if there is one: rather another slot's default."""
+    """Return a model of the right type for each slot, preferring defaults of other slots."""
     from labext.nb.records import SLOTS
 
     used = [model["id"] for model in call.nb.models.defaults().values() if model is not None]
-    models = sorted(call.nb.models.iter(), key=lambda each: each["id"] not in used)
-    found = {slot: _first(models, SLOTS[slot]) for slot in slots}
-    return {slot: model for slot, model in found.items() if model is not None}
+    models = sorted(call.nb.models.iter(), key=lambda model: model["id"] not in used)
+    choices = {slot: _first(models, SLOTS[slot]) for slot in slots}
+    return {slot: model for slot, model in choices.items() if model is not None}
 
 
 def name_of(call: Call, model: Record) -> str:
-    """Return a name by which a line finds a model: with its credential where that is needed."""
-    same = [each for each in call.nb.models.iter(model["type"]) if each["name"] == model["name"]]
+    """Return a name that identifies a model, with its credential if the name is ambiguous."""
+    same = [other for other in call.nb.models.iter(model["type"]) if other["name"] == model["name"]]
     if len(same) < 2 or model["credential"] is None:
         return str(model["name"])
     return f"{call.nb.credentials.get(model['credential'])['name']}/{model['name']}"
 
 
 def _first(models: Sequence[Record], type: str) -> Record | None:
-    return next((each for each in models if each["type"] == type), None)
+    return next((model for model in models if model["type"] == type), None)
 
 
 def _without_models(call: Call) -> Record | None:
-    """Return the first credential that has no models yet."""
-    used = {each["credential"] for each in call.nb.models.iter()}
-    return next((each for each in call.nb.credentials.iter() if each["id"] not in used), None)
+    """Return the first credential without models."""
+    used = {model["credential"] for model in call.nb.models.iter()}
+    return next(
+        (credential for credential in call.nb.credentials.iter() if credential["id"] not in used),
+        None,
+    )

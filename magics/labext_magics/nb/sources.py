@@ -40,7 +40,7 @@ def list_(
 
 
 def show(call: Call, *, source: str, text: bool) -> pd.DataFrame | SourceText:
-    """Return what is known of one source, or the whole text that was read out of it."""
+    """Return the row of one source, or its full extracted text."""
     record = scope.find_source(call, source)
     if text:
         from labext_widgets.answers.documents import SourceText
@@ -59,13 +59,13 @@ def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd
 
 
 def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
-    """Delete sources of the notebook in use, once all of them are known to be there.
+    """Delete sources of the notebook in use, after checking that all of them exist.
 
-    A source that is in other notebooks too is deleted there as well.
+    A source that other notebooks share is deleted there as well.
     """
     records = scope.find_sources(call, sources, to_delete=True)
     described = {record["id"]: _describe_source(call, record) for record in records}
-    would_go = [f"the source {each}" for each in described.values()]
+    would_go = [f"the source {description}" for description in described.values()]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
     for identifier, source in described.items():
@@ -74,27 +74,29 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
-    """Fetch the file that a source was made from, or look whether the service has it.
+    """Download the original file of a source, or check that the service has it.
 
-    Without `to` it is put beside the notebook, under its own name.
+    Without `to` it is saved next to the notebook, under its own name.
     """
     import labext_widgets
 
     if check and to is not None:
         raise InputError("`--check` fetches nothing, so `--to` has no use.", "Keep one of the two.")
-    found = scope.resolve_id(call, "source", source)
+    source_id = scope.resolve_id(call, "source", source)
     if check:
-        words = "can be downloaded" if call.nb.sources.exists(found) else "is not on the service"
+        words = (
+            "can be downloaded" if call.nb.sources.exists(source_id) else "is not on the service"
+        )
         output.print_message(f"The original of {source} {words}.")
         return
     again = f"%nb sources download {quote(source)}"
     with labext_widgets.Transfer(source, "original", again) as transfer:
-        written = call.nb.sources.download(found, to, transfer.bytes)
+        written = call.nb.sources.download(source_id, to, transfer.bytes)
         transfer.end(f"{source} is in {written}.")
 
 
 def insights(call: Call, *, source: str) -> pd.DataFrame:
-    """Return a row for each thing that models have made of a source."""
+    """Return a row for each insight of a source."""
     from labext_widgets.answers.documents import INSIGHTS
 
     return INSIGHTS.show(call.nb.sources.insights(scope.resolve_id(call, "source", source)))
@@ -107,7 +109,7 @@ def _rows(records: list[Record]) -> pd.DataFrame:
 
 
 def _describe_source(call: Call, record: Record) -> str:
-    """Return a source's title, its file where the title is another one, and its notebooks."""
+    """Return a source's title, its file if named differently, and its notebooks."""
     title, file = scope.source_title(record), record["file_name"]
     named = title if file in (None, title) else f"{title} ({file})"
     return f"{named}{scope.notebook_names_suffix(call, record['notebooks'] or ())}"

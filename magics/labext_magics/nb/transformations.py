@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 class AiNotes:
-    """Notes that a model is about to write, by their titles.
+    """Notes that a model is about to write, by title.
 
     Raises:
-        ConflictError: a title is taken by what a human has written, or by several notes.
+        ConflictError: a title belongs to a note of a human, or to several notes.
     """
 
     def __init__(self, call: Call, into: NotebookInUse, titles: Sequence[str]) -> None:
         self._notes = call.nb.notes
         self._into = into
         self._titles = list(titles)
-        there = list(self._notes.iter(into.id))
-        self._before = [_existing_ai_note(there, title, into) for title in titles]
+        notes = list(self._notes.iter(into.id))
+        self._before = [_existing_ai_note(notes, title, into) for title in titles]
 
     def write(self, place: int, text: str) -> None:
-        """Write one of the notes, by its place among the titles; the same again is kept."""
+        """Write the note with the title at index `place`; an identical one is kept."""
         title, before, into = self._titles[place], self._before[place], self._into.name
         called = f"The note {messages.quote_value(title)}"
         if before is None:
@@ -54,16 +54,16 @@ class AiNotes:
             output.print_message(f"{called} of {into} is written anew.")
 
 
-def _existing_ai_note(there: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
-    """Return the one note of a title that a model has written."""
-    found = [each for each in there if each["title"] == title]
-    if len(found) > 1 or any(each["note_type"] != "ai" for each in found):
-        whose = f"{len(found)} notes are" if len(found) > 1 else "A note of a human is"
+def _existing_ai_note(notes: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
+    """Return the only note with a title, if a model has written it."""
+    matches = [note for note in notes if note["title"] == title]
+    if len(matches) > 1 or any(note["note_type"] != "ai" for note in matches):
+        whose = f"{len(matches)} notes are" if len(matches) > 1 else "A note of a human is"
         raise ConflictError(
             f"{whose} called {messages.quote_value(title)} in {into.name} already.",
             "Save it under another title.",
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 _FAILED = ("failed", "canceled")
@@ -80,14 +80,14 @@ def transform(
     save: str | None,
     notebook: str | None,
 ) -> GeneratedText | GeneratedTexts:
-    """Return what a model makes of a text, or of each source and note that is named.
+    """Return the output of a transformation for a text, or for each named source and note.
 
-    All of them are looked at before the model is asked.
+    All of them are checked before the first request to the model.
 
     Raises:
-        InputError: there is no text, or there are two kinds of it.
-        NotReadyError: a source has not been read yet.
-        ConflictError: `save` is the title of what a human has written.
+        InputError: there is no text, or more than one kind of it.
+        NotReadyError: a source has not been processed yet.
+        ConflictError: `save` is the title of a note of a human.
     """
     from labext_widgets.answers import GeneratedText, GeneratedTexts
 
@@ -99,23 +99,24 @@ def transform(
         into = scope.notebook_of(call, notebook)
         titles = [save] if len(texts) == 1 else [f"{save}: {subject}" for subject, _ in texts]
         notes_to_be = AiNotes(call, into, titles)
-    made, models = GeneratedTexts(), {each["id"]: each["name"] for each in call.nb.models.iter()}
+    results = GeneratedTexts()
+    models = {record["id"]: record["name"] for record in call.nb.models.iter()}
     name = str(chosen["title"] or chosen["name"])
-    for n, (subject, each) in enumerate(texts):
-        with _show_partial_results(made), scope.interrupted_as_error("Run this cell again."):
-            done = call.nb.transformations.execute(chosen["id"], each, by)
+    for n, (subject, content) in enumerate(texts):
+        with _show_partial_results(results), scope.interrupted_as_error("Run this cell again."):
+            done = call.nb.transformations.execute(chosen["id"], content, by)
         title = f"{name}: {subject}" if subject else name
         model_id = done["model_id"]
-        made.append(GeneratedText(done["output"], title, models.get(model_id, model_id)))
+        results.append(GeneratedText(done["output"], title, models.get(model_id, model_id)))
         if notes_to_be is not None:
-            notes_to_be.write(n, made[-1].text)
-    return made[0] if len(made) == 1 else made
+            notes_to_be.write(n, results[-1].text)
+    return results[0] if len(results) == 1 else results
 
 
 def _texts(
     call: Call, text: str | None, sources: list[str], notes: list[str], notebook: str | None
 ) -> list[tuple[str, str]]:
-    """Return what is to be transformed, each with what it is called."""
+    """Return the texts to transform, each with its name."""
     if not sources and not notes and not text and not (call.body or "").strip():
         raise InputError(
             "There is nothing to transform.",
@@ -133,17 +134,20 @@ def _texts(
     if notebook is not None:
         within = scope.find_notebook(call, notebook)
     near = None if within is None else within.id
-    found = [
-        *(nb.sources.get(nb.sources.find(each, near)) for each in sources),
-        *(nb.notes.get(nb.notes.find(each, near)) for each in notes),
+    records = [
+        *(nb.sources.get(nb.sources.find(title, near)) for title in sources),
+        *(nb.notes.get(nb.notes.find(title, near)) for title in notes),
     ]
     return _unique_names(
-        [_title_and_text(each) for each in {each["id"]: each for each in found}.values()]
+        [
+            _title_and_text(record)
+            for record in {record["id"]: record for record in records}.values()
+        ]
     )
 
 
 def _title_and_text(record: Record) -> tuple[str, str]:
-    """Return what a source or a note is called, and its text."""
+    """Return the title of a source or a note, and its text."""
     called, is_source = scope.source_title(record), "full_text" in record
     text = record["full_text"] if is_source else record["content"]
     if text and text.strip():
@@ -162,22 +166,22 @@ def _title_and_text(record: Record) -> tuple[str, str]:
 
 
 def _unique_names(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the texts with a number behind a name that one before has already."""
-    seen: Counter[str] = Counter()
+    """Return the texts with a number appended to repeated names."""
+    counts: Counter[str] = Counter()
     apart = []
     for name, text in texts:
-        seen[name] += 1
-        apart.append((name if seen[name] == 1 else f"{name} ({seen[name]})", text))
+        counts[name] += 1
+        apart.append((name if counts[name] == 1 else f"{name} ({counts[name]})", text))
     return apart
 
 
 @contextmanager
-def _show_partial_results(made: GeneratedTexts) -> Iterator[None]:
-    """Show what is made already where the next one fails: it took its time."""
+def _show_partial_results(results: GeneratedTexts) -> Iterator[None]:
+    """Show the results so far if a later text fails, since they took time."""
     try:
         yield
     except LabextError:
-        made._ipython_display_()
+        results._ipython_display_()
         raise
 
 
@@ -214,20 +218,20 @@ TRANSFORM_SHORTCUTS = (
 
 
 def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedText | None:
-    """Return the text that goes before every prompt; with another one, or none, set it."""
+    """Return the text that precedes every prompt, after setting or clearing it if requested."""
     from labext_widgets.answers import GeneratedText
 
-    wanted = text
+    prompt = text
     if (call.body or "").strip():
-        wanted = scope.text_of(call, text, "prompt", "%nb transformations prompt")
-    if wanted is not None and clear:
+        prompt = scope.text_of(call, text, "prompt", "%nb transformations prompt")
+    if prompt is not None and clear:
         raise InputError("There is a text, and `--clear` is there too.", "Keep one of the two.")
     now = call.nb.transformations.default_prompt()
-    wanted = "" if clear else wanted
-    if wanted is not None and wanted != now.strip():
-        now = call.nb.transformations.set_default_prompt(wanted)
+    prompt = "" if clear else prompt
+    if prompt is not None and prompt != now.strip():
+        now = call.nb.transformations.set_default_prompt(prompt)
         output.print_message(
-            "The default prompt is changed." if wanted else "The default prompt is gone."
+            "The default prompt is changed." if prompt else "The default prompt is gone."
         )
     return GeneratedText(now, "Before every transformation's prompt") if now.strip() else None
 
@@ -253,7 +257,7 @@ def list_(call: Call) -> pd.DataFrame:
 
 
 def show(call: Call, *, transformation: str) -> pd.DataFrame:
-    """Return one transformation with its whole prompt."""
+    """Return one transformation with its full prompt."""
     return _row(call, call.nb.transformations.get(transformation))
 
 
@@ -267,20 +271,20 @@ def new(
     apply_default: bool,
     model: str | None,
 ) -> pd.DataFrame:
-    """Make a transformation; the same again is kept.
+    """Create a transformation; an identical one is kept.
 
     Raises:
-        ConflictError: there is another one of this name.
+        ConflictError: there is a different one with this name.
     """
     text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME")
     by = scope.resolve_model(call, model)
-    given = {"title": title, "description": description, "model": by}
-    there = [each for each in call.nb.transformations.iter() if each["name"] == name]
-    for record in there:
-        if _is_unchanged(record, text, given, apply_default):
+    expected = {"title": title, "description": description, "model": by}
+    matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
+    for record in matches:
+        if _is_unchanged(record, text, expected, apply_default):
             output.print_message(f"The transformation {name} is there already, and was kept.")
             return _row(call, record)
-    if there:
+    if matches:
         raise ConflictError(
             f"There is a transformation {name} already, which is another one.",
             f"`%nb transformations edit {quote(name)} …` changes it; or take another name.",
@@ -311,7 +315,7 @@ def edit(
     text = prompt
     if (call.body or "").strip():
         text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME")
-    given = {
+    values = {
         "name": name,
         "prompt": text,
         "title": title,
@@ -319,15 +323,15 @@ def edit(
         "apply_default": apply_default,
         "model": "" if no_model else model,
     }
-    changes = scope.require_changes(given, "%nb transformations edit")
+    changes = scope.require_changes(values, "%nb transformations edit")
     record = call.nb.transformations.update(transformation, **changes)
     output.print_message(f"The transformation {record['name']} is changed.")
     return _row(call, record)
 
 
 def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
-    """Delete transformations, once all of them are known to be there."""
-    records = [call.nb.transformations.get(each) for each in dict.fromkeys(transformations)]
+    """Delete transformations, after checking that all of them exist."""
+    records = [call.nb.transformations.get(name) for name in dict.fromkeys(transformations)]
     would_go = [f"the transformation {record['name']}" for record in records]
     if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
         return
@@ -336,13 +340,19 @@ def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) 
         output.print_message(f"The transformation {record['name']} is deleted.")
 
 
-def _is_unchanged(there: Record, prompt: str, given: dict[str, Any], apply_default: bool) -> bool:
-    """Say whether a transformation is what a line asks for."""
-    has = {"title": there["title"], "description": there["description"], "model": there["model_id"]}
+def _is_unchanged(
+    record: Record, prompt: str, expected: dict[str, Any], apply_default: bool
+) -> bool:
+    """Tell whether a transformation matches the options of a line."""
+    has = {
+        "title": record["title"],
+        "description": record["description"],
+        "model": record["model_id"],
+    }
     return (
-        (there["prompt"] or "").strip() == prompt.strip()
-        and bool(there["apply_default"]) == apply_default
-        and all(value is None or has[name] == value for name, value in given.items())
+        (record["prompt"] or "").strip() == prompt.strip()
+        and bool(record["apply_default"]) == apply_default
+        and all(value is None or has[name] == value for name, value in expected.items())
     )
 
 
@@ -353,11 +363,11 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
 
 
 def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of transformations with the name of the model that each has of its own."""
+    """Replace model identifiers by names in a frame of transformations."""
     names: dict[str, str] = {}
     if frame["model_id"].notna().any():
-        names = {each["id"]: each["name"] for each in call.nb.models.iter()}
-    frame["model_id"] = [names.get(each, each) for each in frame["model_id"]]
+        names = {model["id"]: model["name"] for model in call.nb.models.iter()}
+    frame["model_id"] = [names.get(identifier, identifier) for identifier in frame["model_id"]]
     frame.columns = frame.columns.str.replace("model_id", "model")
     return frame
 
