@@ -200,7 +200,7 @@ class SignIn:
         self._sign_in(_with_method(target, method, user), keep=keep, save=None)
 
     def logout(self, *, from_keyring: bool) -> None:
-        """Forget the credentials in this session; with `from_keyring` remove them from the keyring too."""
+        """Forget the credentials of this session; with `from_keyring` also the stored ones."""
         target = config.sign_out(self.service)
         left = ""
         if secret_store.is_in_keyring(self.service, target.profile):
