@@ -61,7 +61,8 @@ def test_services_have_rules() -> None:
 def test_rule_numbers_are_consecutive(file: Path) -> None:
     prefix = file.parent.name.upper()
     numbers = [row[0] for row in rows_of(file)]
-    assert numbers == [f"{prefix}-{place}" for place in range(1, len(numbers) + 1)]
+    assert len(set(numbers)) == len(numbers)
+    assert set(numbers) == {f"{prefix}-{number}" for number in range(1, len(numbers) + 1)}
     assert numbers
 
 
@@ -87,10 +88,10 @@ def test_rules_are_not_repeated(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_every_cited_rule_exists(file: Path) -> None:
-    """Docstrings and comments of the service cite rules by number."""
+    """Docstrings and comments of the service and of tests cite rules by number."""
     known = {row[0] for row in rows_of(file)}
     cited = re.compile(rf"\b{file.parent.name.upper()}-[0-9]+\b")
-    for module in file.parent.rglob("*.py"):
+    for module in [*file.parent.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         found = set(cited.findall(module.read_text(encoding="utf-8")))
         assert found <= known, f"{module.relative_to(ROOT)}: {sorted(found - known)}"
 

@@ -78,7 +78,7 @@ class Caller:
 
     @property
     def rate_limit_key(self) -> str:
-        """Key of the rate limit: the app, also if it acts for a user (contract, Limits)."""
+        """Key of the rate limit: the app, also if it acts for a user (LAB-92)."""
         if self.app is not None:
             return f"app {self.app.id}"
         assert self.user is not None
@@ -97,7 +97,7 @@ class VisiblePlaces:
 
 
 def check_state(caller: Caller) -> None:
-    """Refuse suspended users and archived apps (contract, States)."""
+    """Refuse suspended users and archived apps (LAB-68, LAB-69)."""
     if caller.app is not None and caller.app.archived:
         raise forbidden("The app is archived.")
     if caller.app is None and caller.user is not None and caller.user.suspended:

@@ -177,7 +177,7 @@ class LabService:
         return []
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate:
-        """The platform speaks HTTPS alone (contract, Endpoints)."""
+        """Return the certificate: the platform accepts HTTPS only (LAB-1)."""
         return endpoints.ensure_certificate(folder, secrets)
 
     def connection(self, site: Site) -> Mapping[str, Any]:

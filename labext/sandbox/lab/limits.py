@@ -15,7 +15,7 @@ from labext.sandbox.lab.tables import Limit
 LIMITS = Limits(
     Limit,
     {
-        # 100 in 10 seconds by default: contract, Limits
+        # LAB-90
         "rate_requests": LimitDefinition(
             "requests of a user or an app in the time of rate_seconds, with `--rate named`",
             100,
@@ -49,7 +49,7 @@ def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) ->
 
 
 def rate_limit_headers(allowance: RateLimitStatus) -> dict[str, str]:
-    """Return the rate limit headers of a response (real-services.md, lab).
+    """Return the rate limit headers of a response (LAB-93, LAB-94).
 
     `x-rate-limit-reset` is the number of whole seconds left, not a time.
     """

@@ -53,8 +53,7 @@ class Tenant(Base):
 
     Attributes:
         name: as in `labext.sandbox.lab.endpoints.TENANT_ENDPOINTS`.
-        enterprise: whether it may have an identity provider and ranges of addresses (contract,
-            OpenID Connect 1; Access control rules).
+        enterprise: whether it may have an identity provider and IP ranges (LAB-177).
         configuration_url: the identity provider's OpenID configuration; None without one.
         audience: the audience of its ID tokens.
         requires_user_secret: whether the sandbox's own provider asks users for their secrets.
@@ -108,7 +107,7 @@ class User(Base):
 
 
 class ApiKey(Base):
-    """A user's key (contract, Authentication 1).
+    """An API key of a user (LAB-31 to LAB-38).
 
     Attributes:
         name: tells it from the user's others.
@@ -128,7 +127,7 @@ class ApiKey(Base):
 
 
 class App(Base):
-    """A service account (contract, Resources; Authentication 2).
+    """A service account (LAB-39 to LAB-55).
 
     Attributes:
         id: `app_…`.
@@ -333,7 +332,7 @@ class SearchValue(Base):
 
 
 class AuditEntry(Base):
-    """One call (contract, Access control rules: all calls are logged with the caller's identity).
+    """A request in the audit log (LAB-165 to LAB-174).
 
     Names and addresses are written out: the log outlives whom it speaks of.
 

@@ -1,4 +1,4 @@
-"""A platform with its limits, and one that is open to some addresses alone (contract, Limits)."""
+"""Rate limit (LAB-90 to LAB-96) and IP ranges (LAB-71, LAB-72) over HTTPS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in over HTTPS, and what the log says of it (contract, Authentication and Errors)."""
+"""Authentication over HTTPS and its audit log (LAB-31 to LAB-77, LAB-165 to LAB-174)."""
 
 from __future__ import annotations
 

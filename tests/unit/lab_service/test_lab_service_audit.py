@@ -1,5 +1,4 @@
-"""Every call is logged with who made it (contract, Access control rules; Authentication 1.3, 2.7),
-and counted (Limits)."""
+"""Every request is logged with its caller (LAB-165 to LAB-174) and counted (LAB-90 to LAB-96)."""
 
 from __future__ import annotations
 

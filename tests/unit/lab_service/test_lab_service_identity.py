@@ -1,4 +1,4 @@
-"""What signs in and what does not (contract, Authentication and Errors)."""
+"""Accepted and refused credentials (LAB-31 to LAB-38, LAB-56 to LAB-77)."""
 
 from __future__ import annotations
 

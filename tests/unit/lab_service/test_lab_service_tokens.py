@@ -1,4 +1,4 @@
-"""The token endpoint (contract, Authentication 2; RFC 6749, 4.4 and 5.2)."""
+"""The token endpoint (LAB-39 to LAB-55; RFC 6749, 4.4 and 5.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _refusal(told, status: int, error: str) -> str:
 
 
 def _held(told) -> str:
-    """The access token of an answer as the contract has it."""
+    """Return the access token of a valid response (LAB-41)."""
     assert told.status == 200
     body = told.json()
     assert set(body) == {"access_token", "token_type", "expires_in"}

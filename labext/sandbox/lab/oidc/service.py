@@ -118,7 +118,7 @@ def issuer_url(site: Site) -> str:
 
 
 def own_configuration_url(site: Site) -> str:
-    """Return the address of the provider's configuration (contract, OpenID Connect 2)."""
+    """Return the address of the provider's configuration."""
     return issuer_url(site) + WELL_KNOWN
 
 
