@@ -53,15 +53,15 @@ class Chat(Resource):
     def create(
         self, notebook: str, title: str | None = None, model_override: str | None = None
     ) -> Record:
-        """Begin a session; return its record.
+        """Create a session; return its record.
 
         Args:
-            notebook: what it is about.
-            title: what it is called.
-            model_override: the identifier of the model that replies, in place of the default one.
+            notebook: the notebook that the session is about.
+            title: the title.
+            model_override: the identifier of the model that replies instead of the default.
 
         Raises:
-            OutcomeUnknownError: the answer was lost; it may have been begun.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._titles.find("notebook", notebook)
         return self._executor.run(self._backend.new_session(within, title, model_override))
@@ -69,16 +69,16 @@ class Chat(Resource):
     def update(
         self, session: str, title: str | None = None, model_override: str | None = None
     ) -> Record:
-        """Change a session; what is None stays. Return its record.
+        """Update a session and return its record; None leaves a field unchanged.
 
         Args:
-            session: which one.
-            title: its new title.
-            model_override: the identifier of the model that replies from now on; an empty one is
-                the default again.
+            session: the session.
+            title: the new title.
+            model_override: the identifier of the model that replies from now on; an empty string
+                restores the default.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         changes: dict[str, str | None] = {} if title is None else {"title": title}
         if model_override is not None:
@@ -102,24 +102,24 @@ class Chat(Resource):
         note_ids: Iterable[str] | None = None,
         on_context: Callable[[int], None] | None = None,
     ) -> Answer:
-        """Send a message; return the model's reply, which is kept in the session with it.
+        """Send a message; return the model's reply. Both are stored in the session.
 
-        The client waits as long as the service works.
+        There is no timeout while the service works.
 
         Args:
-            session: where it belongs.
-            message: what is said.
-            include_sources: the notebook's sources are given to the model.
-            include_notes: the notebook's notes are.
-            model_override: the identifier of the model that replies, for this message alone.
-            source_ids: these sources alone.
-            note_ids: these notes alone.
-            on_context: is told how many tokens of sources and notes go with the message, before it
-                is sent, where it is the client that gathers them.
+            session: the session.
+            message: the message.
+            include_sources: give the notebook's sources to the model.
+            include_notes: give the notebook's notes to the model.
+            model_override: the identifier of the model that replies to this message.
+            source_ids: give only these sources.
+            note_ids: give only these notes.
+            on_context: called before sending with the number of tokens of the context, if the
+                client builds the context.
 
         Raises:
-            ServiceError: the model's provider failed; nothing is kept of the message then.
-            OutcomeUnknownError: the answer was lost; the reply may be in the session.
+            ServiceError: the model's provider failed; the message is not stored.
+            OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
         scope = resolve_scope(
             self._titles,
@@ -144,18 +144,18 @@ class Chat(Resource):
         include_notes: bool = True,
         config: dict[str, Any] | None = None,
     ) -> Record:
-        """Return what a model would be given with a message: `records.CONTEXT`.
+        """Return the context that a model would get with a message: `records.CONTEXT`.
 
         Args:
-            session: of this session's notebook; or
-            notebook: of this one.
-            include_sources: with its sources.
-            include_notes: with its notes.
-            config: for single sources and notes how much of them, in the service's words:
+            session: the session whose notebook is used; or
+            notebook: the notebook.
+            include_sources: include its sources.
+            include_notes: include its notes.
+            config: the amount of each source and note, in the service's format:
                 `{"sources": {"source:…": "full content"}, "notes": {…}}`.
 
         Raises:
-            InputError: neither or both of session and notebook are given.
+            InputError: neither or both of `session` and `notebook` are given.
         """
         if (session is None) == (notebook is None):
             raise InputError("A context is of a session or of a notebook.", "Name one of them.")
@@ -168,7 +168,7 @@ class Chat(Resource):
 
 
 class SourceChats(Resource):
-    """`nb.source_chats`: conversations about one source, of which the model is given all."""
+    """`nb.source_chats`: conversations about one source, with its full text as context."""
 
     def list(self, source: str) -> pd.DataFrame:
         """Return the chats about a source, a row each; columns as `SOURCE_CHAT`."""
@@ -200,15 +200,15 @@ class SourceChats(Resource):
     def create(
         self, source: str, title: str | None = None, model_override: str | None = None
     ) -> Record:
-        """Begin a chat; return its record.
+        """Create a chat; return its record.
 
         Args:
-            source: what it is about.
-            title: what it is called.
-            model_override: the language model that replies, in place of the default one.
+            source: the source that the chat is about.
+            title: the title.
+            model_override: the language model that replies instead of the default.
 
         Raises:
-            OutcomeUnknownError: the answer was lost; it may have been begun.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         by = self._model(model_override)
         return self._executor.run(self._backend.new_source_chat(self._source(source), title, by))
@@ -220,10 +220,10 @@ class SourceChats(Resource):
         title: str | None = None,
         model_override: str | None = None,
     ) -> Record:
-        """Change a chat; what is None stays. Return its record.
+        """Update a chat and return its record; None leaves a field unchanged.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         changes = drop_none({"title": title, "model_override": self._model(model_override)})
         if not changes:
@@ -241,19 +241,19 @@ class SourceChats(Resource):
     def send(
         self, source: str, chat: str, message: str, model_override: str | None = None
     ) -> Answer:
-        """Send a message; return the model's reply, which is kept in the chat with it.
+        """Send a message; return the model's reply. Both are stored in the chat.
 
-        The client waits as long as the service works.
+        There is no timeout while the service works.
 
         Args:
-            source: what the chat is about.
-            chat: where it belongs.
-            message: what is said.
-            model_override: the language model that replies, for this message alone.
+            source: the source that the chat is about.
+            chat: the chat.
+            message: the message.
+            model_override: the language model that replies to this message.
 
         Raises:
             ServiceError: the model's provider failed.
-            UnreachableError: the reply was cut off; it may be in the chat.
+            UnreachableError: the reply was cut off; the chat may contain it.
         """
         if not message.strip():
             raise InputError("The message is empty.", "Say something.")

@@ -29,11 +29,11 @@ from labext.nb.sources import Sources
 from labext.nb.transformations import Transformations
 
 _DATABASE_ONLINE = "online"
-"""Of the database, in the service's word; with any other it can't tell what it has."""
+"""The `database` status of a working service."""
 
 
 def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
-    """Return what `NotebookClient.status` tells."""
+    """Return the record for `NotebookClient.status`."""
     status = executor.run(backend.status())
     count: int | None = None
     signed_in: bool | None = None
@@ -56,23 +56,22 @@ def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
 class NotebookClient(SearchResource):
     """A client for one notebook service.
 
-    Every method asks the service when it is called, and raises a `LabextError` that says what
-    happened and what to do. Wherever one takes a thing, such as a notebook, a model or an episode,
-    it takes its identifier or its title.
+    Every call sends a request to the service. Errors are `LabextError` exceptions with a next
+    step. Methods accept an identifier or a title for a notebook, model, episode and so on.
 
     Attributes:
         notebooks, sources, notes, chat, transformations, models, credentials, podcasts,
-            episode_profiles, speaker_profiles: the methods about each kind of thing.
-        insights, source_chats, embeddings, commands, settings: likewise, of what is beyond the
-            contract; what the service has not is an InputError that says what to do in its place.
+            episode_profiles, speaker_profiles: the methods for each kind of record.
+        insights, source_chats, embeddings, commands, settings: methods outside the contract; a
+            service without the feature raises an InputError that names an alternative.
 
     Args:
         base_url: the service's address, ending in `/api`.
-        password: the service's password (contract, Authentication); None where it has none.
-        rate: the limit to keep; by default the service's own word alone. None is no pacing.
+        password: the service's password (contract, Authentication); None for a service without one.
+        rate: the rate limit; by default the limit in the response headers. None disables it.
         verify: True, or the path of a CA bundle.
-        dialect: what kind of server it is, `contract` or `open-notebook`; by default the first
-            call finds out.
+        dialect: the kind of server, `contract` or `open-notebook`; detected by the first call if
+            omitted.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
     """
 
@@ -118,7 +117,7 @@ class NotebookClient(SearchResource):
 
     @classmethod
     def reached(cls, connection: Connection) -> Self:
-        """Return a client for the service that a profile, the environment or the sandbox names."""
+        """Return a client for a connection from a profile, the environment or the sandbox."""
         return cls(
             connection.base_url,
             connection.secrets.get("password"),
@@ -146,10 +145,10 @@ class NotebookClient(SearchResource):
         self._transport.close()
 
     def status(self) -> Record:
-        """Return where the service is, its version, whether it asks for a password and accepts it.
+        """Return the address, the version and the sign-in state of the service.
 
-        Keys: `address`, `dialect`, `version`, `database` (in the service's word),
-        `password_needed`, `signed_in` (None where the database is away, which leaves that open),
-        `notebooks` (how many; None if that can't be seen).
+        Keys: `address`, `dialect`, `version`, `database` (the status that the service reports),
+        `password_needed`, `signed_in` (None if it is unknown because the database is down),
+        `notebooks` (the number of notebooks, or None if it is unknown).
         """
         return fetch_status(self._executor, self._backend)

@@ -26,25 +26,25 @@ COMMAND_OUTCOMES = {
 }
 
 RESULT_GRACE_SECONDS = 60.0
-"""Seconds after a command is completed in which what it makes has to be there."""
+"""Seconds after the completion of a command in which its result has to appear."""
 
 _NO_RESULT = "The service says that it is completed, and nothing has come of it."
 
 
 class CommandWatch:
-    """One command that is looked at again and again.
+    """Poll one command.
 
     Attributes:
-        record: what the last look saw.
-        result: what it has made, if that is looked for.
+        record: the record of the last poll.
+        result: the result of the command, once found.
 
     Args:
-        ask: asks the service how far it is: a record with `status` and `error_message`.
-        subject: what the user knows it by.
-        made: looks for what it makes, which may come a little after its end; None where nothing
-            is to be waited for.
-        stage: tells how far it is, by such a record.
-        clock: seconds that pass.
+        ask: requests the record of the command, with `status` and `error_message`.
+        subject: the name to display.
+        find_result: looks up the result, which may appear shortly after the completion; None if
+            there is no result to wait for.
+        stage: describes the progress from a record.
+        clock: a monotonic clock.
     """
 
     def __init__(
@@ -68,17 +68,17 @@ class CommandWatch:
         self.result: Record | None = None
 
     def poll(self) -> Progress:
-        """Ask the service once; return the snapshot, without its times.
+        """Poll the service once; return a snapshot without times.
 
         Raises:
-            NotFoundError: there is no such command.
-            ServiceError, BusyError: there is no answer at the first look, or for as long as
+            NotFoundError: the command does not exist.
+            ServiceError, BusyError: the first poll failed, or there was no response for
                 `labext.nb.polling.MAX_OUTAGE_SECONDS`.
         """
         try:
             self._last = self._request_snapshot()
         except (*TRANSIENT_ERRORS, NotFoundError) as error:
-            # A service may tell by one status that it can't look, and that there is none.
+            # A service may use one status both for a failed lookup and for a missing command.
             if self._last is None or error.status == 404:
                 raise
             self._outage.record_failure(error)
@@ -145,7 +145,7 @@ class CommandWatch:
 
 
 def command_error(snapshot: Progress) -> JobFailedError:
-    """Return the error of a command that ended otherwise than it should."""
+    """Return the error for a command that failed or was canceled."""
     word = "was canceled" if snapshot.outcome is Outcome.STOPPED else "has failed"
     because = f": {snapshot.reason.rstrip('.')}" if snapshot.reason else ""
     return JobFailedError(
@@ -154,17 +154,17 @@ def command_error(snapshot: Progress) -> JobFailedError:
 
 
 class Commands(Resource):
-    """`nb.commands`: what the service does in the background."""
+    """`nb.commands`: background commands of the service."""
 
     def list(
         self, command: str | None = None, status: str | None = None, limit: int | None = None
     ) -> pd.DataFrame:
-        """Return commands, a row each, as far as the service tells of them; columns as `COMMAND`.
+        """Return the commands that the service reports, one per row; columns as `records.COMMAND`.
 
         Args:
-            command: only of this kind: `process_source`.
-            status: only in this state: `running`.
-            limit: rows at most.
+            command: only commands of this kind, such as `process_source`.
+            status: only commands with this status, such as `running`.
+            limit: the maximum number of rows.
         """
         from labext.nb.views import command_frame
 
@@ -194,16 +194,16 @@ class Commands(Resource):
         return self._executor.run(self._backend.command(_command_id(job)))
 
     def run(self, command: str, given: Mapping[str, Any], app: str | None = None) -> Record:
-        """Begin a command; return its record.
+        """Start a command; return its record.
 
         Args:
-            command: which one, of those that `kinds` returns.
-            given: what it works with, as the service wants it.
-            app: whose it is; found out by default.
+            command: the name of a command that `kinds` returns.
+            given: the command's input, in the form that the service expects.
+            app: the app that the command belongs to; looked up if omitted.
 
         Raises:
             InputError: there is no such command.
-            OutcomeUnknownError: the answer was lost; it may have begun.
+            OutcomeUnknownError: the response was lost; it may have started.
         """
         from labext import messages
 
@@ -220,12 +220,12 @@ class Commands(Resource):
         return self._executor.run(self._backend.run_command(command, app, given))
 
     def cancel(self, job: str) -> Record:
-        """Ask for a command to be canceled; return its record as it is after that.
+        """Request the cancellation of a command; return its record after the request.
 
-        The service says yes whatever becomes of it: the record's status tells.
+        The service accepts every request; the status of the record shows the effect.
 
         Raises:
-            InputError: it is over already.
+            InputError: the command has already ended.
             NotFoundError: there is no such command.
         """
         now = self.get(job)
@@ -240,12 +240,12 @@ class Commands(Resource):
     def watch(
         self, job: str, subject: str | None = None, stop: threading.Event | None = None
     ) -> Iterator[Progress]:
-        """Look at a command until it is over; yield what is seen, and ticks.
+        """Poll a command until it ends; yield a snapshot per poll and per tick.
 
         Args:
             job: its identifier.
-            subject: what the user knows it by.
-            stop: ends the watching, not the command.
+            subject: the name to display.
+            stop: stops watching; the command continues.
 
         Raises:
             NotFoundError: there is no such command.
@@ -256,8 +256,8 @@ class Commands(Resource):
         """Wait until a command is completed; return its record.
 
         Raises:
-            JobFailedError: it has failed, or was canceled.
-            NotReadyError: it is not completed in time; it goes on.
+            JobFailedError: it failed, or was canceled.
+            NotReadyError: it has not completed in time; it continues.
         """
         watch = self._watcher(job, None)
         watch.wait(timeout)

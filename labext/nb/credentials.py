@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Credentials(Resource):
-    """`nb.credentials`: what opens models' providers (contract, Endpoints: Credentials).
+    """`nb.credentials`: API keys of model providers (contract, Endpoints: Credentials).
 
-    A key goes to the service and never comes back; from then on it is masked wherever this
-    process writes it.
+    The service never returns a key; keys passed to these methods are masked in all output of this
+    process.
     """
 
     def list(self, provider: str | None = None) -> pd.DataFrame:
         """Return the credentials, for a provider or all, a row each; columns `records.CREDENTIAL`.
 
-        `decryption_error` tells of one whose key the service can't read any more.
+        `decryption_error` is set if the service can no longer decrypt the key.
         """
         from labext.nb.views import credential_frame
 
@@ -40,7 +40,7 @@ class Credentials(Resource):
         return unique_names(self.iter(provider))
 
     def find(self, credential: str, provider: str | None = None) -> str:
-        """Return a credential's identifier; those for a provider come first."""
+        """Return a credential's identifier; credentials for the given provider take precedence."""
         return self._titles.find("credential", credential, provider)
 
     def by_provider(self, provider: str) -> pd.DataFrame:
@@ -50,7 +50,7 @@ class Credentials(Resource):
         return credential_frame(self._executor.run(self._backend.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
-        """Return one credential's record, which has no key in it."""
+        """Return one credential's record, without the key."""
         return self._executor.run(self._backend.credential(self.find(credential)))
 
     def create(
@@ -63,15 +63,15 @@ class Credentials(Resource):
         """Store a credential; return its record.
 
         Args:
-            provider: who it is for: `openai`, `openai_compatible`, `ollama`, …
-            name: what it is called.
-            api_key: the key; None where the provider wants none.
-            base_url: the provider's address; None for its usual one.
+            provider: the provider: `openai`, `openai_compatible`, `ollama`, …
+            name: the name.
+            api_key: the key; None if the provider needs none.
+            base_url: the provider's address; None for its default address.
 
         Raises:
-            InputError: the provider or the address is none that the service takes.
-            SetupError: the service has nothing to encrypt keys with.
-            OutcomeUnknownError: the answer was lost; it may have been stored.
+            InputError: the service does not accept the provider or the address.
+            SetupError: the service has no key to encrypt credentials.
+            OutcomeUnknownError: the response was lost; it may have been stored.
         """
         key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
@@ -85,41 +85,41 @@ class Credentials(Resource):
         api_key: str | None = None,
         base_url: str | None = None,
     ) -> Record:
-        """Change a credential; what is None stays. Return its record.
+        """Update a credential and return its record; None leaves a field unchanged.
 
-        An empty `api_key` takes the key away, an empty `base_url` is the provider's usual address
-        again. A key is for the server that it was given for: with the address of another one it
-        is given again, or taken away.
+        An empty `api_key` deletes the key, an empty `base_url` restores the provider's default
+        address. A key belongs to one server: a change of the server needs a new key, or an empty
+        one.
 
         Raises:
-            InputError: nothing is to be changed, or the stored key would go to another server.
+            InputError: there are no changes, or the stored key would be sent to another server.
         """
         key = _validate_key(api_key) if api_key else api_key
         values = {"name": name, "api_key": key, "base_url": base_url}
         changed = build_changes("credential", values, {"api_key", "base_url"})
         identifier = self.find(credential)
         if base_url is not None and key is None:
-            # Not every service looks at this by itself.
+            # Not every service checks this itself.
             _check_same_server(self._executor.run(self._backend.credential(identifier)), base_url)
         return self._executor.run(self._backend.change_credential(identifier, changed))
 
     def delete(self, credential: str) -> Record:
-        """Delete a credential with the models that it opens; return how many: `deleted_models`.
+        """Delete a credential and its models; return their number as `deleted_models`.
 
         Raises:
-            InputError: one of the models is in a default slot.
+            InputError: one of the models is set in a default slot.
         """
         return self._executor.run(self._backend.delete_credential(self.find(credential)))
 
     def test(self, credential: str) -> Record:
-        """Have the service ask the provider; return `provider`, `success` and `message`."""
+        """Test a credential with its provider; return `provider`, `success` and `message`."""
         return self._executor.run(self._backend.test_credential(self.find(credential)))
 
     def discover(self, credential: str) -> pd.DataFrame:
-        """Return the models that it opens, a row each; columns as `records.DISCOVERED`.
+        """Return the models available with a credential; columns as `records.DISCOVERED_MODEL`.
 
         Raises:
-            ServiceError: the provider does not answer.
+            ServiceError: the provider does not respond.
         """
         from labext.nb.views import discovered_model_frame
 
@@ -128,14 +128,14 @@ class Credentials(Resource):
         )
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
-        """Add models that it opens; return how many were `created` and `existing`.
+        """Add models of a credential; return the numbers `created` and `existing`.
 
         Args:
-            credential: which one.
-            models: each one's name and type: `llm`, `embedding`, `stt` or `tts`.
+            credential: the credential.
+            models: pairs of name and type: `llm`, `embedding`, `stt` or `tts`.
 
         Raises:
-            InputError: none is named.
+            InputError: there are no models.
         """
         pairs = [(name, type) for name, type in models]
         if not pairs:
@@ -143,10 +143,10 @@ class Credentials(Resource):
         return self._executor.run(self._backend.register_models(self.find(credential), pairs))
 
     def status(self) -> pd.DataFrame:
-        """Return where each provider's key is, a row a provider; columns as `records.CONFIGURED`.
+        """Return the key's location for each provider; columns as `records.CREDENTIAL_STATUS`.
 
-        `source` is `database`, `environment` (of the service) or `none`. Whether the service has
-        something to encrypt keys with is in the frame's `attrs["encryption_configured"]`.
+        `source` is `database`, `environment` (of the service) or `none`. The frame's
+        `attrs["encryption_configured"]` is True if the service can encrypt keys.
         """
         from labext.nb.views import credential_status_frame
 
@@ -156,17 +156,17 @@ class Credentials(Resource):
         return frame
 
     def env_status(self) -> dict[str, bool]:
-        """Return for each provider whether the service's own environment has a key for it."""
+        """Return the providers, with True for those with a key in the service's environment."""
         return self._executor.run(self._backend.environment_status())
 
 
 def _check_same_server(stored: Record, base_url: str) -> None:
-    """See that a stored key is not sent to another server than it was given for.
+    """Check that a change of the address does not send the stored key to another server.
 
-    Where no address is given it is the provider's usual one, which only the service knows.
+    An empty address is the provider's default address, which only the service knows.
 
     Raises:
-        InputError: it would be.
+        InputError: the key would be sent to another server.
     """
     before = stored["base_url"] or ""
     after = clean_url(base_url) if base_url else ""
@@ -183,10 +183,10 @@ def _check_same_server(stored: Record, base_url: str) -> None:
 
 
 def _validate_key(api_key: str) -> str:
-    """Return a key without the blanks that pasting brings; from now on it is masked.
+    """Return a key without surrounding whitespace, and register it for masking.
 
     Raises:
-        InputError: it is empty, or no text. What was given is not told.
+        InputError: the key is empty, or not a string. The message does not contain the value.
     """
     if not isinstance(api_key, str) or not api_key.strip():
         raise InputError("The key is empty.", "Give the provider's key, or none at all.")

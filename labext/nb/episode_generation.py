@@ -22,25 +22,23 @@ from labext.progress import Outcome, Progress
 NO_AUDIO = "The service calls it completed, but it has no sound."
 
 ACTIVE_STATUSES = frozenset({"new", "queued", "submitted", "pending", "running", "processing"})
-"""The service's words for an episode that is still being made, as far as they are known."""
+"""Known statuses of an episode that is still being generated."""
 
-_MAX_NAME_BYTES = (
-    200  # bytes of a file's name; a system takes 255, with what is put before and behind it
-)
+_MAX_NAME_BYTES = 200  # file systems allow 255, including prefixes and suffixes added later
 
 
 def has_audio(episode: Record) -> bool:
-    """Say whether an episode's record tells of a sound that is not empty."""
+    """Return True if an episode's record refers to audio that is not empty."""
     location = episode["audio_url"] or episode["audio_file"] or episode["audio_bytes"]
     return bool(location) and episode["audio_bytes"] != 0
 
 
 def check_audio(episode: Record) -> None:
-    """Raise why an episode has no sound, if the service tells that.
+    """Raise an error if an episode's status explains the missing audio.
 
     Raises:
-        NotReadyError: it is still being made.
-        JobFailedError: it has failed, or is completed without one.
+        NotReadyError: the episode is still being generated.
+        JobFailedError: the generation failed, or completed without audio.
     """
     if has_audio(episode):
         return
@@ -58,10 +56,10 @@ def check_audio(episode: Record) -> None:
 
 
 def verify_download(episode: Record, sound: Path) -> None:
-    """Look whether what came is what the service told of; what is not is taken away.
+    """Check the size of a downloaded file against the episode's record; delete it on a mismatch.
 
     Raises:
-        ServiceError: it is empty, or has not as many bytes as the episode.
+        ServiceError: the file is empty, or its size differs from the record.
     """
     size, expected = sound.stat().st_size, episode["audio_bytes"]
     if size and (not isinstance(expected, int) or size == expected):
@@ -77,7 +75,7 @@ def verify_download(episode: Record, sound: Path) -> None:
 
 
 def episode_error(name: str, reason: str) -> JobFailedError:
-    """Return the error of an episode that has failed: why, and the next step."""
+    """Return the error for a failed episode, with the reason and the next step."""
     what, step = split_message(reason or "the service gives no reason", "Mend the cause.")
     return JobFailedError(
         f"{messages.quote_value(name)} has failed: {what.rstrip('.')}.",
@@ -86,7 +84,7 @@ def episode_error(name: str, reason: str) -> JobFailedError:
 
 
 def audio_file_name(episode: Record) -> str:
-    """Return the name of an episode's file: a bare one, whatever it is called."""
+    """Return a safe file name for an episode's audio, without folders."""
     stem = re.sub(r'[\x00-\x1f\x7f/\\<>:"|?*]+', "-", str(episode["name"] or ""))
     stem = stem.encode("utf-8", "replace")[:_MAX_NAME_BYTES].decode("utf-8", "ignore").strip(" .-")
     suffix = PurePosixPath(str(episode["audio_file"] or "").replace("\\", "/")).suffix
@@ -106,7 +104,7 @@ _PHASE_OUTCOMES = {
     "Stopped": Outcome.STOPPED,
 }
 _STAGE_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
-"""What is counted in a stage, where it is known."""
+"""Units of the progress count, by stage."""
 
 
 def build_snapshot(
@@ -136,13 +134,13 @@ def build_snapshot(
 
 
 def phase_of(status: str | None) -> str:
-    """Return where an episode is, for the service's word: that itself, if it is unheard of."""
+    """Return the phase for a status; an unknown status is returned unchanged."""
     word = str(status or "unknown")
     return _PHASES.get(word.casefold(), word)
 
 
 def _stage_text(record: Record) -> str:
-    """Return where it is: `3 of 4: speech, turn 12 of 40`, or what words the service has for it."""
+    """Return the stage, such as `3 of 4: speech, turn 12 of 40`, or the service's own text."""
     at = record["progress"]
     if at is None:
         return str(record["stage"] or "")
@@ -152,7 +150,7 @@ def _stage_text(record: Record) -> str:
 
 
 def _stage_count(at: Record) -> str:
-    """Return how much of a stage is done, if that makes sense and is not all or nothing."""
+    """Return the progress count of a stage; empty if it is missing, inconsistent or trivial."""
     done, total = at["done"], at["total"]
     if done is None or total is None or total < 2 or done > total:
         return ""
@@ -167,10 +165,10 @@ _JOB_GONE = (
 
 
 class EpisodeWatch:
-    """One episode that is looked at again and again, by itself or by its job.
+    """Poll an episode by its own identifier or by the identifier of its job.
 
     Attributes:
-        episode: its record, with its transcript, as the last look saw it; None until it is known.
+        episode: the record of the last poll, with the transcript; None until it is known.
     """
 
     def __init__(
@@ -189,12 +187,12 @@ class EpisodeWatch:
         self.episode: Record | None = None
 
     def poll(self) -> Progress:
-        """Ask the service once; return the snapshot, without its times.
+        """Poll the service once; return a snapshot without times.
 
         Raises:
-            NotFoundError: it is not there at the first look. One that was there is deleted, which
-                is an end of its own.
-            ServiceError, BusyError: there is no answer at the first look, or for as long as
+            NotFoundError: the episode or job does not exist at the first poll. If it disappears
+                later, it counts as deleted.
+            ServiceError, BusyError: the first poll failed, or there was no response for
                 `labext.nb.polling.MAX_OUTAGE_SECONDS`.
         """
         try:
@@ -230,7 +228,7 @@ class EpisodeWatch:
         return build_snapshot(name, job["status"], job, self.episode)
 
     def _find_episode(self, job: Record) -> Record | None:
-        """Return the episode that a job makes or has made, if the service knows one."""
+        """Return the episode of a job, if the service knows it."""
         episode_id = (job["result"] or {}).get("episode_id")
         if not episode_id:
             episodes = self._executor.run(self._backend.episodes())
@@ -253,9 +251,9 @@ def watch_episode(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Progress]:
-    """Look at an episode (or the job that makes it), by identifier, until it has ended.
+    """Poll an episode or its job, by identifier, until the generation ends.
 
-    Of one that stands still, `reason` says what that usually means.
+    For a stalled generation, `reason` contains the likely cause.
     """
     watch = EpisodeWatch(executor, backend, what, clock)
     for snapshot in progress.watch(watch.poll, stop=stop, clock=clock, sleep=sleep):
@@ -275,11 +273,11 @@ def wait_for_episode(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Record:
-    """Look at an episode until it is there; return its record.
+    """Wait until an episode is generated; return its record.
 
     Raises:
-        JobFailedError: it failed, or was deleted.
-        NotReadyError: it is not there in time.
+        JobFailedError: the generation failed, or the episode was deleted.
+        NotReadyError: the generation did not finish in time.
     """
     watch = EpisodeWatch(executor, backend, what, clock)
     for snapshot in progress.watch(watch.poll, clock=clock, sleep=sleep):
@@ -295,7 +293,7 @@ def wait_for_episode(
 
 
 def parse_command_id(text: str) -> str | None:
-    """Return what was given if it is the identifier of a job; None for an episode."""
+    """Return the text if it is the identifier of a job, else None."""
     name = text.strip() if isinstance(text, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PendingInsight:
-    """An insight that is on its way.
+    """An insight that is being created.
 
     Attributes:
-        job: the command that makes it.
-        source: of which source.
-        title: what it is called: the transformation's title.
-        before: the insights that the source had already.
+        job: the command that creates it.
+        source: the source of the insight.
+        title: the title of the transformation.
+        before: the identifiers of the source's earlier insights.
     """
 
     job: str
@@ -35,10 +35,9 @@ class PendingInsight:
 
 
 class Insights(Resource):
-    """`nb.insights`: what models have made of sources.
+    """`nb.insights`: texts that models wrote about sources, such as summaries.
 
-    Wherever a method takes an insight, it takes its identifier, or its type (`Summary`), which
-    several sources may have.
+    Methods accept the identifier of an insight or its type (`Summary`), which need not be unique.
     """
 
     def list(
@@ -47,8 +46,8 @@ class Insights(Resource):
         """Return insights, a row each; columns as `records.INSIGHT`.
 
         Args:
-            notebook: of this one's sources; None of all.
-            sources: of these alone.
+            notebook: only insights of sources in this notebook; None for all notebooks.
+            sources: only insights of these sources.
         """
         from labext.nb.views import insight_frame
 
@@ -71,7 +70,7 @@ class Insights(Resource):
                     raise
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
-        """Return what tells insights apart: their types, and the identifiers where those don't."""
+        """Return a unique name for each insight: its type, or its identifier if types repeat."""
         records = [*self.iter(notebook)]
         types = [str(record["insight_type"]) for record in records]
         return [
@@ -80,11 +79,11 @@ class Insights(Resource):
         ]
 
     def find(self, insight: str, source: str | None = None, notebook: str | None = None) -> str:
-        """Return an insight's identifier; those of a source, else of a notebook, alone.
+        """Return an insight's identifier; `source` or `notebook` restricts the search.
 
         Raises:
-            NotFoundError: there is none of this type.
-            ConflictError: there are several; they are listed.
+            NotFoundError: no insight has this type.
+            ConflictError: several insights have this type; the message lists them.
         """
         identifier = parse_identifier("insight", insight)
         if identifier is not None:
@@ -99,15 +98,15 @@ class Insights(Resource):
         return self._executor.run(self._backend.insight(self.find(insight)))
 
     def start(self, source: str, transformation: str, model: str | None = None) -> PendingInsight:
-        """Have an insight made, which comes later; `watch` and `made` wait for it.
+        """Start the creation of an insight; `watch` and `made` wait for it.
 
         Args:
-            source: of which source.
-            transformation: by which transformation.
-            model: the language model that makes it, in place of the default one.
+            source: the source.
+            transformation: the transformation to apply.
+            model: the language model to use instead of the default.
 
         Raises:
-            OutcomeUnknownError: the answer was lost; it may be on its way.
+            OutcomeUnknownError: the response was lost; it may have started.
         """
         of = self._titles.find("source", source)
         by = self._titles.find("transformation", transformation)
@@ -122,15 +121,15 @@ class Insights(Resource):
     def watch(
         self, begun: PendingInsight, stop: threading.Event | None = None
     ) -> Iterator[Progress]:
-        """Look at an insight on its way until it is there; yield what is seen, and ticks."""
+        """Poll a pending insight until it exists; yield a snapshot per poll and per tick."""
         return self._watcher(begun).watch(stop)
 
     def made(self, begun: PendingInsight, timeout: float | None = None) -> Record:
-        """Wait until an insight is there; return its record.
+        """Wait until an insight exists; return its record.
 
         Raises:
-            JobFailedError: the command has failed, or has made nothing.
-            NotReadyError: it is not there in time; it goes on.
+            JobFailedError: the command failed, or produced no insight.
+            NotReadyError: the insight was not created in time; the command continues.
         """
         watch = self._watcher(begun)
         watch.wait(timeout)
@@ -144,7 +143,7 @@ class Insights(Resource):
         model: str | None = None,
         timeout: float | None = None,
     ) -> Record:
-        """Have an insight made, and wait for it; return its record.
+        """Create an insight and wait for it; return its record.
 
         Raises:
             LabextError: as for `start` and `made`.
@@ -155,13 +154,13 @@ class Insights(Resource):
         """Copy an insight into a notebook; return the note's record.
 
         Raises:
-            OutcomeUnknownError: the answer was lost; it may be there.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._titles.find("notebook", notebook)
         return self._executor.run(self._backend.save_insight(self.find(insight), within))
 
     def delete(self, insight: str) -> None:
-        """Delete an insight; notes that it was copied into stay."""
+        """Delete an insight; notes copied from it are kept."""
         self._executor.run(self._backend.delete_insight(self.find(insight)))
 
     def _watcher(self, begun: PendingInsight) -> CommandWatch:
@@ -172,7 +171,7 @@ class Insights(Resource):
         )
 
     def _find_result(self, begun: PendingInsight) -> Record | None:
-        """Return the insight that has come since, if it has."""
+        """Return the new insight, if it exists."""
         insights = self._executor.run(self._backend.insights(begun.source))
         new = [record for record in insights if record["id"] not in begun.before]
         matching = [record for record in new if record["insight_type"] == begun.title]
@@ -180,12 +179,12 @@ class Insights(Resource):
 
 
 class Embeddings(Resource):
-    """`nb.embeddings`: vectors, by which a search finds what means the same."""
+    """`nb.embeddings`: vectors of sources and notes for search by meaning."""
 
     def source(self, source: str) -> Record:
-        """Have the vectors of a source computed; return a record as `EMBEDDING`, not their end.
+        """Start computing the vectors of a source; return its `records.EMBEDDING_SUBMISSION`.
 
-        `nb.commands.wait(record["job_id"])` waits for it.
+        `nb.commands.wait(record["job_id"])` waits for the end.
 
         Raises:
             SetupError: no embedding model is set.
@@ -195,7 +194,7 @@ class Embeddings(Resource):
         )
 
     def note(self, note: str) -> Record:
-        """Have the vectors of a note computed; more at `source`."""
+        """Start computing the vectors of a note; see `source`."""
         return self._executor.run(self._backend.embed(self._titles.find("note", note), "note"))
 
     def rebuild(
@@ -206,21 +205,21 @@ class Embeddings(Resource):
         notes: bool = True,
         insights: bool = True,
     ) -> Record:
-        """Have vectors computed again, as after another embedding model is set.
+        """Start recomputing vectors, for example after a change of the embedding model.
 
         Args:
-            mode: of what has vectors (`existing`), or of everything (`all`).
-            sources: of sources.
-            notes: of notes.
-            insights: of insights.
+            mode: `existing` recomputes existing vectors, `all` computes them for all records.
+            sources: include sources.
+            notes: include notes.
+            insights: include insights.
 
         Returns:
-            A record as `REBUILDING`, not the end of it; `watch` looks at that.
+            The `records.REBUILD_SUBMISSION`; `watch` and `wait` follow its `job_id`.
 
         Raises:
-            InputError: nothing is left of which they are computed.
+            InputError: sources, notes and insights are all excluded.
             SetupError: no embedding model is set.
-            OutcomeUnknownError: the answer was lost; it may have begun.
+            OutcomeUnknownError: the response was lost; it may have started.
         """
         if not (sources or notes or insights):
             raise InputError("There is nothing left to compute vectors of.", "Leave less out.")
@@ -229,11 +228,11 @@ class Embeddings(Resource):
         )
 
     def status(self, job: str) -> Record:
-        """Return how far vectors are computed again, by `rebuild`'s `job_id`: as `REBUILD`."""
+        """Return the progress of the rebuild with this `job_id`, as `records.REBUILD`."""
         return self._executor.run(self._backend.rebuild_status(job))
 
     def watch(self, job: str, stop: threading.Event | None = None) -> Iterator[Progress]:
-        """Look at a rebuilding until it is over; yield what is seen, and ticks.
+        """Poll a rebuild until it ends; yield a snapshot per poll and per tick.
 
         Raises:
             NotFoundError: there is no such job.
@@ -241,11 +240,11 @@ class Embeddings(Resource):
         return self._watcher(job).watch(stop)
 
     def wait(self, job: str, timeout: float | None = None) -> Record:
-        """Wait until a rebuilding is completed; return its `REBUILD`.
+        """Wait until a rebuild completes; return its `records.REBUILD`.
 
         Raises:
             JobFailedError: it has failed.
-            NotReadyError: it is not completed in time; it goes on.
+            NotReadyError: it has not completed in time; it continues.
         """
         watch = self._watcher(job)
         watch.wait(timeout)

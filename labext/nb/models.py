@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Models(Resource):
-    """`nb.models`: what chats, embeds, hears and speaks (contract, Endpoints: Models).
+    """`nb.models`: language, embedding and speech models (contract, Endpoints: Models).
 
-    A model goes by its name, and by its provider and its name: `openai/gpt-4o`.
+    Methods accept a model's name, also with its provider: `openai/gpt-4o`.
     """
 
     def list(self, type: str | None = None) -> pd.DataFrame:
         """Return the models, a row each; columns as `records.MODEL`.
 
         Args:
-            type: those of a type alone: `llm`, `embedding`, `stt` (speech to text) or `tts`.
+            type: only models of this type: `llm`, `embedding`, `stt` (speech to text) or `tts`.
         """
         from labext.nb.views import model_frame
 
@@ -41,21 +41,21 @@ class Models(Resource):
         return unique_names(self.iter(type))
 
     def find(self, model: str, type: str | None = None) -> str:
-        """Return a model's identifier; those of a type come first."""
+        """Return a model's identifier; models of the given type take precedence."""
         return self._titles.find("model", model, type)
 
     def create(self, name: str, type: str, provider: str, credential: str | None = None) -> Record:
         """Add a model; return its record.
 
         Args:
-            name: what its provider calls it.
+            name: the name that the provider uses.
             type: `llm`, `embedding`, `stt` or `tts`.
-            provider: who runs it: `openai`, `ollama`, …
-            credential: what opens it, by name or identifier; else the provider's own.
+            provider: the provider: `openai`, `ollama`, …
+            credential: the credential to use, by name or identifier; the provider's own if omitted.
 
         Raises:
-            InputError: there is the same one already, or no such type or provider.
-            OutcomeUnknownError: the answer was lost, and it is not there.
+            InputError: the model exists already, or the type or provider is unknown.
+            OutcomeUnknownError: the response was lost, and the record does not exist.
         """
         opened = credential and self._titles.find("credential", credential, provider)
         return self._executor.run(self._backend.new_model(name, type, provider, opened or None))
@@ -69,25 +69,24 @@ class Models(Resource):
         self._executor.run(self._backend.delete_model(self.find(model)))
 
     def test(self, model: str) -> Record:
-        """Have a model do a little of what it is for; return `success`, `message`, `details`."""
+        """Test a model with a small request; return `success`, `message` and `details`."""
         return self._executor.run(self._backend.test_model(self.find(model)))
 
     def defaults(self) -> dict[str, Record | None]:
-        """Return the record of the model in each default slot that the service has.
+        """Return the model's record for each default slot of the service (see `records.SLOTS`).
 
-        The slots are among `records.SLOTS`. None is an empty slot. Of a model that is not there any
-        more the identifier alone is known.
+        An empty slot is None. The record of a deleted model contains only its identifier.
         """
         return self._with_records(self._executor.run(self._backend.defaults()))
 
     def set_defaults(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
-        """Put models into slots, by name or identifier; None empties one. Return all.
+        """Set the models of slots, by name or identifier; None clears a slot. Return all slots.
 
-        Slots that are not named stay.
+        Slots that are not named stay unchanged.
 
         Raises:
-            InputError: there is no such slot, or the model is of another type.
-            NotFoundError: there is no such model.
+            InputError: a slot does not exist, or the model is of another type.
+            NotFoundError: a model does not exist.
         """
         if not slots:
             raise InputError("No slot is named.", "Give one, such as `chat`, and a model.")
@@ -101,15 +100,14 @@ class Models(Resource):
     def providers(self) -> pd.DataFrame:
         """Return the providers, a row each; columns as `records.PROVIDER`.
 
-        `available` is whether the service has what it takes to use one; `types` are those of its
-        models.
+        `available` is True if the service can use the provider; `types` are its model types.
         """
         from labext.nb.views import provider_frame
 
         return provider_frame(self._executor.run(self._backend.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
-        """Return what a provider offers, a row each; columns as `records.DISCOVERED`.
+        """Return the models that a provider offers; columns as `records.DISCOVERED_MODEL`.
 
         Raises:
             ServiceError: the provider does not answer.
@@ -119,25 +117,25 @@ class Models(Resource):
         return discovered_model_frame(self._executor.run(self._backend.discover(provider)))
 
     def sync(self, provider: str | None = None) -> pd.DataFrame:
-        """Add what a provider, or every one, offers; return a row a provider.
+        """Add all models that a provider, or every provider, offers; return a row per provider.
 
-        Columns as `records.SYNCED`: how many models it offers, how many of them are new, and why
-        it could not be asked.
+        Columns as `records.SYNC_RESULT`: the number of models offered, the number of new models,
+        and the error of a provider that failed.
         """
         from labext.nb.views import sync_frame
 
         return sync_frame(self._executor.run(self._backend.sync(provider)))
 
     def auto_assign(self) -> Record:
-        """Fill the default slots that are empty, by the service's ranking of providers.
+        """Fill the empty default slots by the service's ranking of providers.
 
-        Returns: `assigned`, the identifier of the model in each slot that was filled; `skipped`,
-            the slots that had one; `missing`, those for which there is no model.
+        Returns: `assigned`, the model identifier for each slot that was filled; `skipped`, the
+            slots that had a model; `missing`, the slots without a suitable model.
         """
         return self._executor.run(self._backend.auto_assign())
 
     def count(self, provider: str) -> Record:
-        """Return how many models a provider has: `provider`, `counts` by type, `total`."""
+        """Count a provider's models; return `provider`, `counts` by type and `total`."""
         return self._executor.run(self._backend.count_models(provider))
 
     def by_provider(self, provider: str) -> pd.DataFrame:
@@ -155,7 +153,7 @@ class Models(Resource):
 
 
 def validate_slot(slot: str) -> str:
-    """Return a default slot's name; `text-to-speech` is one too.
+    """Return the canonical name of a default slot: `text_to_speech` for `text-to-speech`.
 
     Raises:
         InputError: there is no such slot.
@@ -176,7 +174,7 @@ _TYPE_PATTERNS = (
     ("tts", r"tts\b|speech|voice|kokoro|piper"),
     ("llm", ""),
 )
-"""Types of models, and patterns of the names that such models usually have."""
+"""Model types, with a pattern of the usual model names."""
 
 
 @dataclass(frozen=True)
@@ -184,9 +182,9 @@ class TypeProbe:
     """The result of trying a model.
 
     Attributes:
-        name: the model.
-        type: the type as which it works and was added; None if it works as none.
-        reason: why the test of its likeliest type failed, in the service's words.
+        name: the name of the model.
+        type: the type that works, with which the model was added; None if no type works.
+        reason: the service's message about the failed test of the likeliest type.
     """
 
     name: str
@@ -202,15 +200,15 @@ def likely_types(name: str) -> list[str]:
 
 
 def probe_type(models: Models, name: str, provider: str, credential: str) -> TypeProbe:
-    """Add a model as the first type as which the service's test succeeds.
+    """Add a model with the first type for which the service's test succeeds.
 
-    The test endpoint takes only a model that has been added: one that fails is deleted again.
+    The test endpoint accepts only stored models: a model whose test fails is deleted again.
 
     Args:
         models: the client's methods for models.
-        name: what its provider calls it.
-        provider: whose it is.
-        credential: the identifier of the credential by which it is reached.
+        name: the name that the provider uses.
+        provider: the provider of the model.
+        credential: the identifier of the credential to use.
     """
     reason = ""
     for type in likely_types(name):

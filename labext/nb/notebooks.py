@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Notebooks(Resource):
-    """`nb.notebooks`: what groups sources and notes (contract, Endpoints: Notebooks)."""
+    """`nb.notebooks`: groups of sources and notes (contract, Endpoints: Notebooks)."""
 
     def list(self, archived: bool | None = None, order_by: str | None = None) -> pd.DataFrame:
         """Return the notebooks, a row each; columns as `labext.nb.records.NOTEBOOK`.
 
         Args:
-            archived: those archived alone, or those not archived alone.
+            archived: True for archived notebooks only, False for the others only.
             order_by: `updated_at` (the default, newest first), `created_at` or `name`, with
                 ` asc` or ` desc` behind it.
         """
@@ -48,7 +48,7 @@ class Notebooks(Resource):
         """Make a notebook; return its record.
 
         Raises:
-            OutcomeUnknownError: the answer was lost; it may have been made.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         return self._executor.run(self._backend.new_notebook(name, description))
 
@@ -59,10 +59,10 @@ class Notebooks(Resource):
         description: str | None = None,
         archived: bool | None = None,
     ) -> Record:
-        """Change a notebook; what is None stays. Return its record.
+        """Update a notebook and return its record; None leaves a field unchanged.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = {"name": name, "description": description, "archived": archived}
         changes = {key: value for key, value in values.items() if value is not None}
@@ -71,15 +71,15 @@ class Notebooks(Resource):
         return self._executor.run(self._backend.change_notebook(self.find(notebook), changes))
 
     def preview(self, notebook: str) -> Record:
-        """Return what a deletion of a notebook concerns: how many notes, sources and sessions."""
+        """Count the notes, sources and sessions that deleting a notebook would affect."""
         return self._executor.run(self._backend.preview(self.find(notebook)))
 
     def delete(self, notebook: str, delete_sources: bool = False) -> Record:
-        """Delete a notebook with its notes and chat sessions; return how many things went.
+        """Delete a notebook with its notes and chat sessions; return the counts of deleted records.
 
         Args:
-            notebook: which one.
-            delete_sources: its sources too, as far as no other notebook has them.
+            notebook: the notebook to delete.
+            delete_sources: also delete the sources that are in no other notebook.
         """
         identifier = self.find(notebook)
         return self._executor.run(

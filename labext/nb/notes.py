@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Notes(Resource):
-    """`nb.notes`: what people and models have written (contract, Endpoints: Notes)."""
+    """`nb.notes`: notes written by people and models (contract, Endpoints: Notes)."""
 
     def list(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
@@ -46,11 +46,11 @@ class Notes(Resource):
         note_type: Literal["human", "ai"] = "human",
         notebook: str | None = None,
     ) -> Record:
-        """Write a note; return its record. A model's without a title gets one of the service.
+        """Create a note; return its record. An `ai` note without a title gets one from the service.
 
         Raises:
             InputError: the service refuses: an empty note, or a type other than `human` or `ai`.
-            OutcomeUnknownError: the answer was lost; it may have been written.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         within = self._notebook(notebook)
         return self._executor.run(self._backend.new_note(content, title, note_type, within))
@@ -62,10 +62,10 @@ class Notes(Resource):
         content: str | None = None,
         note_type: Literal["human", "ai"] | None = None,
     ) -> Record:
-        """Change a note; what is None stays. Return its record.
+        """Update a note and return its record; None leaves a field unchanged.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = {"title": title, "content": content, "note_type": note_type}
         changes = {key: value for key, value in values.items() if value is not None}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Podcasts(Resource):
-    """`nb.podcasts`: episodes made of notebooks (contract, Endpoints: Podcasts)."""
+    """`nb.podcasts`: audio episodes about notebooks (contract, Endpoints: Podcasts)."""
 
     def generate(
         self,
@@ -31,21 +31,21 @@ class Podcasts(Resource):
         name: str | None = None,
         briefing: str | None = None,
     ) -> Record:
-        """Have an episode made of a notebook; return its `records.SUBMITTED`, not its end.
+        """Start generating an episode about a notebook; return its `records.EPISODE_SUBMISSION`.
 
-        Where the answer was lost, the one episode that has come since is taken for it.
+        If the response is lost, a single new episode is assumed to be the requested one.
 
         Args:
-            notebook: what it is about.
-            episode_profile: what kind it is, by name or identifier.
-            speakers: the speaker profiles, one to four speakers in all; else the profile's own.
-            name: what it is called; else the service names it.
-            briefing: what the models are told beyond what the profile tells them.
+            notebook: the notebook.
+            episode_profile: the episode profile, by name or identifier.
+            speakers: speaker profiles with one to four speakers in total; default: the profile's.
+            name: the name; chosen by the service if omitted.
+            briefing: instructions for the models in addition to the profile's.
 
         Raises:
-            InputError: the notebook is empty, or there are more speakers than can speak.
-            SetupError: a model is missing, or nothing that can speak is installed.
-            OutcomeUnknownError: the answer was lost, and no such episode has come.
+            InputError: the notebook is empty, or there are too many speakers.
+            SetupError: a model is missing, or no speech synthesis is installed.
+            OutcomeUnknownError: the response was lost, and no new episode was found.
         """
         within = self._titles.find("notebook", notebook)
         profile = self._titles.find("episode profile", episode_profile)
@@ -55,40 +55,39 @@ class Podcasts(Resource):
         )
 
     def job(self, job: str) -> Record:
-        """Return how far a job is, by the identifier that `generate` told: `records.JOB`.
+        """Return the record of a job by the `job_id` that `generate` returned: `records.JOB`.
 
-        Its `progress` is as `records.PROGRESS`, or None where the service tells none.
+        Its `progress` is as `records.PROGRESS`, or None if the service does not report it.
         """
         return self._executor.run(self._backend.podcast_job(job))
 
     def watch(self, what: str, stop: threading.Event | None = None) -> Iterator[Progress]:
-        """Look at an episode until it is there or has failed; yield what is seen, and ticks.
+        """Poll an episode until it is generated or failed; yield a snapshot per poll and tick.
 
-        An unknown status is shown as it is; `unchanged` tells for how long
-        nothing has changed, also where the service tells of no progress at all. One that is said
-        to be completed and has no sound has failed.
+        An unknown status is passed on unchanged; `unchanged` is the time since the last change. An
+        episode that is completed without audio counts as failed.
 
         Args:
             what: the episode, or the identifier of a job.
-            stop: ends the watching, not the making.
+            stop: stops watching; the generation continues.
 
         Raises:
-            NotFoundError: it is not there at the first look.
+            NotFoundError: the episode or job does not exist at the first poll.
         """
         return episode_generation.watch_episode(
             self._executor, self._backend, self._job_or_episode_id(what), stop=stop
         )
 
     def wait(self, what: str, timeout: float | None = None) -> Record:
-        """Wait until an episode is there; return its record, with its transcript.
+        """Wait until an episode is generated; return its record, with its transcript.
 
         Args:
             what: the episode, or the identifier of a job.
-            timeout: seconds to wait at most.
+            timeout: the maximum number of seconds to wait.
 
         Raises:
-            JobFailedError: it has failed; the reason is told.
-            NotReadyError: it is not there in time; what it is at is told. The making goes on.
+            JobFailedError: the generation failed; the message contains the reason.
+            NotReadyError: the generation did not finish in time; it continues.
         """
         return episode_generation.wait_for_episode(
             self._executor, self._backend, self._job_or_episode_id(what), timeout
@@ -101,7 +100,7 @@ class Podcasts(Resource):
         return shown(self.iter())
 
     def iter(self) -> Iterator[Record]:
-        """Yield the records of all episodes, without what is said in them."""
+        """Yield the records of all episodes, without transcripts."""
         yield from self._executor.run(self._backend.episodes())
 
     def names(self) -> Sequence[str]:
@@ -109,35 +108,34 @@ class Podcasts(Resource):
         return unique_names(self.iter())
 
     def find(self, episode: str) -> str:
-        """Return an episode's identifier, for its name or for the job that has made it."""
+        """Return an episode's identifier for its name or the identifier of its job."""
         job = episode_generation.parse_command_id(episode)
         episode_id = job and (self.job(job)["result"] or {}).get("episode_id")
         return str(episode_id or self._titles.find("episode", episode))
 
     def episode(self, episode: str) -> Record:
-        """Return one episode's record, with its outline and transcript: `records.WHOLE_EPISODE`."""
+        """Return one episode's record with outline and transcript: `records.EPISODE_DETAIL`."""
         return self._executor.run(self._backend.episode(self.find(episode)))
 
     def audio(
         self, episode: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
     ) -> Path:
-        """Download an episode's sound, streamed; return where it is.
+        """Download an episode's audio; return the path of the file.
 
-        It is written beside its place and appears under its name when it is whole; after a cut it
-        goes on where it was.
+        The file appears under its name only when it is complete; an interrupted download resumes.
 
         Args:
-            episode: which one.
-            to: a file, or a folder that is there; by default the working folder. In a folder it is
-                named after the episode.
-            on_bytes: is told the bytes that have come, and the whole's if known.
+            episode: the episode.
+            to: a file name or an existing folder; by default the working folder. In a folder, the
+                file is named after the episode.
+            on_bytes: called with the bytes received so far and the total, if it is known.
 
         Raises:
-            NotReadyError: it is still being made.
-            JobFailedError: it has failed.
-            NotFoundError: there is no such episode.
-            ServiceError: it did not come, or not the whole of it.
-            StorageError: the disk is full, or the folder can't be written.
+            NotReadyError: the episode is still being generated.
+            JobFailedError: the generation failed.
+            NotFoundError: the episode does not exist.
+            ServiceError: the download failed or is incomplete.
+            StorageError: the disk is full, or the folder is not writable.
         """
         record = self._executor.run(self._backend.episode(self.find(episode)))
         episode_generation.check_audio(record)
@@ -149,7 +147,7 @@ class Podcasts(Resource):
         return written
 
     def sound(self, episode: str) -> bytes:
-        """Return an episode's sound, whole, as it would stand in its file.
+        """Return an episode's audio as bytes.
 
         Raises:
             LabextError: as for `audio`.
@@ -158,15 +156,15 @@ class Podcasts(Resource):
             return self.audio(episode, folder).read_bytes()
 
     def retry(self, episode: str) -> Record:
-        """Make a failed episode again; return its `records.RETRIED`.
+        """Retry a failed episode; return its `records.EPISODE_RETRY`.
 
         Raises:
-            InputError: it has not failed.
+            InputError: the episode has not failed.
         """
         return self._executor.run(self._backend.retry_episode(self.find(episode)))
 
     def delete(self, episode: str) -> None:
-        """Delete an episode with its sound; one that is being made is stopped."""
+        """Delete an episode and its audio; a generation in progress is stopped."""
         self._executor.run(self._backend.delete_episode(self.find(episode)))
 
     def _job_or_episode_id(self, what: str) -> str:
@@ -174,7 +172,7 @@ class Podcasts(Resource):
 
 
 class EpisodeProfiles(Resource):
-    """`nb.episode_profiles`: what kind of episode is made, and by which models."""
+    """`nb.episode_profiles`: settings and models for the generation of episodes."""
 
     def list(self) -> pd.DataFrame:
         """Return the profiles, a row each; columns as `records.EPISODE_PROFILE`."""
@@ -210,22 +208,22 @@ class EpisodeProfiles(Resource):
         num_segments: int | None = None,
         max_tokens: int | None = None,
     ) -> Record:
-        """Make an episode profile; return its record.
+        """Create an episode profile; return its record.
 
         Args:
-            name: what it is called; no other one may be.
-            speakers: the speaker profiles, by name or identifier, of an episode that names none.
-            description: what it is for.
-            outline_llm: the model that makes the outline; else the one in the slot `podcast`.
-            transcript_llm: the model that writes what is said; else the one in that slot.
-            language: what is spoken.
-            default_briefing: what the models are told about every episode.
-            num_segments: parts of an episode, 1 to 20.
-            max_tokens: the most that a model may write at once.
+            name: a unique name.
+            speakers: the default speaker profiles, by name or identifier.
+            description: the purpose.
+            outline_llm: the model for the outline; default: the one in the slot `podcast`.
+            transcript_llm: the model for the transcript; default: the one in the slot `podcast`.
+            language: the spoken language.
+            default_briefing: instructions for the models, used for every episode.
+            num_segments: the number of segments of an episode, 1 to 20.
+            max_tokens: the maximum number of tokens of a model's response.
 
         Raises:
-            InputError: the name is taken, or a value is none that the service takes.
-            OutcomeUnknownError: the answer was lost, and it is not there.
+            InputError: the name is taken, or the service rejects a value.
+            OutcomeUnknownError: the response was lost, and the record does not exist.
         """
         values = self._resolve_fields(
             speakers=speakers,
@@ -254,12 +252,12 @@ class EpisodeProfiles(Resource):
         num_segments: int | None = None,
         max_tokens: int | None = None,
     ) -> Record:
-        """Change an episode profile; what is None stays. Return its record.
+        """Update an episode profile and return its record; None leaves a field unchanged.
 
-        An empty model or language, and 0 for `max_tokens`, is none again.
+        An empty model or language, and 0 for `max_tokens`, clears the field.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = self._resolve_fields(
             speakers=speakers,
@@ -276,17 +274,17 @@ class EpisodeProfiles(Resource):
         return self._executor.run(self._backend.change_episode_profile(self.find(profile), changed))
 
     def delete(self, profile: str) -> None:
-        """Delete an episode profile; the episodes made by it keep what it was."""
+        """Delete an episode profile; existing episodes keep their copy of it."""
         self._executor.run(self._backend.delete_episode_profile(self.find(profile)))
 
     def duplicate(self, profile: str) -> Record:
-        """Make another one like it, under a name that the service gives; return its record."""
+        """Copy a profile under a name chosen by the service; return the copy's record."""
         return self._executor.run(self._backend.copy_episode_profile(self.find(profile)))
 
     def _resolve_fields(
         self, *, speakers: Iterable[str] | str | None, **fields: Any
     ) -> dict[str, Any]:
-        """Return the fields as the record has them: models and speakers by their identifiers."""
+        """Return the fields with identifiers in place of model and speaker profile names."""
         for key in ("outline_llm", "transcript_llm"):
             if fields[key]:
                 fields[key] = self._titles.find("model", fields[key], "llm")
@@ -296,7 +294,7 @@ class EpisodeProfiles(Resource):
 
 
 class SpeakerProfiles(Resource):
-    """`nb.speaker_profiles`: who speaks in an episode, one to four people in each profile."""
+    """`nb.speaker_profiles`: the speakers of an episode, one to four per profile."""
 
     def list(self) -> pd.DataFrame:
         """Return the profiles, a row each; columns as `records.SPEAKER_PROFILE`."""
@@ -327,18 +325,18 @@ class SpeakerProfiles(Resource):
         description: str | None = None,
         voice_model: str | None = None,
     ) -> Record:
-        """Make a speaker profile; return its record.
+        """Create a speaker profile; return its record.
 
         Args:
-            name: what it is called; no other one may be.
-            speakers: one to four, each with a `name` and, if wished, a `voice_id`, a `backstory`
-                and a `personality`.
-            description: what it is for.
-            voice_model: the model that speaks; else the one in the slot `text_to_speech`.
+            name: a unique name.
+            speakers: one to four speakers, each with a `name` and optionally a `voice_id`, a
+                `backstory` and a `personality`.
+            description: the purpose.
+            voice_model: the speech model; default: the one in the slot `text_to_speech`.
 
         Raises:
-            InputError: the name is taken, or a speaker is none that the service takes.
-            OutcomeUnknownError: the answer was lost, and it is not there.
+            InputError: the name is taken, or the service rejects a speaker.
+            OutcomeUnknownError: the response was lost, and the record does not exist.
         """
         body = {"name": name, "speakers": validate_speakers(speakers)}
         body |= drop_none({"description": description, "voice_model": self._voice(voice_model)})
@@ -352,12 +350,12 @@ class SpeakerProfiles(Resource):
         description: str | None = None,
         voice_model: str | None = None,
     ) -> Record:
-        """Change a speaker profile; what is None stays. Return its record.
+        """Update a speaker profile and return its record; None leaves a field unchanged.
 
-        An empty `voice_model` is the one in the slot `text_to_speech` again.
+        An empty `voice_model` restores the model in the slot `text_to_speech`.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = {
             "name": name,
@@ -369,11 +367,11 @@ class SpeakerProfiles(Resource):
         return self._executor.run(self._backend.change_speaker_profile(self.find(profile), changed))
 
     def delete(self, profile: str) -> None:
-        """Delete a speaker profile; the episodes made with it keep what it was."""
+        """Delete a speaker profile; existing episodes keep their copy of it."""
         self._executor.run(self._backend.delete_speaker_profile(self.find(profile)))
 
     def duplicate(self, profile: str) -> Record:
-        """Make another one like it, under a name that the service gives; return its record."""
+        """Copy a profile under a name chosen by the service; return the copy's record."""
         return self._executor.run(self._backend.copy_speaker_profile(self.find(profile)))
 
     def _voice(self, model: str | None) -> str | None:
@@ -381,10 +379,10 @@ class SpeakerProfiles(Resource):
 
 
 def validate_speakers(speakers: Iterable[Mapping[str, Any]] | Mapping[str, Any]) -> list[Record]:
-    """Return speakers that can be sent.
+    """Return the speakers as a list of records.
 
     Raises:
-        InputError: there is none, or one has no name, or a field that nobody knows.
+        InputError: there are no speakers, or a speaker has no name or an unknown field.
     """
     items = [speakers] if isinstance(speakers, Mapping) else [*speakers]
     if not items:

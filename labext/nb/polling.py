@@ -24,17 +24,17 @@ from labext.nb.resource import iter_sources
 from labext.progress import IN_PROGRESS, TICK, Outcome, check_status, interval
 
 MAX_OUTAGE_SECONDS = 600.0
-"""Seconds without an answer after which a watch of what was seen before is given up."""
+"""Seconds without a response after which a watch gives up."""
 
 TRANSIENT_ERRORS = (ServiceError, BusyError)
-"""What a look fails by that the next one may not."""
+"""Errors of a poll after which the next poll may succeed."""
 
 
 class Outage:
-    """How long there has been no answer.
+    """Tolerate failed polls for up to `MAX_OUTAGE_SECONDS`.
 
     Attributes:
-        words: what there is to say of it; empty while there are answers.
+        message: describes the current outage; empty while the service responds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,10 +43,10 @@ class Outage:
         self._since: float | None = None
 
     def record_failure(self, error: LabextError) -> None:
-        """Take a look that failed, by one of `FAILURES`, for one that is made again.
+        """Record a poll that failed with one of `TRANSIENT_ERRORS`.
 
         Raises:
-            LabextError: that failure, where patience has run out.
+            LabextError: the given error, if the outage has lasted `MAX_OUTAGE_SECONDS`.
         """
         now = self._clock()
         since = now if self._since is None else self._since
@@ -56,16 +56,16 @@ class Outage:
         self.message = f"No answer now, trying again. {error.what}"
 
     def record_success(self) -> None:
-        """Note that there is an answer."""
+        """Record a successful poll."""
         self._since, self.message = None, ""
 
 
 QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"})
-"""The words for what has not been begun."""
+"""Statuses of work that has not started."""
 
 
 class _StallHint(NamedTuple):
-    """When something stands still, and what is said of it then."""
+    """A message to show after a number of seconds without progress."""
 
     seconds: float
     message: str
@@ -92,14 +92,14 @@ _EPISODE_HINT = _StallHint(
 
 
 def source_hint(status: str, unchanged: float) -> str:
-    """Return what it means that a source has been as it is for so many seconds; else nothing."""
+    """Return the likely cause if a source has not changed for a while, else an empty string."""
     return _hint_after(
         _QUEUED_HINT if status.casefold() in QUEUED_STATUSES else _SOURCE_HINT, unchanged
     )
 
 
 def episode_hint(status: str, unchanged: float) -> str:
-    """Return what it means that an episode has been as it is for so many seconds; else nothing."""
+    """Return the likely cause if an episode has not changed for a while, else an empty string."""
     return _hint_after(
         _QUEUED_HINT if status.casefold() in QUEUED_STATUSES else _EPISODE_HINT, unchanged
     )
@@ -110,10 +110,10 @@ def _hint_after(hint: _StallHint, unchanged: float) -> str:
 
 
 MAX_SINGLE_REQUESTS = 10
-"""Sources that are asked for one by one; of more the list is read, in which they all stand."""
+"""Up to this many sources are requested one by one; for more, the full list is read."""
 
 _DELETED_STATUS = "deleted"
-"""Of a source that was there at an earlier look; no service says so."""
+"""Status of a source that disappeared between two polls; no service reports it."""
 
 SOURCE_OUTCOMES = {
     "completed": Outcome.COMPLETE,
@@ -124,22 +124,21 @@ SOURCE_OUTCOMES = {
 
 
 def is_in_progress(status: object) -> bool:
-    """Return True if a source with this status is still to be processed, or is being processed."""
+    """Return True if a source with this status is queued or being processed."""
     return str(status or "").casefold() in IN_PROGRESS
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source as it is processed.
+    """The processing state of one source.
 
     Attributes:
-        id, title: which one.
-        status: the service's own word, also one nobody foresaw: `new`, `running`, `completed`,
-            `failed`.
-        stage: what is being done with it, in the service's own words, while it runs.
-        reason: why it failed, in the service's own words; or that there is no answer now, or what
-            it usually means that nothing has moved for long.
-        unchanged: seconds since anything of it changed, as far as this watch saw.
+        id, title: the source.
+        status: the status that the service reports, possibly an unknown one: `new`, `running`,
+            `completed`, `failed`.
+        stage: the current processing stage that the service reports.
+        reason: the service's error message, or a notice about an outage or a stall.
+        unchanged: seconds since the last change that this watch observed.
     """
 
     id: str
@@ -151,18 +150,18 @@ class SourceRow:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
+        """The outcome; None while the source is being processed."""
         return SOURCE_OUTCOMES.get(self.status)
 
 
 @dataclass(frozen=True)
 class Ingestion:
-    """One look at sources that are processed.
+    """A snapshot of sources that are being processed.
 
     Attributes:
-        rows: one a source, in the order in which they were named.
+        rows: a row per source, in the requested order.
         elapsed: seconds since the watch began.
-        outcome: None while any goes on; complete if every one is, else failed.
+        outcome: None while a source is being processed; complete if all are, else failed.
     """
 
     rows: tuple[SourceRow, ...]
@@ -171,7 +170,7 @@ class Ingestion:
 
 
 class SourceWatch:
-    """Sources that are looked at again and again."""
+    """Poll a set of sources."""
 
     def __init__(
         self,
@@ -190,19 +189,19 @@ class SourceWatch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether every source has."""
+        """True if the processing of every source has ended."""
         return len(self._rows) == len(self._sources) and all(
             row.outcome is not None for row in self._rows.values()
         )
 
     def poll(self) -> None:
-        """Ask the service once for what goes on.
+        """Poll the service once for the sources that have not ended.
 
         Raises:
-            NotFoundError: one is not there at the first look. One that was there is deleted, which
-                is an end of its own.
-            ServiceError, BusyError: there is no answer at the first look, or for as long
-                as `labext.nb.polling.MAX_OUTAGE_SECONDS`.
+            NotFoundError: a source does not exist at the first poll. A source that disappears
+                later counts as deleted.
+            ServiceError, BusyError: the first poll failed, or there was no response for
+                `MAX_OUTAGE_SECONDS`.
         """
         active = [source for source in self._sources if not self._has_ended(source)]
         try:
@@ -218,7 +217,7 @@ class SourceWatch:
                 self._rows[row.id], self._changed[row.id] = row, self._clock()
 
     def snapshot(self, began: float) -> Ingestion:
-        """Return what the last look saw, as it stands now."""
+        """Return the state of the last poll, with current times."""
         now = self._clock()
         still = now - max(self._changed.values())
         rows = tuple(
@@ -236,7 +235,7 @@ class SourceWatch:
         return Ingestion(rows, now - began, outcome)
 
     def check_statuses(self) -> None:
-        """Refuse to wait for sources all of whose statuses are unknown and do not change.
+        """Stop waiting if all remaining statuses are unknown and do not change.
 
         Raises:
             ServiceError: after `labext.progress.UNKNOWN_STATUS_PATIENCE`.
@@ -247,7 +246,7 @@ class SourceWatch:
             check_status(active[0].title, active[0].status, unchanged)
 
     def _notice(self, source: str, still: float) -> str:
-        """Return what there is to say of a source that goes on while nothing of any changes."""
+        """Return a notice about an outage or a stall for a source that has not ended."""
         if self._has_ended(source):
             return ""
         return self._outage.message or source_hint(self._rows[source].status, still)
@@ -269,7 +268,7 @@ class SourceWatch:
         return [rows.get(source) or self._poll_row(source) for source in active]
 
     def _with_vectors(self, rows: Sequence[SourceRow]) -> list[SourceRow]:
-        """Return the rows; a source whose vectors are still being computed goes on."""
+        """Mark completed sources as running while their vectors are being computed."""
         if all(row.outcome is not Outcome.COMPLETE for row in rows):
             return list(rows)
         awaiting = self._executor.run(self._backend.sources_awaiting_vectors())
@@ -306,10 +305,10 @@ def watch_sources(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Ingestion]:
-    """Look at the pace of `labext.progress.interval` until every source has ended, or `stop`.
+    """Poll at the intervals of `labext.progress.interval` until all sources end or `stop` is set.
 
     Raises:
-        ServiceError: the statuses of those that have not ended are unknown, and do not change.
+        ServiceError: all remaining statuses are unknown and do not change.
     """
     watch, began = SourceWatch(executor, backend, sources, clock), clock()
     while True:
@@ -342,11 +341,11 @@ def _source_row(record: Record) -> SourceRow:
 
 
 def wait_for_sources(snapshots: Iterator[Ingestion], timeout: float | None = None) -> None:
-    """Follow a watch to its end.
+    """Consume the snapshots of a watch until it ends.
 
     Raises:
         JobFailedError: a source failed.
-        NotReadyError: they are not done in time.
+        NotReadyError: the sources are not processed in time.
     """
     for snapshot in snapshots:
         if snapshot.outcome is Outcome.COMPLETE:
@@ -360,7 +359,7 @@ def wait_for_sources(snapshots: Iterator[Ingestion], timeout: float | None = Non
 def fetch_sources(
     executor: RequestExecutor, backend: ContractBackend, sources: Sequence[str]
 ) -> list[Record]:
-    """Return the records of sources, without their texts, in the order in which they are named."""
+    """Return the records of sources, without their texts, in the requested order."""
     names = list(dict.fromkeys(sources))
     if len(names) <= MAX_SINGLE_REQUESTS:
         return [_without_text(executor.run(backend.source(source))) for source in names]

@@ -25,11 +25,11 @@ def iter_sources(
     offset: int = 0,
     order_by: str | None = None,
 ) -> Iterator[Record]:
-    """Yield sources, page by page, until a page brings nothing new.
+    """Yield sources, page by page, until a page contains nothing new.
 
-    A shorter page than was asked for is not the end: the interface names no cap of its pages
-    (contract, Limits), and a server may keep to one without a word. What moves from one page to
-    the next while they are read comes once.
+    A page shorter than requested is not the end: the contract names no maximum page size
+    (contract, Limits), and a server may apply one silently. A source that moves to the next page
+    during the listing is yielded once.
 
     Args:
         executor: sends the requests.
@@ -41,7 +41,7 @@ def iter_sources(
 
     Raises:
         InputError: a limit below 1, or an offset below 0.
-        ResponseLimitError: the list does not end.
+        ResponseLimitError: the pages repeat without end.
     """
     if limit is not None and limit < 1:
         raise InputError(f"A list can't have {limit} rows.", "Give a limit of 1 or more.")
@@ -62,18 +62,19 @@ def iter_sources(
 
 
 ListRecords = Callable[[RequestExecutor, ContractBackend, str | None], list[Record]]
-"""Gives the records of a kind, of those within something alone if that is named."""
+"""Lists the records of a kind; the last argument restricts the list, as for `TitleResolver`."""
 
 
 @dataclass(frozen=True)
 class ResourceKind:
-    """One kind of thing.
+    """One kind of record.
 
     Attributes:
-        table: a pattern of what its identifiers begin with (contract, Resources): `chat_session`.
-        magic: the noun of `%nb` that lists them: `sessions`.
-        listed: gives the records among which a title is looked for.
-        in_notebook: `within` is a notebook, and a title is never looked for outside it.
+        id_pattern: a regular expression for the prefix of its identifiers (contract, Resources):
+            `chat_session`.
+        list_noun: the noun of `%nb` that lists the records: `sessions`.
+        list_records: lists the records among which a title is searched.
+        in_notebook: `within` is a notebook, and titles are searched in that notebook only.
     """
 
     id_pattern: str
@@ -113,22 +114,22 @@ RESOURCE_KINDS: Mapping[str, ResourceKind] = {
         "speaker(?:_profile)?", "profiles", lambda w, d, _: w.run(d.speaker_profiles())
     ),
 }
-"""By what a user calls it in a sentence: `There is no episode profile 'x'.`"""
+"""Kinds by the noun that messages use: `There is no episode profile 'x'.`"""
 
 
 _CREDENTIAL_NAME = "credential_name"
-"""The key under which a model's record gets the name of its credential."""
+"""The key of a credential's name in a model's record."""
 
 _MAX_PLACES = 3
-"""Things of a title elsewhere of which an error says where they are: a request each."""
+"""Maximum number of records in other notebooks that an error locates, one request each."""
 
 
 class TitleResolver:
     """Resolve titles to identifiers; an identifier is returned as it is, without a request.
 
-    A noun is one of `RESOURCE_KINDS`. `within` restricts where a title is looked for: a
-    notebook (an identifier), a model's type or a credential's provider. A source, note or chat of
-    another notebook is never returned for a title; models and credentials fall back to all.
+    A noun is one of `RESOURCE_KINDS`. `within` restricts the search for a title: to a notebook (an
+    identifier), a model type or a credential's provider. A title never resolves to a source, note
+    or chat of another notebook; models and credentials fall back to all records.
     """
 
     def __init__(self, executor: RequestExecutor, selector: BackendSelector) -> None:
@@ -136,18 +137,19 @@ class TitleResolver:
         self._selector = selector
 
     def find(self, noun: str, title: str, within: str | None = None) -> str:
-        """Return the identifier of one thing.
+        """Return the identifier of one record.
 
         Raises:
-            NotFoundError: nothing has this title; suggests a similar one, or says where it is.
-            ConflictError: several things have it; they are listed.
+            NotFoundError: no record has this title; the message suggests a similar title or names
+                the notebook that contains the record.
+            ConflictError: several records have this title; the message lists them.
         """
         return parse_identifier(noun, title) or self.find_all(noun, title, within)[0]
 
     def find_all(
         self, noun: str, titles_or_ids: str | Iterable[str], within: str | None = None
     ) -> list[str]:
-        """Return the identifiers of several things, without duplicates, in the given order."""
+        """Return the identifiers of several records, without duplicates, in the given order."""
         names = [titles_or_ids] if isinstance(titles_or_ids, str) else list(titles_or_ids)
         resolved = {name: parse_identifier(noun, name) for name in names}
         titles = [name for name, identifier in resolved.items() if identifier is None]
@@ -164,13 +166,13 @@ class TitleResolver:
         return list(dict.fromkeys(identifier for identifier in resolved.values() if identifier))
 
     def records(self, noun: str, within: str | None = None) -> list[Record]:
-        """Return the records among which a title is looked for."""
+        """Return the records among which a title is searched."""
         return RESOURCE_KINDS[noun].list_records(self._executor, self._selector.backend, within)
 
     def _with_credentials(
         self, noun: str, titles: Iterable[str], records: list[Record]
     ) -> list[Record]:
-        """Return models' records with the names of their credentials, if a title needs them."""
+        """Add the credential names to model records if a title is ambiguous or unknown without."""
         if noun != "model" or all(len(match_title(title, records)) == 1 for title in titles):
             return records
         if not any(record["credential"] for record in records):
@@ -181,7 +183,7 @@ class TitleResolver:
     def _not_in_notebook(
         self, noun: str, title: str, notebook: str, records: Sequence[Record]
     ) -> NotFoundError:
-        """Return the error for a title that is not in a notebook; it says where there is one."""
+        """Return the error for a title missing in a notebook, naming the notebooks that have it."""
         names = {str(record["id"]): str(record["name"]) for record in self.records("notebook")}
         here = names.get(notebook, notebook)
         missing = f"There is no {noun} {messages.quote_value(title.strip())} in {here}"
@@ -199,7 +201,7 @@ class TitleResolver:
         )
 
     def _place(self, noun: str, record: Record, names: Mapping[str, str]) -> str:
-        """Return in which notebooks a record is, as far as is known, and its identifier."""
+        """Describe a record by the notebooks that contain it, if known, and its identifier."""
         if noun != "source":
             identifiers = [record["notebook_id"]]
         elif (identifiers := record["notebooks"]) is None:  # not in the list of Open Notebook
@@ -217,10 +219,10 @@ class TitleResolver:
 
 
 def parse_identifier(noun: str, text: str) -> str | None:
-    """Return what was given if it is an identifier of such a thing; None for a title.
+    """Return the text if it is an identifier of this kind; None if it is a title.
 
     Raises:
-        InputError: it is empty, or no text.
+        InputError: the text is empty, or not a string.
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(
@@ -232,11 +234,10 @@ def parse_identifier(noun: str, text: str) -> str | None:
 
 
 def match_title(title: str, records: Sequence[Record]) -> list[Record]:
-    """Return the records of a title: of the very title, else of the title in other letters.
+    """Return the records with a title: exact matches, else matches regardless of case.
 
-    A source goes by the file or the address that it was made from as well as by its title, a
-    transformation by its name and its title, a model by its credential or its provider too:
-    `lab/gpt-4o`, `openai/gpt-4o`.
+    A source also matches by its file name or URL, a transformation by its name, and a model with
+    its credential or provider as a prefix: `lab/gpt-4o`, `openai/gpt-4o`.
     """
     title = title.strip()
     by_credential = [record for record in records if title == _qualified_model_name(record)]
@@ -254,11 +255,11 @@ def match_title(title: str, records: Sequence[Record]) -> list[Record]:
 
 
 def resolve_one(noun: str, title: str, records: Sequence[Record]) -> str:
-    """Return the identifier of the one record that a title fits.
+    """Return the identifier of the only record with a title.
 
     Raises:
-        NotFoundError: it fits none; a near title is told.
-        ConflictError: it fits several; they are listed.
+        NotFoundError: no record matches; the message suggests a similar title.
+        ConflictError: several records match; the message lists them.
     """
     matches = match_title(title, records)
     if not matches:
@@ -280,7 +281,7 @@ def resolve_one(noun: str, title: str, records: Sequence[Record]) -> str:
 
 
 def title_of(record: Record) -> str | None:
-    """Return what a thing is called."""
+    """Return the name or title of a record."""
     name: str | None = record.get("name") or record.get("title")
     return name
 
@@ -296,7 +297,7 @@ def _title_values(record: Record) -> list[str]:
 
 
 def _alias_values(record: Record) -> list[str]:
-    """Return what else a thing goes by, letter for letter."""
+    """Return the other values that identify a record by an exact match."""
     others = [record[key] for key in ("file_name", "url", "job_id") if record.get(key)]
     if record.get("provider"):
         others.append(f"{record['provider']}/{record.get('name')}")
@@ -304,13 +305,13 @@ def _alias_values(record: Record) -> list[str]:
 
 
 def _qualified_model_name(record: Record) -> str | None:
-    """Return `credential/model` for a model whose credential's name is known."""
+    """Return `credential/model` for a model with a known credential name."""
     credential = record.get(_CREDENTIAL_NAME)
     return f"{credential}/{record.get('name')}" if credential else None
 
 
 def _unambiguous_name(record: Record, others: Sequence[Record]) -> str:
-    """Return `credential/model` where no other one is called so, else the identifier."""
+    """Return `credential/model` if it is unique, else the identifier."""
     name = _qualified_model_name(record)
     if name is not None and [_qualified_model_name(other) for other in others].count(name) == 1:
         return name
@@ -318,7 +319,7 @@ def _unambiguous_name(record: Record, others: Sequence[Record]) -> str:
 
 
 def _describe(record: Record) -> str:
-    """Return what tells a thing from another one of its title."""
+    """Return a description that distinguishes a record from others with the same title."""
     kind, provider = record.get("type"), record.get("provider")
     of = " ".join(filter(None, (kind, f"of {provider}" if provider else None)))
     created = str(record.get("created_at") or "")[:16].replace("T", " ")
@@ -335,13 +336,13 @@ def resolve_scope(
     include_sources: bool = True,
     include_notes: bool = True,
 ) -> Scope:
-    """Return the scope that identifiers and titles name.
+    """Return the scope for identifiers and titles of sources and notes.
 
-    The contract has no filter by notebook: its sources and notes are named one by one.
+    The contract has no filter by notebook: the scope lists the notebook's sources and notes.
 
     Raises:
-        NotFoundError: a title fits nothing, or what is named is not in the notebook.
-        ConflictError: a title fits several.
+        NotFoundError: a title matches nothing, or a source or note is not in the notebook.
+        ConflictError: a title matches several records.
     """
     within = None if notebook is None else titles.find("notebook", notebook)
     sources = None if source_ids is None else titles.find_all("source", source_ids, within)
@@ -356,7 +357,7 @@ def resolve_scope(
 def _ids_within(
     titles: TitleResolver, noun: str, notebook: str, named: list[str] | None, *, every: bool
 ) -> list[str] | None:
-    """Return what is named of a notebook's sources or notes, or `every` one of them."""
+    """Return the named sources or notes of a notebook; all of them if `every` is true."""
     if named is None and not every:
         return None
     available = [str(record["id"]) for record in titles.records(noun, notebook)]
@@ -376,11 +377,10 @@ def _as_tuple(identifiers: list[str] | None) -> tuple[str, ...] | None:
 
 
 class Resource:
-    """The methods about one kind of thing.
+    """Base class for the methods on one kind of record.
 
-    Wherever a method takes a thing, it takes its identifier or its title. A title that fits
-    nothing is a NotFoundError that tells a near one, one that fits several a ConflictError that
-    lists them.
+    Methods accept an identifier or a title. A title without a match raises a NotFoundError that
+    suggests a similar title; a title with several matches raises a ConflictError that lists them.
     """
 
     def __init__(
@@ -399,7 +399,7 @@ class Resource:
 
 
 NO_CHANGES_STEP = "Give what is to be changed."
-"""The next step where a change names nothing."""
+"""The next step for an update without changes."""
 
 
 def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -410,10 +410,10 @@ def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
 def build_changes(
     noun: str, values: Mapping[str, Any], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return what is to be changed: what is None stays, an empty value of a `clearable` goes.
+    """Return the changed fields; None means unchanged, an empty value clears a `clearable` field.
 
     Raises:
-        InputError: nothing is to be changed.
+        InputError: there are no changes.
     """
     changed = {
         key: None if key in clearable and value in ("", 0) else value
@@ -425,5 +425,5 @@ def build_changes(
 
 
 def unique_names(records: Iterable[Record]) -> list[str]:
-    """Return what things are called, each once, in their order."""
+    """Return the names of records in order, without duplicates."""
     return [*dict.fromkeys(str(record["name"]) for record in records if record["name"])]

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def validate_question(question: Question) -> Question:
-    """Return a question that can be asked.
+    """Return the question if it is valid.
 
     Raises:
-        InputError: it is empty, or there is nothing to answer it from.
+        InputError: the question is empty, or its scope is empty.
     """
     if not question.text.strip():
         raise InputError("The question is empty.", "Ask something.")
@@ -35,13 +35,13 @@ def validate_question(question: Question) -> Question:
 def stream_answer(
     executor: RequestExecutor, backend: ContractBackend, question: Question, idle: float
 ) -> Iterator[AskEvent]:
-    """Yield the events of an answer up to its final one, with which it ends.
+    """Yield the events of an answer up to and including the final event.
 
-    A server may keep the stream open after that (real services, section nb): nothing more is read.
+    A server may keep the stream open after the final event: the rest is not read.
 
     Raises:
-        ServiceError: the answer failed, or the stream ended without a final one.
-        UnreachableError: it was cut off, or nothing came for `idle` seconds.
+        ServiceError: the answer failed, or the stream ended without a final event.
+        UnreachableError: the stream was cut off, or was silent for `idle` seconds.
     """
     request = executor.run(backend.ask_stream(question))
     if isinstance(request, Answer):
@@ -70,7 +70,7 @@ def stream_answer(
 
 
 class SearchResource(Resource):
-    """Search, and answers out of what is stored (contract, Endpoints: Search)."""
+    """Search and question answering (contract, Endpoints: Search)."""
 
     def search(
         self,
@@ -84,21 +84,21 @@ class SearchResource(Resource):
         include_sources: bool = True,
         include_notes: bool = True,
     ) -> pd.DataFrame:
-        """Return the passages that fit a query, the best first; columns as `records.HIT`.
+        """Return the passages matching a query, best first; columns as `records.HIT`.
 
         Args:
-            query: words, or what it is about.
-            type: `text` finds words, `vector` what means the same.
-            notebook: within this one alone.
-            limit: rows at most; by default as many as the service gives.
-            source_ids: among these sources alone (identifiers or titles).
-            note_ids: among these notes alone.
-            min_similarity: from -1 to 1; of `vector` what is less alike is left out.
-            include_sources: among sources.
-            include_notes: among notes.
+            query: search terms or a description of the subject.
+            type: `text` searches by words, `vector` by meaning.
+            notebook: search this notebook only.
+            limit: the maximum number of rows; the service's default if omitted.
+            source_ids: search these sources only (identifiers or titles).
+            note_ids: search these notes only.
+            min_similarity: the minimum similarity of a `vector` match, from -1 to 1.
+            include_sources: search sources.
+            include_notes: search notes.
 
         Raises:
-            SetupError: `vector`, and the service has no embedding model.
+            SetupError: `vector` search needs an embedding model, and the service has none.
         """
         from labext.nb.views import hit_frame
 
@@ -131,29 +131,29 @@ class SearchResource(Resource):
         answer_model: str | None = None,
         final_answer_model: str | None = None,
     ) -> Answer:
-        """Return an answer out of the sources and notes, with what it cites.
+        """Answer a question from the sources and notes, with citations.
 
-        The client waits as long as the service works. Sources that are still being processed are
-        not looked at; `sources.unprocessed` returns them, and `sources.wait` waits for them.
+        There is no timeout while the service works. Sources that are still being
+        processed are ignored; `sources.unprocessed` lists them, `sources.wait` waits for them.
 
         Args:
-            question: what is asked.
-            notebook: out of this one alone.
-            limit: passages looked at, at most.
-            source_ids: out of these sources alone (identifiers or titles).
-            note_ids: out of these notes alone.
-            min_similarity: from -1 to 1; what is less alike is not looked at.
-            include_sources: out of sources.
-            include_notes: out of notes.
-            model_override: the identifier of the model that answers, for all three steps.
-            strategy_model: of the one that says what to look for.
-            answer_model: of the one that answers by each search.
-            final_answer_model: of the one that makes one answer of them.
+            question: the question.
+            notebook: answer from this notebook only.
+            limit: the maximum number of passages to consider.
+            source_ids: answer from these sources only (identifiers or titles).
+            note_ids: answer from these notes only.
+            min_similarity: the minimum similarity of a passage, from -1 to 1.
+            include_sources: consider sources.
+            include_notes: consider notes.
+            model_override: the identifier of the model for all three steps.
+            strategy_model: the model that plans the searches.
+            answer_model: the model that answers from each search.
+            final_answer_model: the model that writes the final answer.
 
         Raises:
-            SetupError: there is no model to answer.
+            SetupError: no language model is set.
             ServiceError: the model's provider failed.
-            InputError: there is nothing to answer from.
+            InputError: the question or its scope is empty.
         """
         scope = resolve_scope(
             self._titles,
@@ -183,29 +183,28 @@ class SearchResource(Resource):
         final_answer_model: str | None = None,
         idle: float = IDLE_TIMEOUT,
     ) -> Iterator[AskEvent]:
-        """Yield an answer as it comes: a `Strategy`, `Partial` answers, the `Final` one.
+        """Stream an answer: yield a `Strategy`, `Partial` answers and the `Final` answer.
 
-        It may take as long as it takes, but the service may not be silent for long.
+        The total time is unlimited; only silence of the service is limited.
 
         Args:
-            question: what is asked.
-            notebook: out of this one alone.
-            limit: passages looked at, at most.
-            source_ids: out of these sources alone (identifiers or titles).
-            note_ids: out of these notes alone.
-            min_similarity: from -1 to 1; what is less alike is not looked at.
-            include_sources: out of sources.
-            include_notes: out of notes.
-            model_override: the identifier of the model that answers, for all three steps.
-            strategy_model: of the one that says what to look for.
-            answer_model: of the one that answers by each search.
-            final_answer_model: of the one that makes one answer of them.
-            idle: seconds of silence after which the answer is given up.
+            question: the question.
+            notebook: answer from this notebook only.
+            limit: the maximum number of passages to consider.
+            source_ids: answer from these sources only (identifiers or titles).
+            note_ids: answer from these notes only.
+            min_similarity: the minimum similarity of a passage, from -1 to 1.
+            include_sources: consider sources.
+            include_notes: consider notes.
+            model_override: the identifier of the model for all three steps.
+            strategy_model: the model that plans the searches.
+            answer_model: the model that answers from each search.
+            final_answer_model: the model that writes the final answer.
+            idle: the maximum number of seconds between two events.
 
         Raises:
-            ServiceError: the answer failed, at once or midway, in the service's words; or it ended
-                without its end.
-            UnreachableError: it was cut off, or nothing came for `idle` seconds.
+            ServiceError: the answer failed, with the service's message, or the stream ended early.
+            UnreachableError: the stream was cut off, or was silent for `idle` seconds.
         """
         scope = resolve_scope(
             self._titles,

@@ -14,10 +14,10 @@ _BOOLEAN_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Settings(Resource):
-    """`nb.settings`: how the service reads what is added to it."""
+    """`nb.settings`: settings of the service for processing sources."""
 
     def get(self) -> dict[str, Any]:
-        """Return the settings, by the service's names: texts, truth values and lists of texts."""
+        """Return the settings by name; values are strings, booleans and lists of strings."""
         return self._executor.run(self._backend.settings())
 
     def names(self) -> Sequence[str]:
@@ -28,12 +28,11 @@ class Settings(Resource):
         """Change settings; return all of them as they are now.
 
         Args:
-            changes: a name and its value each. A text does for a truth value (`yes`, `no`) and for
-                a list (`en,de`) too.
+            changes: new values by name. A boolean may be given as `yes` or `no`, a list as a
+                comma-separated string (`en,de`).
 
         Raises:
-            InputError: nothing is to be changed, the service has no such setting, or a value does
-                not fit.
+            InputError: there are no changes, a setting does not exist, or a value is invalid.
         """
         if not changes:
             raise InputError("No setting is to be changed.", NO_CHANGES_STEP)
@@ -54,7 +53,7 @@ def _setting_name(name: str, now: Mapping[str, Any]) -> str:
 
 
 def _convert_value(name: str, value: Any, now: Any) -> Any:
-    """Return a value in the form that the setting has now."""
+    """Convert a value to the type of the setting's current value."""
     if value is None:
         return None
     if isinstance(now, bool):

@@ -32,9 +32,9 @@ class Sources(Resource):
         """Return sources, a row each; columns as `labext.nb.records.SOURCE`.
 
         Args:
-            notebook: those of one notebook; None for all.
-            limit: rows wanted in all; None for every one.
-            offset: how many to leave out first.
+            notebook: list the sources of this notebook; None lists all sources.
+            limit: the maximum number of rows; None for no limit.
+            offset: the number of sources to skip.
             order_by: `updated_at` (the default, newest first), `created_at` or `title`, with
                 ` asc` or ` desc` behind it.
         """
@@ -88,17 +88,16 @@ class Sources(Resource):
 
         Args:
             path: the file: a PDF, DOCX, HTML page, Markdown, plain text, audio or video.
-            notebook: where it belongs; None for none.
-            title: what it is called; else the service names it after the file.
-            topic: what it is about.
-            process_async: processed after the answer; else the answer comes when it is done, and
-                the client waits for that as long as the service works.
-            on_bytes: is told the bytes that have gone, and the whole's.
+            notebook: the notebook to add the source to; None for none.
+            title: the title; derived from the file name if omitted.
+            topic: the topic.
+            process_async: process the source in the background; if False, return when it is
+                processed, without a timeout.
+            on_bytes: called with the bytes sent so far and the total.
 
         Raises:
-            InputError: there is no such file, it is empty or can't be read, or the service
-                refuses it.
-            OutcomeUnknownError: the answer was lost; it may have been added.
+            InputError: the file is missing, empty or unreadable, or the service rejects it.
+            OutcomeUnknownError: the response was lost; the source may have been added.
         """
         source = uploads.validate_file(path)
         options = self._options(notebook, title, topic, process_async)
@@ -112,7 +111,7 @@ class Sources(Resource):
         topic: str | None = None,
         process_async: bool = True,
     ) -> Record:
-        """Add a page of the web, which the service fetches; arguments as for `add_file`."""
+        """Add a web page, which the service fetches; arguments as for `add_file`."""
         options = self._options(notebook, title, topic, process_async)
         return self._executor.run(self._backend.add_url(uploads.validate_url(url), **options))
 
@@ -127,7 +126,7 @@ class Sources(Resource):
         """Add a text; arguments as for `add_file`.
 
         Raises:
-            InputError: it is empty.
+            InputError: the text is empty.
         """
         options = self._options(notebook, title, topic, process_async)
         return self._executor.run(self._backend.add_text(uploads.validate_text(text), **options))
@@ -142,25 +141,25 @@ class Sources(Resource):
         on_added: Callable[[Record], None] | None = None,
         on_refused: uploads.OnRejected | None = None,
     ) -> pd.DataFrame:
-        """Add several files and pages, one after the other; return a row for each.
+        """Add several files and web pages one by one; return a row for each.
 
-        All files are looked at before the first is sent. What the service refuses, such as a kind
-        of file that it can't read, does not keep the others from being added.
+        All files are checked before the first upload. A rejected item, such as an unsupported file
+        type, does not prevent the others from being added.
 
         Args:
-            what: paths, and addresses that begin with http:// or https://.
-            notebook: where they belong; None for none.
-            topic: what they are about.
+            what: paths, and URLs that begin with http:// or https://.
+            notebook: the notebook to add the sources to; None for none.
+            topic: the topic of all sources.
             process_async: as for `add_file`.
-            on_bytes: is told a file's name, the bytes of it that have gone, and the whole's.
-            on_added: is told each one's record when it is there.
-            on_refused: is told at the end what the service has refused, and why; without it, this
-                is raised.
+            on_bytes: called with a file's name, the bytes of it sent so far and its size.
+            on_added: called with the record of each added source.
+            on_refused: called at the end for each rejected item with its error; if omitted, the
+                rejections are raised.
 
         Raises:
-            InputError: a file is not there, is empty or can't be read: then nothing is sent. Or
-                the service has refused some; the others were added.
-            LabextError: the service failed; the error names the item and how many were added.
+            InputError: a file is missing, empty or unreadable, and nothing was sent; or the service
+                rejected some items, and the others were added.
+            LabextError: the service failed; the error names the item and the number added.
         """
         from labext.nb.views import source_frame
 
@@ -176,14 +175,14 @@ class Sources(Resource):
         return source_frame(added)
 
     def status(self, source: str) -> Record:
-        """Return how far a source's processing is: `labext.nb.records.STATUS`."""
+        """Return the processing status of a source: `labext.nb.records.STATUS`."""
         return self._executor.run(self._backend.source_status(self.find(source)))
 
     def update(self, source: str, title: str | None = None, topic: str | None = None) -> Record:
-        """Change a source's title or topic; what is None stays. Return its record.
+        """Update a source's title or topic and return its record; None leaves a field unchanged.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = {"title": title, "topic": topic}
         changes = {key: value for key, value in values.items() if value is not None}
@@ -192,25 +191,25 @@ class Sources(Resource):
         return self._executor.run(self._backend.change_source(self.find(source), changes))
 
     def delete(self, source: str) -> None:
-        """Delete a source, in every notebook that has it."""
+        """Delete a source; it disappears from all notebooks."""
         self._executor.run(self._backend.delete_source(self.find(source)))
 
     def download(
         self, source: str, to: Path | str | None = None, on_bytes: OnBytes | None = None
     ) -> Path:
-        """Download the file that was uploaded, streamed; return where it is.
+        """Download the uploaded file of a source; return the path of the download.
 
-        It is written beside its place and appears under its name when it is whole.
+        The file appears under its name only when it is complete.
 
         Args:
-            source: which one.
-            to: a file, or a folder that is there; by default the working folder. In a folder it
-                has the name under which it was uploaded.
-            on_bytes: is told the bytes that have come, and the whole's if known.
+            source: the source.
+            to: a file name or an existing folder; by default the working folder. In a folder, the
+                file has the name under which it was uploaded.
+            on_bytes: called with the bytes received so far and the total, if it is known.
 
         Raises:
-            NotFoundError: there is no such source, or it has no file (a text or a page).
-            StorageError: the disk is full, or the folder can't be written.
+            NotFoundError: the source does not exist, or has no file (a text or a web page).
+            StorageError: the disk is full, or the folder is not writable.
         """
         source_id = self.find(source)
         name = uploads.original_file_name(self._executor.run(self._backend.source(source_id)))
@@ -221,13 +220,13 @@ class Sources(Resource):
         return self._executor.download(request, target, on_bytes, page=is_html_name(name))
 
     def exists(self, source: str) -> bool:
-        """Tell whether a source's file is on the service; False also without such a source."""
+        """Return True if the service has the file of a source; False if the source is missing."""
         return self._executor.run(self._backend.has_original(self.find(source)))
 
     def has_content(self, source: str, path: Path | str) -> bool | None:
-        """Tell whether a source was made from a local file, going by the file's content.
+        """Return True if the content of a source's original equals that of a local file.
 
-        Of more than 1 MiB only the size is compared. None if the original can't be looked at.
+        Above 1 MiB, only the sizes are compared. None if the original is not available.
         """
         request = self._backend.original(self.find(source))
         return uploads.has_content(self._executor, request, uploads.validate_file(path))
@@ -236,12 +235,12 @@ class Sources(Resource):
         """Process a failed source again; return its record.
 
         Raises:
-            InputError: it has not failed.
+            InputError: the source has not failed.
         """
         return self._executor.run(self._backend.retry_source(self.find(source)))
 
     def insights(self, source: str) -> pd.DataFrame:
-        """Return what models have made of a source, a row each; columns as `records.INSIGHT`."""
+        """Return the insights of a source, a row each; columns as `records.INSIGHT`."""
         from labext.nb.views import insight_frame
 
         return insight_frame(self._executor.run(self._backend.insights(self.find(source))))
@@ -253,14 +252,14 @@ class Sources(Resource):
         *,
         vectors: bool = False,
     ) -> Sequence[Record]:
-        """Return the records of sources that are still to be processed, or are being processed.
+        """Return the records of sources that are queued or being processed.
 
-        No search, answer or chat looks at them yet.
+        Searches, answers and chats ignore these sources until they are processed.
 
         Args:
-            notebook: those of one notebook; None for all.
-            sources: these sources alone.
-            vectors: also those whose vectors are still being computed.
+            notebook: only sources of this notebook; None for all.
+            sources: only these sources.
+            vectors: include sources whose vectors are still being computed.
         """
         within = self._notebook(notebook)
         pending = set[str]()
@@ -281,14 +280,14 @@ class Sources(Resource):
     def watch(
         self, sources: Iterable[str] | str, stop: threading.Event | None = None
     ) -> Iterator[Ingestion]:
-        """Look at sources until all are processed or have failed; yield what is seen, and ticks.
+        """Poll sources until all are processed or failed; yield a snapshot per poll and tick.
 
         Args:
             sources: one or several.
-            stop: ends the watching, not the processing.
+            stop: stops watching; the processing continues.
 
         Raises:
-            NotFoundError: one is not there at the first look.
+            NotFoundError: a source does not exist at the first poll.
         """
         identifiers = self._titles.find_all("source", sources)
         return polling.watch_sources(self._executor, self._backend, identifiers, stop=stop)
@@ -298,12 +297,12 @@ class Sources(Resource):
 
         Args:
             sources: one or several.
-            timeout: seconds to wait at most.
+            timeout: the maximum number of seconds to wait.
 
         Raises:
-            JobFailedError: one has failed; each one's reason is told.
-            NotReadyError: they are not done in time: which are at what stage, and how long nothing
-                has changed. The processing goes on.
+            JobFailedError: sources failed; the message contains the reasons.
+            NotReadyError: the sources are not processed in time; the message contains their
+                stages. The processing continues.
         """
         from labext.nb.views import source_frame as shown
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Transformations(Resource):
-    """`nb.transformations`: what models make of a text (contract, Endpoints: Transformations).
+    """`nb.transformations`: prompts applied to a text (contract, Endpoints: Transformations).
 
-    One that applies by default is run on every new source, and what it makes is an insight of it.
+    A default transformation runs on every new source and creates an insight.
     """
 
     def list(self) -> pd.DataFrame:
@@ -50,20 +50,20 @@ class Transformations(Resource):
         apply_default: bool = False,
         model: str | None = None,
     ) -> Record:
-        """Make a transformation; return its record.
+        """Create a transformation; return its record.
 
         Args:
-            name: what it is called; another one may be called so too.
-            prompt: what the model is told to do.
-            title: what its insights are called; else its name.
-            description: what it is for.
-            apply_default: it is run on every new source.
-            model: the language model that runs it, by name or identifier; else the one in the slot
+            name: the name; need not be unique.
+            prompt: the instructions for the model.
+            title: the title of its insights; default: the name.
+            description: the purpose.
+            apply_default: run it on every new source.
+            model: the language model, by name or identifier; default: the one in the slot
                 `transformation`.
 
         Raises:
             InputError: the name or the prompt is empty.
-            OutcomeUnknownError: the answer was lost; it may have been made.
+            OutcomeUnknownError: the response was lost; it may have been created.
         """
         optional = {"title": title, "description": description, "model_id": self._model(model)}
         body = {
@@ -84,12 +84,12 @@ class Transformations(Resource):
         apply_default: bool | None = None,
         model: str | None = None,
     ) -> Record:
-        """Change a transformation; what is None stays. Return its record.
+        """Update a transformation and return its record; None leaves a field unchanged.
 
-        An empty `model` is the one in the slot `transformation` again.
+        An empty `model` restores the model in the slot `transformation`.
 
         Raises:
-            InputError: nothing is to be changed.
+            InputError: there are no changes.
         """
         values = {
             "name": name,
@@ -104,22 +104,22 @@ class Transformations(Resource):
         return self._executor.run(self._backend.change_transformation(identifier, changed))
 
     def delete(self, transformation: str) -> None:
-        """Delete a transformation; the insights that it made stay."""
+        """Delete a transformation; its insights are kept."""
         self._executor.run(self._backend.delete_transformation(self.find(transformation)))
 
     def execute(self, transformation: str, text: str, model: str | None = None) -> Record:
         """Run a transformation on a text; return `output`, `transformation_id` and `model_id`.
 
-        The client waits as long as the service works.
+        There is no timeout while the service works.
 
         Args:
-            transformation: which one.
-            text: what is transformed.
-            model: the language model that runs it, in place of its own or the default one.
+            transformation: the transformation.
+            text: the text to transform.
+            model: the language model to use instead of the transformation's own or the default.
 
         Raises:
             InputError: the text is empty.
-            SetupError: it has no model, and the slot `transformation` is empty.
+            SetupError: the transformation has no model, and the slot `transformation` is empty.
             ServiceError: the model's provider failed.
         """
         if not text.strip():
@@ -128,11 +128,11 @@ class Transformations(Resource):
         return self._executor.run(self._backend.transform(identifier, text, by))
 
     def default_prompt(self) -> str:
-        """Return what a model is told before every transformation's own prompt."""
+        """Return the prompt that precedes every transformation's own prompt."""
         return self._executor.run(self._backend.default_prompt())
 
     def set_default_prompt(self, text: str) -> str:
-        """Set what goes before every transformation's own prompt; return it as it is kept."""
+        """Set the prompt that precedes every transformation's own prompt; return it."""
         return self._executor.run(self._backend.set_default_prompt(text))
 
     def _model(self, model: str | None) -> str | None:

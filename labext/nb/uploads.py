@@ -17,14 +17,14 @@ from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
 
 MAX_COMPARED_BYTES = 2**20
-"""Bytes up to which an original is compared with a local file; of a larger one only the size is.
+"""Originals up to this number of bytes are compared by content, larger ones by size only.
 
-Another text often has the same size (`0.1 %`, `0.2 %`), another PDF or recording hardly ever.
+Different texts often have the same size (`0.1 %`, `0.2 %`); PDFs and recordings rarely do.
 """
 
 
 def original_file_name(source: Record) -> str:
-    """Return the name under which a source's file is kept; a bare one, whatever was told.
+    """Return the file name of a source's original, without folders.
 
     Raises:
         NotFoundError: the source has no file.
@@ -39,13 +39,13 @@ def original_file_name(source: Record) -> str:
 
 
 def has_number_suffix(stored: str, name: str) -> bool:
-    """Tell whether a server has numbered a file name that was taken: `protocol (1).docx`."""
+    """Return True if `stored` is `name` with a number that a server added: `protocol (1).docx`."""
     stem, suffix = os.path.splitext(name)
     return re.fullmatch(rf"{re.escape(stem)} \(\d+\){re.escape(suffix)}", stored) is not None
 
 
 def has_content(executor: RequestExecutor, original: Request, file: Path) -> bool | None:
-    """Tell whether an original has the content of a local file; None if there is no original.
+    """Return True if an original has the content of a local file; None if it is missing.
 
     Args:
         executor: sends the request.
@@ -67,20 +67,20 @@ def has_content(executor: RequestExecutor, original: Request, file: Path) -> boo
 
 
 OnFileBytes = Callable[[str, int, int | None], None]
-"""Is told a file's name, the bytes of it that have gone, and the whole's."""
+"""Called with a file's name, the bytes of it sent so far and its size."""
 
 OnRejected = Callable[[Path | str, InputError], None]
-"""Is told a file or an address that the service has refused, and why."""
+"""Called with a file or URL that the service rejected, and the error."""
 
 _REJECTED_STATUSES = frozenset({400, 413, 415, 422})
-"""Statuses by which a service refuses one item; the others may still be accepted."""
+"""HTTP statuses that reject one item; other items may still be accepted."""
 
 
 def validate_file(path: Path | str) -> Path:
-    """Return a file's path.
+    """Return the path of a readable file that is not empty.
 
     Raises:
-        InputError: there is none, it is a folder, it is empty, or it can't be read.
+        InputError: the file is missing, a folder, empty or unreadable.
     """
     file = Path(path).expanduser()
     if file.is_dir():
@@ -98,10 +98,10 @@ def validate_file(path: Path | str) -> Path:
 
 
 def validate_url(url: str) -> str:
-    """Return an address that the service can fetch.
+    """Return a URL that the service can fetch.
 
     Raises:
-        InputError: it is none of HTTP.
+        InputError: it is not an HTTP URL.
     """
     try:
         if is_url(url) and urlsplit(url.strip()).hostname:
@@ -115,10 +115,10 @@ def validate_url(url: str) -> str:
 
 
 def validate_text(text: str) -> str:
-    """Return a text that is one.
+    """Return the text if it is not blank.
 
     Raises:
-        InputError: there is nothing in it.
+        InputError: the text is blank.
     """
     if text.strip():
         return text
@@ -126,7 +126,7 @@ def validate_text(text: str) -> str:
 
 
 def is_url(text: Path | str) -> bool:
-    """Say whether something is meant as an address and not as a path."""
+    """Return True if a string is a URL rather than a path."""
     return isinstance(text, str) and text.strip().lower().startswith(("http://", "https://"))
 
 
@@ -138,14 +138,14 @@ def add_several(
     on_bytes: OnFileBytes | None = None,
     on_refused: OnRejected | None = None,
 ) -> Iterator[Record]:
-    """Add files and pages one after the other; yield each one's record when it is there.
+    """Add files and web pages one by one; yield the record of each.
 
-    An item that the service refuses does not keep the others from being added.
+    A rejected item does not prevent the others from being added.
 
     Raises:
-        InputError: an item can't be sent: nothing was. Or the service refused some, and no
-            `on_refused` was given: all others were added.
-        LabextError: the service failed; the error says at which item, and how many were added.
+        InputError: an item is invalid, and nothing was sent; or the service rejected some items
+            without an `on_refused` callback, and the others were added.
+        LabextError: the service failed; the error names the item and the number added.
     """
     names = [items] if isinstance(items, str | Path) else list(items)
     checked = [validate_url(str(name)) if is_url(name) else validate_file(name) for name in names]
@@ -174,11 +174,11 @@ def add_several(
 
 
 def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> InputError:
-    """Return the error that names the items that a service has refused, and why.
+    """Return the error that lists the rejected items with the reasons.
 
     Args:
-        refused: each item with its error; at least one.
-        added: how many others were added.
+        refused: the errors by item; at least one.
+        added: the number of items that were added.
     """
     reasons = (f"{item}: {error.what.rstrip('.')}" for item, error in refused.items())
     count = f"{added} of {added + len(refused)} were added. Refused: " if added else ""

@@ -96,7 +96,7 @@ def insight_frame(rows: Iterable[Record]) -> pd.DataFrame:
 
 
 def hit_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return what was found as a frame, the best first."""
+    """Return search hits as a frame, best first."""
     return HITS_VIEW.show(records.to_frame(records.HIT, rows))
 
 
@@ -167,7 +167,7 @@ def discovered_model_frame(rows: Iterable[Record]) -> pd.DataFrame:
 
 
 def sync_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return what came of asking providers as a frame."""
+    """Return the results of syncing providers as a frame."""
     return SYNC_VIEW.show(records.to_frame(records.SYNC_RESULT, rows))
 
 
@@ -177,12 +177,12 @@ def credential_frame(rows: Iterable[Record]) -> pd.DataFrame:
 
 
 def credential_status_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return where providers' keys are as a frame."""
+    """Return the locations of providers' keys as a frame."""
     return CREDENTIAL_STATUS_VIEW.show(records.to_frame(records.CREDENTIAL_STATUS, rows))
 
 
 def _profile_names(profiles: Any) -> str:
-    """Return what the profiles of an episode are called; the whole of them fills a screen."""
+    """Return the names of an episode's profiles, since the full profiles are too long to show."""
     if not isinstance(profiles, Sequence) or not all(isinstance(p, Mapping) for p in profiles):
         return cell_text(profiles)
     return ", ".join(cell_text(profile.get("name") or profile.get("id")) for profile in profiles)
@@ -236,7 +236,7 @@ SPEAKER_PROFILES_VIEW = RowView(
 
 
 def episode_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return episodes' records as a frame, without what is said in them."""
+    """Return episodes' records as a frame, without transcripts."""
     return EPISODES_VIEW.show(records.to_frame(records.EPISODE, rows))
 
 
@@ -278,7 +278,7 @@ def command_frame(rows: Iterable[Record]) -> pd.DataFrame:
 
 
 def command_kind_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return the commands that there are as a frame."""
+    """Return the available commands as a frame."""
     return ROWS.show(records.to_frame(COMMAND_KIND, rows))
 
 
@@ -288,7 +288,7 @@ def source_chat_frame(rows: Iterable[Record]) -> pd.DataFrame:
 
 
 def rebuild_frame(record: Record) -> pd.DataFrame:
-    """Return how far vectors are computed again as a frame."""
+    """Return the progress of a rebuild of vectors as a frame."""
     return ROWS.show(records.to_frame(REBUILD, [record]))
 
 
@@ -301,7 +301,7 @@ def settings_frame(settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def format_setting(value: Any) -> str | None:
-    """Return a setting's value as it is written on a line."""
+    """Return a setting's value as it is typed on a command line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):

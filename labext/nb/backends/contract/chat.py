@@ -64,7 +64,7 @@ class ChatRequests:
         return records.parse_records(SESSION, answer, "chat sessions")
 
     def session(self, session: str) -> Steps[Record]:
-        """Look at one, with its messages."""
+        """Return a session, with its messages."""
         answer = yield Request(GET_SESSION, {"session": session})
         data = records.require_mapping(answer, "the chat session")
         messages = records.require_list(data.get("messages") or [], "the session's messages")
@@ -75,7 +75,7 @@ class ChatRequests:
     def new_session(
         self, notebook: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
-        """Begin one."""
+        """Create a session."""
         named = {"title": title, "model_override": model_override}
         body = {"notebook_id": notebook}
         body |= {name: value for name, value in named.items() if value is not None}
@@ -83,12 +83,12 @@ class ChatRequests:
         return records.parse_record(SESSION, answer, "the chat session")
 
     def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title` or `model_override`; what is not among them stays."""
+        """Update the `title` or `model_override`; other fields stay unchanged."""
         answer = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
         return records.parse_record(SESSION, answer, "the chat session")
 
     def delete_session(self, session: str) -> Steps[None]:
-        """Delete one with its messages."""
+        """Delete a session and its messages."""
         yield Request(DELETE_SESSION, {"session": session})
 
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:

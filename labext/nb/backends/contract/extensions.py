@@ -45,7 +45,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_SETTINGS)
 
     def set_settings(self, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-        """Change settings; what is not among them stays."""
+        """Update settings; other settings stay unchanged."""
         raise _unsupported(*_NO_SETTINGS)
 
     def commands(
@@ -55,11 +55,11 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_COMMANDS)
 
     def command(self, command: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a command."""
         raise _unsupported(*_NO_COMMANDS)
 
     def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
-        """Begin one."""
+        """Start a command."""
         raise _unsupported(*_NO_COMMANDS)
 
     def cancel_command(self, command: str) -> Steps[None]:
@@ -71,7 +71,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_COMMANDS)
 
     def insight(self, insight: str) -> Steps[Record]:
-        """Look at one, for which the insights of one source after the other are listed."""
+        """Return an insight, for which the insights of one source after the other are listed."""
         offset, guard = 0, PageGuard("The notebook service's list of sources")
         while page := (yield from self.sources(None, self.PAGE, offset, None)):
             if not guard.add_page(source["id"] for source in page):
@@ -95,7 +95,7 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(_NO_INSIGHT_ACTION.format("make"), _INSIGHT_ALTERNATIVE)
 
     def delete_insight(self, insight: str) -> Steps[None]:
-        """Delete one."""
+        """Delete an insight."""
         raise _unsupported(_NO_INSIGHT_ACTION.format("delete"), _INSIGHT_DELETION)
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
@@ -111,23 +111,23 @@ class ExtensionRequests(SourceRequests, NoteRequests):
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def source_chat(self, source: str, chat: str) -> Steps[Record]:
-        """Look at one, with its `messages`."""
+        """Return a source chat, with its `messages`."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def new_source_chat(
         self, source: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
-        """Begin one."""
+        """Create a source chat."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def change_source_chat(
         self, source: str, chat: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
-        """Change `title` or `model_override`; what is not among them stays."""
+        """Update the `title` or `model_override`; other fields stay unchanged."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def delete_source_chat(self, source: str, chat: str) -> Steps[None]:
-        """Delete one with its messages."""
+        """Delete a source chat and its messages."""
         raise _unsupported(*_NO_SOURCE_CHATS)
 
     def source_message(

@@ -97,14 +97,14 @@ class ModelRequests:
     """The thirteen operations on models."""
 
     def models(self, type: str | None = None) -> Steps[list[Record]]:
-        """List those of a type, or all."""
+        """List the models of a type, or all models."""
         answer = yield Request(LIST_MODELS, params={"model_type": type})
         return records.parse_records(MODEL, answer, "models")
 
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
     ) -> Steps[Record]:
-        """Add one; there are no two alike, so that a lost answer is settled by looking for it."""
+        """Add a model; models are unique, so a lost response is resolved by a lookup."""
         body = {"name": name, "type": type, "provider": provider}
         if credential is not None:
             body["credential"] = credential
@@ -122,24 +122,24 @@ class ModelRequests:
         return records.parse_record(MODEL, answer, "the model")
 
     def delete_model(self, model: str) -> Steps[None]:
-        """Delete one."""
+        """Delete a model."""
         yield Request(DELETE_MODEL, {"model": model})
 
     def test_model(self, model: str) -> Steps[Record]:
-        """Have one do a little of what it is for; a failure is an answer too."""
+        """Test a model with a small request; a failed test is a valid result."""
         answer = yield Request(TEST_MODEL, {"model": model}, patient=True)
         return build_record(TEST_RESULT, records.require_mapping(answer, "the model's test"))
 
     def defaults(self) -> Steps[dict[str, str | None]]:
-        """Read which model, by identifier, each of the seven slots has."""
+        """Return the model identifier for each of the seven default slots."""
         return _parse_slots((yield Request(GET_DEFAULTS)))
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
-        """Put models into slots, None empties one; slots that are not named stay."""
+        """Set the models of slots; None clears a slot, other slots stay unchanged."""
         return _parse_slots((yield Request(UPDATE_DEFAULTS, json=dict(changes))))
 
     def providers(self) -> Steps[list[Record]]:
-        """List providers: those that can be used, then the others."""
+        """List the providers, available ones first."""
         data = records.require_mapping((yield Request(LIST_PROVIDERS)), "models' providers")
         supported = records.require_mapping(data.get("supported_types") or {}, "models' providers")
         return [
@@ -154,12 +154,12 @@ class ModelRequests:
         ]
 
     def discover(self, provider: str) -> Steps[list[Record]]:
-        """List what a provider offers."""
+        """List the models that a provider offers."""
         answer = yield Request(DISCOVER_MODELS, {"provider": provider}, patient=True)
         return parse_discovered(answer)
 
     def sync(self, provider: str | None) -> Steps[list[Record]]:
-        """Add what providers offer and is not there yet; tell for each how many there were."""
+        """Add all models that providers offer; return the counts for each provider."""
         if provider is not None:
             answer = yield Request(SYNC_PROVIDER, {"provider": provider}, patient=True)
             data = records.require_mapping(answer, "the provider's models")
@@ -176,7 +176,7 @@ class ModelRequests:
         ]
 
     def auto_assign(self) -> Steps[Record]:
-        """Fill the slots that are empty, by the service's ranking of providers."""
+        """Fill the empty default slots by the service's ranking of providers."""
         data = records.require_mapping((yield Request(ASSIGN_DEFAULTS)), "the default models")
         assigned = records.require_mapping(data.get("assigned") or {}, "the default models")
         return {
@@ -197,7 +197,7 @@ class ModelRequests:
 
 
 def parse_discovered(answer: Any) -> list[Record]:
-    """Return what a provider offers, of which some may be there already."""
+    """Parse the models that a provider offers, including models added earlier."""
     return [
         build_record(DISCOVERED_MODEL, item)
         for item in records.require_list(answer, "models on offer")
@@ -271,60 +271,60 @@ REGISTER_MODELS = Operation(
 
 
 class CredentialRequests:
-    """The eleven operations on credentials; no answer has a key in it."""
+    """The eleven operations on credentials; no response contains a key."""
 
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
-        """List those for a provider, or all."""
+        """List the credentials for a provider, or all credentials."""
         answer = yield Request(LIST_CREDENTIALS, params={"provider": provider})
         return records.parse_records(CREDENTIAL, answer, "credentials")
 
     def credentials_of(self, provider: str) -> Steps[list[Record]]:
-        """List those for a provider."""
+        """List the credentials for a provider."""
         answer = yield Request(LIST_PROVIDER_CREDENTIALS, {"provider": provider})
         return records.parse_records(CREDENTIAL, answer, "credentials")
 
     def credential(self, credential: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a credential."""
         answer = yield Request(GET_CREDENTIAL, {"credential": credential})
         return _credential_record(answer)
 
     def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Store one of `provider`, `name` and, if given, `api_key` and `base_url`."""
+        """Store a credential with `provider`, `name` and optionally `api_key` and `base_url`."""
         answer = yield Request(CREATE_CREDENTIAL, json=dict(fields))
         return _credential_record(answer)
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields; None takes the key or the address away, what is not named stays."""
+        """Update fields; None clears the key or the address, other fields stay unchanged."""
         answer = yield Request(UPDATE_CREDENTIAL, {"credential": credential}, json=dict(changes))
         return _credential_record(answer)
 
     def delete_credential(self, credential: str) -> Steps[Record]:
-        """Delete one, and the models that it opens."""
+        """Delete a credential and its models."""
         answer = yield Request(DELETE_CREDENTIAL, {"credential": credential})
-        # A repeat of a deletion whose answer was lost finds nothing: it can't tell the count.
+        # A repeated deletion after a lost response finds no record, and has no count.
         data = records.require_mapping(answer, "the deletion") if answer is not None else {}
         return build_record(CREDENTIAL_DELETION, {**data, "id": credential})
 
     def test_credential(self, credential: str) -> Steps[Record]:
-        """Have the service ask the provider with it; a failure is an answer too."""
+        """Test a credential with its provider; a failed test is a valid result."""
         answer = yield Request(TEST_CREDENTIAL, {"credential": credential}, patient=True)
         fields: Fields = {"provider": "category", **TEST_RESULT}
         return build_record(fields, records.require_mapping(answer, "the credential's test"))
 
     def discover_with(self, credential: str) -> Steps[list[Record]]:
-        """List the models that it opens."""
+        """List the models that a credential gives access to."""
         answer = yield Request(DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True)
         data = records.require_mapping(answer, "models on offer")
         return parse_discovered(data.get("discovered"))
 
     def register_models(self, credential: str, models: Sequence[tuple[str, str]]) -> Steps[Record]:
-        """Add models by name and type, which it opens; those that are there stay."""
+        """Add models of a credential by name and type; existing models are kept."""
         body = {"models": [{"name": name, "model_type": type} for name, type in models]}
         answer = yield Request(REGISTER_MODELS, {"credential": credential}, json=body)
         return build_record(MODEL_REGISTRATION, records.require_mapping(answer, "the models"))
 
     def credential_status(self) -> Steps[Record]:
-        """Tell for each provider where its key is, and whether the service can encrypt keys."""
+        """Return the key's location for each provider, and whether the service can encrypt keys."""
         data = records.require_mapping((yield Request(GET_CREDENTIAL_STATUS)), "credentials")
         configured = records.require_mapping(data.get("configured") or {}, "credentials")
         source = records.require_mapping(data.get("source") or {}, "credentials")
@@ -340,7 +340,7 @@ class CredentialRequests:
         }
 
     def environment_status(self) -> Steps[dict[str, bool]]:
-        """Tell for each provider whether the service's environment has a key for it."""
+        """Return the providers, with True for those with a key in the service's environment."""
         data = records.require_mapping(
             (yield Request(GET_ENVIRONMENT_STATUS)), "the service's environment"
         )

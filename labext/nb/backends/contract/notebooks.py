@@ -72,12 +72,12 @@ class NotebookRequests:
         return records.parse_records(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a notebook."""
         answer = yield Request(GET_NOTEBOOK, {"notebook": notebook})
         return _notebook_record(answer)
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
-        """Make one."""
+        """Create a notebook."""
         body = {"name": name}
         if description is not None:
             body["description"] = description
@@ -85,7 +85,7 @@ class NotebookRequests:
         return _notebook_record(answer)
 
     def change_notebook(self, notebook: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `name`, `description` or `archived`; what is not among them stays."""
+        """Update the `name`, `description` or `archived`; other fields stay unchanged."""
         answer = yield Request(UPDATE_NOTEBOOK, {"notebook": notebook}, json=dict(changes))
         return _notebook_record(answer)
 
@@ -141,14 +141,14 @@ class NoteRequests:
         return records.parse_records(NOTE, answer, "notes")
 
     def note(self, note: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a note."""
         answer = yield Request(GET_NOTE, {"note": note})
         return _note_record(answer)
 
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Write one; a model's without a title gets one (contract, Rules)."""
+        """Create a note; a model's without a title gets one (contract, Rules)."""
         named = {"title": title, "notebook_id": notebook}
         body = {"content": content, "note_type": note_type}
         body |= {name: value for name, value in named.items() if value is not None}
@@ -156,12 +156,12 @@ class NoteRequests:
         return _note_record(answer)
 
     def change_note(self, note: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title`, `content` or `note_type`; what is not among them stays."""
+        """Update the `title`, `content` or `note_type`; other fields stay unchanged."""
         answer = yield Request(UPDATE_NOTE, {"note": note}, json=dict(changes))
         return _note_record(answer)
 
     def delete_note(self, note: str) -> Steps[None]:
-        """Delete one."""
+        """Delete a note."""
         yield Request(DELETE_NOTE, {"note": note})
 
 
@@ -241,7 +241,7 @@ class SourceRequests:
         return [_source_record(item) for item in records.require_list(answer, "sources")]
 
     def source(self, source: str) -> Steps[Record]:
-        """Look at one, with its text."""
+        """Return a source, with its text."""
         answer = yield Request(GET_SOURCE, {"source": source})
         return _source_detail(answer)
 
@@ -287,7 +287,7 @@ class SourceRequests:
         return []
 
     def change_source(self, source: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change `title` or `topic`; what is not among them stays."""
+        """Update the `title` or `topic`; other fields stay unchanged."""
         answer = yield Request(UPDATE_SOURCE, {"source": source}, json=dict(changes))
         return _source_detail(answer)
 
@@ -308,7 +308,7 @@ class SourceRequests:
         return True
 
     def retry_source(self, source: str) -> Steps[Record]:
-        """Process a failed one again; a lost answer is settled by what has become of it."""
+        """Retry a failed source; after a lost response, its status decides the outcome."""
         try:
             answer = yield Request(RETRY_SOURCE, {"source": source})
         except OutcomeUnknownError as unknown:
@@ -320,7 +320,7 @@ class SourceRequests:
         return _source_detail(answer)
 
     def insights(self, source: str) -> Steps[list[Record]]:
-        """List what models have made of a source."""
+        """List the insights of a source."""
         answer = yield Request(LIST_SOURCE_INSIGHTS, {"source": source})
         return [
             build_record(INSIGHT, {"source_id": source, **item})

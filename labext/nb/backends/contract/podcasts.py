@@ -119,11 +119,11 @@ class ProfileRequests:
     """Six operations on each kind of profiles."""
 
     def episode_profiles(self) -> Steps[list[Record]]:
-        """List them all."""
+        """List all episode profiles."""
         return _list_profiles(EPISODE_PROFILES)
 
     def episode_profile(self, profile: str) -> Steps[Record]:
-        """Look at one."""
+        """Return an episode profile."""
         return _get_profile(EPISODE_PROFILES, profile)
 
     def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
@@ -131,11 +131,11 @@ class ProfileRequests:
         return _create_profile(EPISODE_PROFILES, fields)
 
     def change_episode_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields of the record; what is not among them stays."""
+        """Update fields of the record; other fields stay unchanged."""
         return _update_profile(EPISODE_PROFILES, profile, changes)
 
     def delete_episode_profile(self, profile: str) -> Steps[None]:
-        """Delete one; the episodes made by it keep what it was."""
+        """Delete an episode profile; the episodes made by it keep what it was."""
         return _delete_profile(EPISODE_PROFILES, profile)
 
     def copy_episode_profile(self, profile: str) -> Steps[Record]:
@@ -143,11 +143,11 @@ class ProfileRequests:
         return _copy_profile(EPISODE_PROFILES, profile)
 
     def speaker_profiles(self) -> Steps[list[Record]]:
-        """List them all."""
+        """List all speaker profiles."""
         return _list_profiles(SPEAKER_PROFILES)
 
     def speaker_profile(self, profile: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a speaker profile."""
         return _get_profile(SPEAKER_PROFILES, profile)
 
     def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
@@ -155,11 +155,11 @@ class ProfileRequests:
         return _create_profile(SPEAKER_PROFILES, fields)
 
     def change_speaker_profile(self, profile: str, changes: Mapping[str, Any]) -> Steps[Record]:
-        """Change fields of the record; what is not among them stays."""
+        """Update fields of the record; other fields stay unchanged."""
         return _update_profile(SPEAKER_PROFILES, profile, changes)
 
     def delete_speaker_profile(self, profile: str) -> Steps[None]:
-        """Delete one; the episodes made with it keep what it was."""
+        """Delete a speaker profile; the episodes made with it keep what it was."""
         return _delete_profile(SPEAKER_PROFILES, profile)
 
     def copy_speaker_profile(self, profile: str) -> Steps[Record]:
@@ -288,11 +288,11 @@ class PodcastRequests:
         return record
 
     def episodes(self) -> Steps[list[Record]]:
-        """List them all, without what is said in them."""
+        """List all episodes, without transcripts."""
         return _episode_records((yield Request(LIST_EPISODES)))
 
     def episode(self, episode: str) -> Steps[Record]:
-        """Look at one, with its outline and its transcript."""
+        """Return an episode, with its outline and its transcript."""
         return episode_detail((yield Request(GET_EPISODE, {"episode": episode})))
 
     def audio(self, episode: str) -> Request:

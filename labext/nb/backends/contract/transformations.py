@@ -67,12 +67,12 @@ class TransformationRequests:
     """The eight operations on transformations."""
 
     def transformations(self) -> Steps[list[Record]]:
-        """List them all."""
+        """List all transformations."""
         answer = yield Request(LIST_TRANSFORMATIONS)
         return records.parse_records(TRANSFORMATION, answer, "transformations")
 
     def transformation(self, transformation: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a transformation."""
         answer = yield Request(GET_TRANSFORMATION, {"transformation": transformation})
         return _transformation_record(answer)
 
@@ -84,14 +84,14 @@ class TransformationRequests:
     def change_transformation(
         self, transformation: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
-        """Change fields of the record; what is not among them stays."""
+        """Update fields of the record; other fields stay unchanged."""
         answer = yield Request(
             UPDATE_TRANSFORMATION, {"transformation": transformation}, json=dict(changes)
         )
         return _transformation_record(answer)
 
     def delete_transformation(self, transformation: str) -> Steps[None]:
-        """Delete one; the insights that it made stay."""
+        """Delete a transformation; the insights that it made stay."""
         yield Request(DELETE_TRANSFORMATION, {"transformation": transformation})
 
     def transform(self, transformation: str, text: str, model: str | None) -> Steps[Record]:

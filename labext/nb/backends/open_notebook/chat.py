@@ -56,7 +56,7 @@ class ChatRequests(contract.ChatRequests):
         return sessions
 
     def session(self, session: str) -> Steps[Record]:
-        """Look at one, with its messages."""
+        """Return a session, with its messages."""
         answer = yield Request(contract.GET_SESSION, {"session": session})
         messages = records.require_list(answer.get("messages") or [], "the session's messages")
         record = _session_record(answer)
@@ -66,7 +66,7 @@ class ChatRequests(contract.ChatRequests):
     def new_session(
         self, notebook: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
-        """Begin one."""
+        """Create a session."""
         named = {"title": title, "model_override": model_override}
         body = {"notebook_id": notebook}
         body |= {name: value for name, value in named.items() if value is not None}

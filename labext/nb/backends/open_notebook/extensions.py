@@ -92,7 +92,7 @@ class CommandRequests(extensions.ExtensionRequests):
         return [*reversed(by_id.values())][: limit or None]
 
     def command(self, command: str) -> Steps[Record]:
-        """Look at one.
+        """Return a command.
 
         Raises:
             NotFoundError: there is none; that server says that it failed to look.
@@ -111,7 +111,7 @@ class CommandRequests(extensions.ExtensionRequests):
         return _command_record(answer)
 
     def run_command(self, command: str, app: str, arguments: Mapping[str, Any]) -> Steps[Record]:
-        """Begin one."""
+        """Start a command."""
         body = {"command": command, "app": app, "input": dict(arguments)}
         answer = records.require_mapping((yield Request(RUN_COMMAND, json=body)), "the command")
         return _command_record({**answer, "command": command, "message": None})
@@ -220,7 +220,7 @@ class InsightRequests(extensions.ExtensionRequests):
     """The operations on single insights, and on vectors."""
 
     def insight(self, insight: str) -> Steps[Record]:
-        """Look at one."""
+        """Return an insight."""
         return mappers.parse_record(
             INSIGHT, (yield Request(GET_INSIGHT, {"insight": insight})), "the insight"
         )
@@ -234,7 +234,7 @@ class InsightRequests(extensions.ExtensionRequests):
         return mappers.require_identifier(answer, "command_id", "the insight")
 
     def delete_insight(self, insight: str) -> Steps[None]:
-        """Delete one."""
+        """Delete an insight."""
         yield Request(DELETE_INSIGHT, {"insight": insight})
 
     def save_insight(self, insight: str, notebook: str) -> Steps[Record]:
@@ -361,7 +361,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
         return mappers.parse_records(SOURCE_CHAT, answer, "chats")
 
     def source_chat(self, source: str, chat: str) -> Steps[Record]:
-        """Look at one, with its `messages`."""
+        """Return a source chat, with its `messages`."""
         answer = yield Request(GET_SOURCE_CHAT, {"source": source, "chat": chat})
         record = _chat_record(answer)
         messages = records.require_list(answer.get("messages") or [], "the chat's messages")
@@ -370,7 +370,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
     def new_source_chat(
         self, source: str, title: str | None, model_override: str | None
     ) -> Steps[Record]:
-        """Begin one; the body has to name the source too."""
+        """Create a source chat; the body has to name the source too."""
         named = {"title": title, "model_override": model_override}
         body = {"source_id": source, **{k: v for k, v in named.items() if v is not None}}
         return _chat_record((yield Request(CREATE_SOURCE_CHAT, {"source": source}, json=body)))
@@ -384,7 +384,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
         return _chat_record((yield Request(UPDATE_SOURCE_CHAT, path, json=dict(changes))))
 
     def delete_source_chat(self, source: str, chat: str) -> Steps[None]:
-        """Delete one with its messages."""
+        """Delete a source chat and its messages."""
         yield Request(DELETE_SOURCE_CHAT, {"source": source, "chat": chat})
 
     def source_message(

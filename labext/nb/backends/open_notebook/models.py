@@ -54,7 +54,7 @@ class ModelRequests(contract.ModelRequests):
     def new_model(
         self, name: str, type: str, provider: str, credential: str | None
     ) -> Steps[Record]:
-        """Add one; a lost answer is settled by looking for it."""
+        """Add a model; a lost answer is settled by looking for it."""
         body = {"name": name, "type": mappers.to_server_type(type), "provider": provider}
         if credential is not None:
             body["credential"] = credential
@@ -95,12 +95,12 @@ class ModelRequests(contract.ModelRequests):
         ]
 
     def discover(self, provider: str) -> Steps[list[Record]]:
-        """List what a provider offers."""
+        """List the models that a provider offers."""
         answer = yield Request(contract.DISCOVER_MODELS, {"provider": provider}, patient=True)
         return parse_discovered(answer)
 
     def auto_assign(self) -> Steps[Record]:
-        """Fill the slots that are empty, by the service's ranking of providers."""
+        """Fill the empty default slots by the service's ranking of providers."""
         result = yield from contract.ModelRequests.auto_assign(self)
         names = {theirs: ours for ours, theirs in SERVER_SLOT_NAMES.items()}
         return {
@@ -159,23 +159,23 @@ class CredentialRequests(contract.CredentialRequests):
     """The operations on credentials, where that server's differ."""
 
     def credentials(self, provider: str | None = None) -> Steps[list[Record]]:
-        """List those for a provider, or all."""
+        """List the credentials for a provider, or all credentials."""
         answer = yield Request(contract.LIST_CREDENTIALS, params={"provider": provider})
         return mappers.parse_records(CREDENTIAL, answer, "credentials")
 
     def credentials_of(self, provider: str) -> Steps[list[Record]]:
-        """List those for a provider."""
+        """List the credentials for a provider."""
         answer = yield Request(contract.LIST_PROVIDER_CREDENTIALS, {"provider": provider})
         return mappers.parse_records(CREDENTIAL, answer, "credentials")
 
     def credential(self, credential: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a credential."""
         return _credential_record(
             (yield Request(contract.GET_CREDENTIAL, {"credential": credential}))
         )
 
     def new_credential(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Store one."""
+        """Create a credential."""
         return _credential_record((yield Request(contract.CREATE_CREDENTIAL, json=dict(fields))))
 
     def change_credential(self, credential: str, changes: Mapping[str, Any]) -> Steps[Record]:
@@ -187,7 +187,7 @@ class CredentialRequests(contract.CredentialRequests):
         )
 
     def discover_with(self, credential: str) -> Steps[list[Record]]:
-        """List the models that it opens."""
+        """List the models that a credential gives access to."""
         answer = yield Request(
             contract.DISCOVER_CREDENTIAL_MODELS, {"credential": credential}, patient=True
         )

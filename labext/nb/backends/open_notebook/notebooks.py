@@ -56,14 +56,14 @@ class NotebookRequests(contract.NotebookRequests):
         return mappers.parse_records(NOTEBOOK, answer, "notebooks")
 
     def notebook(self, notebook: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a notebook."""
         answer = yield from check_database_on_failure(
             request_once(Request(contract.GET_NOTEBOOK, {"notebook": notebook}))
         )
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def new_notebook(self, name: str, description: str | None) -> Steps[Record]:
-        """Make one; a description that is null would be refused."""
+        """Create a notebook; a description that is null would be refused."""
         body = {"name": name} | ({} if description is None else {"description": description})
         answer = yield Request(contract.CREATE_NOTEBOOK, json=body)
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
@@ -74,7 +74,7 @@ class NotebookRequests(contract.NotebookRequests):
         return mappers.parse_record(NOTEBOOK, answer, "the notebook")
 
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
-        """Delete one; by the contract's name of the parameter its sources would survive."""
+        """Delete a notebook; by the contract's name of the parameter its sources would survive."""
         params = {"delete_exclusive_sources": delete_sources}
         answer = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
         counts = records.require_mapping(answer, "the deletion") if answer is not None else {}
@@ -129,7 +129,7 @@ class NoteRequests(contract.NoteRequests):
         return notes
 
     def note(self, note: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a note."""
         answer = yield from check_database_on_failure(
             request_once(Request(contract.GET_NOTE, {"note": note}))
         )
@@ -138,7 +138,7 @@ class NoteRequests(contract.NoteRequests):
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Write one; a model's without a title gets one of the model for transformations."""
+        """Create a note; a model's without a title gets one of the model for transformations."""
         named = {"title": title, "notebook_id": notebook}
         body = {"content": content, "note_type": note_type}
         body |= {name: value for name, value in named.items() if value is not None}
@@ -153,7 +153,7 @@ class NoteRequests(contract.NoteRequests):
         return _note_record(answer)
 
     def delete_note(self, note: str) -> Steps[None]:
-        """Delete one."""
+        """Delete a note."""
         return check_database_on_failure(super().delete_note(note))
 
 
@@ -189,7 +189,7 @@ class SourceRequests(contract.SourceRequests):
         ]
 
     def source(self, source: str) -> Steps[Record]:
-        """Look at one, with its text."""
+        """Return a source, with its text."""
         answer = yield Request(contract.GET_SOURCE, {"source": source})
         return mappers.source_detail(answer)
 
@@ -254,7 +254,7 @@ class SourceRequests(contract.SourceRequests):
         return mappers.source_detail(answer)
 
     def retry_source(self, source: str) -> Steps[Record]:
-        """Process a failed one again; a lost answer is settled by what has become of it."""
+        """Retry a failed source; after a lost response, its status decides the outcome."""
         try:
             answer = yield Request(contract.RETRY_SOURCE, {"source": source})
         except OutcomeUnknownError as unknown:
@@ -264,7 +264,7 @@ class SourceRequests(contract.SourceRequests):
         return mappers.source_detail(answer)
 
     def insights(self, source: str) -> Steps[list[Record]]:
-        """List what models have made of a source."""
+        """List the insights of a source."""
         answer = yield Request(contract.LIST_SOURCE_INSIGHTS, {"source": source})
         return [
             build_record(INSIGHT, {"source_id": source, **mappers.with_timestamps(item)})

@@ -37,7 +37,7 @@ class ProfileRequests(contract.ProfileRequests):
     """The operations on profiles, where that server's differ."""
 
     def episode_profiles(self) -> Steps[list[Record]]:
-        """List them all."""
+        """List all episode profiles."""
         answer = yield Request(contract.EPISODE_PROFILES.list)
         return [
             _episode_profile_record(item)
@@ -45,11 +45,11 @@ class ProfileRequests(contract.ProfileRequests):
         ]
 
     def episode_profile(self, profile: str) -> Steps[Record]:
-        """Look at one."""
+        """Return an episode profile."""
         return find_profile((yield from self.episode_profiles()), profile, "episode profile")
 
     def new_episode_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one; a model that is not named is that of the slot for chats."""
+        """Create an episode profile; a model that is not named is that of the slot for chats."""
         unnamed = [field for field in ("outline_llm", "transcript_llm") if not fields.get(field)]
         if unnamed and (model := (yield from _default_model_id("chat"))) is not None:
             fields = {**fields, **dict.fromkeys(unnamed, model)}
@@ -72,11 +72,11 @@ class ProfileRequests(contract.ProfileRequests):
         )
 
     def speaker_profile(self, profile: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a speaker profile."""
         return find_profile((yield from self.speaker_profiles()), profile, "speaker profile")
 
     def new_speaker_profile(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one; a voice model that is not named is that of the slot."""
+        """Create a speaker profile; a voice model that is not named is that of the slot."""
         model = fields.get("voice_model") or (yield from _default_model_id("text_to_speech"))
         speakers = yield from _assign_voices(fields["speakers"], model)
         body = {**fields, "speakers": [_complete_speaker(speaker) for speaker in speakers]}
@@ -256,13 +256,13 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         }
 
     def episodes(self) -> Steps[list[Record]]:
-        """List them all, without what is said in them."""
+        """List all episodes, without transcripts."""
         answer = yield Request(contract.LIST_EPISODES)
         items = records.require_list(answer, "episodes")
         return [contract.episode_record(_server_episode(item)) for item in items]
 
     def episode(self, episode: str) -> Steps[Record]:
-        """Look at one, with its outline and its transcript."""
+        """Return an episode, with its outline and its transcript."""
         answer = yield Request(contract.GET_EPISODE, {"episode": episode})
         return contract.episode_detail(
             _server_episode(records.require_mapping(answer, "the episode"))

@@ -15,18 +15,18 @@ class TransformationRequests(contract.TransformationRequests):
     """The operations on transformations, where that server's differ."""
 
     def transformations(self) -> Steps[list[Record]]:
-        """List them all."""
+        """List all transformations."""
         return mappers.parse_records(
             TRANSFORMATION, (yield Request(contract.LIST_TRANSFORMATIONS)), "transformations"
         )
 
     def transformation(self, transformation: str) -> Steps[Record]:
-        """Look at one."""
+        """Return a transformation."""
         answer = yield Request(contract.GET_TRANSFORMATION, {"transformation": transformation})
         return _transformation_record(answer)
 
     def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
-        """Make one; that server wants a title and a description too."""
+        """Create a transformation; that server wants a title and a description too."""
         body = {"title": fields["name"], "description": "", **fields}
         return _transformation_record((yield Request(contract.CREATE_TRANSFORMATION, json=body)))
 
