@@ -11,7 +11,7 @@ def reverse_complement(bases: str) -> str:
 
 
 def same_molecule(one: str, other: str, *, circular: bool) -> bool:
-    """Say whether two texts are one molecule, as the platform's filter `bases` compares them.
+    """Return whether two texts are one molecule, as the platform's filter `bases` compares them.
 
     In any case of letters, on either strand, and of a circle wherever it is opened.
     """

@@ -36,7 +36,7 @@ def lock_file(fileno: int) -> bool:
 
 
 def is_same_file(fileno: int, path: os.PathLike[str]) -> bool:
-    """Tell whether an open file is the one at `path`, and not one that was put in its place."""
+    """Return whether an open file is the one at `path`, and not one that was put in its place."""
     try:
         return os.path.samestat(os.fstat(fileno), os.stat(path))
     except FileNotFoundError:

@@ -237,5 +237,5 @@ class _RunningTime:
                 self._since = now
 
     def at(self, now: float) -> float | None:
-        """Return the seconds; None where it does not run, or since when isn't known."""
+        """Return the seconds; None if it does not run, or since when isn't known."""
         return None if self._since is None else now - self._since

@@ -15,7 +15,7 @@ _DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.E
 
 
 def is_full(error: OSError) -> bool:
-    """Tell whether a disk has no room: on it, in the user's share of it, or in its largest file."""
+    """Return whether an error means a full disk, quota or maximum file size."""
     return error.errno in _DISK_FULL_ERRNOS
 
 

@@ -113,7 +113,7 @@ def connection_from_sandbox(service: Service) -> Connection:
 
 
 def is_sandbox(url: str) -> bool:
-    """Tell whether an address is on one of the servers of the sandbox that was started last."""
+    """Return whether an address is on a server of the sandbox that was started last."""
     try:
         entries = json.loads((sandbox_dir() / "connection.json").read_text("utf-8"))
         addresses = [
@@ -199,7 +199,7 @@ def connection(service: Service, profile: str | None = None) -> Connection:
 
 
 def connection_with_secrets(service: Service, profile: str | None = None) -> Connection:
-    """Return the same with all that there is to sign in, also after `sign_out`."""
+    """Return the connection with all its secrets, also after `sign_out`."""
     _check_service(service)
     if profile is not None:
         return (

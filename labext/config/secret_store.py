@@ -46,7 +46,7 @@ def saved_secret(service: str, profile: str | None, name: str) -> str | None:
 
 
 def is_in_keyring(service: str, profile: str | None) -> bool:
-    """Say whether the keyring has anything that signs in to a service."""
+    """Return whether the keyring has anything that signs in to a service."""
     return any(
         _keyring_get(_keyring_user(service, profile, name)) is not None
         for name in SECRET_NAMES[service]

@@ -44,7 +44,7 @@ def infer_array(cells: list[Any]) -> Any:
 
 
 def is_missing(cell: Any) -> bool:
-    """Say whether a cell holds nothing."""
+    """Return whether a cell holds nothing."""
     return cell is None or (isinstance(cell, float) and np.isnan(cell))
 
 
@@ -71,7 +71,7 @@ def _text_array(cells: list[Any]) -> Any:
 
 
 def _is_storable(text: str) -> bool:
-    """Say whether no half of a surrogate pair is in a text, which can be neither kept nor shown."""
+    """Return whether a text is free of lone surrogates, which can't be stored or displayed."""
     if text.isascii():
         return True
     try:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""Stands where such a character was."""
+"""Replaces such a character."""
 
 DIRECTION_CONTROLS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The characters with Unicode's property Bidi_Control, for a regular expression's `[…]`."""
@@ -44,7 +44,8 @@ def contains_control(text: str) -> bool:
 def json_contains_control(content: bytes) -> bool:
     """Return True if a valid JSON document contains such a character, raw or escaped.
 
-    Faster than `steers`: of the ASCII control characters a JSON string may contain DEL only.
+    Faster than `contains_control`: of the ASCII control characters a JSON string may contain DEL
+    only.
     """
     if content.isascii():
         if b"\x7f" in content:
@@ -56,7 +57,7 @@ def json_contains_control(content: bytes) -> bool:
 
 
 def strip_control_json(value: Any) -> Any:
-    """Return a value of JSON with every text in it tamed, its keys too."""
+    """Return a JSON value with every text in it sanitized, its keys too."""
     if isinstance(value, str):
         return strip_control(value)
     if isinstance(value, dict):

@@ -150,7 +150,7 @@ def display_width() -> int:
 
 
 def has_content(cell: Any) -> bool:
-    """Say whether a cell holds anything that could be shown."""
+    """Return whether a cell has content to show."""
     if isinstance(cell, list | dict | tuple):
         return bool(cell)
     if cell is None or cell is pd.NA or cell is pd.NaT:

@@ -12,7 +12,7 @@ from labext.redaction import register_secret
 
 
 class RefreshableAuth(requests.auth.AuthBase):
-    """Signs with something that has to be fetched first: before a request's turn, not within it."""
+    """Sign requests with a token that is fetched first: before a request's turn, not within it."""
 
     def ready(self) -> None:
         """Make sure that the next request can be signed.

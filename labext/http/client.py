@@ -123,7 +123,7 @@ class HttpClient:
         Args:
             op: the operation.
             path: the values of the path's placeholders.
-            params: the query; None leaves one out, booleans become `true` and `false`.
+            params: the query; a value of None is left out, booleans become `true` and `false`.
             json: the body as JSON.
             content: opens the body as a stream, anew for every attempt.
             headers: further headers.
@@ -158,7 +158,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         timeout: Timeout | None = None,
     ) -> Iterator[requests.Response]:
-        """Send an operation and give its answer as it comes; a failure is raised before.
+        """Send an operation and yield its streamed response; errors are raised before that.
 
         Until the answer begins it is tried like `send`; after that a cut is an UnreachableError.
         A GET that the service sends on to another origin is followed there without the key.
@@ -233,7 +233,7 @@ class HttpClient:
         return download_file(call.url, target, on_bytes=on_bytes, terms=self._terms, own=own)
 
     def store(self) -> PresignedStore:
-        """Return where presigned addresses lead, on this transport's terms and with no key."""
+        """Return a store for presigned addresses, with this client's timeouts and retries."""
         return PresignedStore(self._terms)
 
     def _whole(self, call: Request, timeout: Timeout) -> Response:
@@ -321,5 +321,5 @@ class HttpClient:
 
 
 def _is_network_error(failure: Exception) -> bool:
-    """Tell a failure of the network from an OSError of whoever reads the stream."""
+    """Return whether an exception is a network failure, not an OSError of the stream's reader."""
     return not isinstance(failure, OSError) or isinstance(failure, requests.RequestException)

@@ -178,7 +178,7 @@ def read_body(response: requests.Response, limit: int) -> bytes:
     """Return the decoded body of a response.
 
     Raises:
-        ResponseTooLarge: it exceeds `limit` bytes, or says that it will.
+        ResponseTooLarge: it exceeds `limit` bytes, or its Content-Length does.
     """
     declared = response.headers.get("Content-Length", "")
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
@@ -290,11 +290,11 @@ class _Session(requests.Session):
 
 
 def new_session() -> requests.Session:
-    """Return a session that signs in nowhere, keeps no cookies and retries nothing."""
+    """Return a session without authentication, cookies and retries."""
     session = _Session()
     session.trust_env = False
     session.headers["User-Agent"] = "labext"
-    # urllib3 decompresses these in bounded pieces, whatever else is installed.
+    # urllib3 decompresses these in bounded pieces, with any installed codec.
     session.headers["Accept-Encoding"] = "gzip, deflate"
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     adapter = _Adapter(pool_connections=4, pool_maxsize=4, max_retries=0)
@@ -344,7 +344,7 @@ def proxies_for(url: str) -> dict[str, str]:
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether an address is on this machine."""
+    """Return whether an address is on this machine."""
     host = urlsplit(url).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -185,7 +185,7 @@ _CHUNK_SECONDS = 256.0
 """Time for one such chunk: 2 KiB a second."""
 
 OnBytes = Callable[[int, int | None], None]
-"""Is told the bytes that are there, and the whole's if known."""
+"""Called with the number of bytes present, and the total if known."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ _EXPIRED_DOWNLOAD = frozenset({400, 401, 403, 404, 410})
 
 
 def is_html_name(name: str) -> bool:
-    """Say by its name whether a file is a web page."""
+    """Return whether a file's name is that of a web page."""
     return name.lower().endswith((".html", ".htm", ".xhtml"))
 
 
@@ -278,10 +278,11 @@ class _Download:
         self._deadline = Deadline(_CHUNK_SECONDS)
 
     def go_on(self, session: requests.Session, part: PartialFile) -> bool:
-        """Try once; tell whether the file is whole.
+        """Try once; return whether the file is complete.
 
         Raises:
-            Again: this try brought nothing new. A try that did, and was cut, returns False.
+            RetryableError: this attempt received nothing new. An interrupted one that did returns
+                False.
         """
         headers = {"Accept-Encoding": "identity"}
         if part.size and part.validator:
@@ -311,7 +312,7 @@ class _Download:
             return self._rest(got, part)
 
     def _begins(self, got: requests.Response, part: PartialFile) -> bool:
-        """Judge the answer's beginning; False if there is nothing left to fetch."""
+        """Check the start of the response; return False if nothing is left to fetch."""
         if got.status_code == 206:
             start, total = _content_range(got)
             if start == part.size and total in {part.total, None}:
@@ -346,7 +347,7 @@ class _Download:
         if part.total is not None:
             whole = part.size == part.total
         else:
-            # Without a length only the chunks' own end tells that this is all; or nothing does.
+            # Without a Content-Length only the last chunk marks the end, if the body is chunked.
             whole = cut is None and (part.size > 0 or "Transfer-Encoding" in got.headers)
         if whole:
             return True
@@ -439,7 +440,7 @@ def _is_encoded(got: requests.Response) -> bool:
 
 
 def _content_range(got: requests.Response) -> tuple[int | None, int | None]:
-    """Return where a part begins, and the length of the whole."""
+    """Return the offset of a part, and the length of the whole file."""
     match = re.fullmatch(
         r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", got.headers.get("Content-Range", "").strip()
     )

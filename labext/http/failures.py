@@ -97,13 +97,13 @@ def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
 
     `is_cut`: the text is itself the start of a longer one.
     """
-    # Many blanks may become one, so that more is read than is shown.
+    # Runs of blanks are collapsed, so more is read than shown.
     line = " ".join(strip_control(mask_start(text, limit * 20, is_cut=is_cut)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def looks_like_html(text: str) -> bool:
-    """Tell whether a text is a web page."""
+    """Return whether a text is a web page."""
     return text[:200].lstrip("\ufeff \t\r\n").lower().startswith(("<!doctype html", "<html"))
 
 
@@ -161,16 +161,16 @@ def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
 
 
 class FailureStage(Enum):
-    """How far a request came before it was lost."""
+    """The stage at which a request was lost."""
 
     NEVER = "never"
-    """It can't be sent at all; a repeat changes nothing."""
+    """It can't be sent at all; a retry would not help."""
     UNSENT = "unsent"
     """No connection: it surely did not arrive."""
     SENT = "sent"
     """It may have arrived."""
     LIMIT = "limit"
-    """It arrived, and the response exceeds a limit; a repeat would change nothing."""
+    """It arrived, and the response exceeds a limit; a retry would not help."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ MAX_PAGES = 10_000
 """Pages of one list."""
 
 MAX_REPEATED = 3
-"""Pages in a row with known items only. One is normal where items are added during the reading."""
+"""Pages in a row with known items only. One is normal if items are added meanwhile."""
 
 MAX_EMPTY = 100
-"""Pages in a row without any item. Some are normal where a service filters after it has paged."""
+"""Pages in a row without any item. Some are normal if a service filters after paging."""
 
 
 class PageGuard:
@@ -50,7 +50,7 @@ class PageGuard:
         """Check that another page may be asked for.
 
         Args:
-            cursor: of that page; None where pages are counted by the caller.
+            cursor: of that page; None if pages are counted by the caller.
 
         Raises:
             ResponseLimitError: the list does not end.

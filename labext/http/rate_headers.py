@@ -14,7 +14,7 @@ class RateLimitStatus:
     """One answer's word on the limit.
 
     Attributes:
-        limit: requests of a whole window, where it is told (`x-rate-limit-limit`).
+        limit: requests of a whole window, if known (`x-rate-limit-limit`).
         remaining: requests that are left (`x-rate-limit-remaining`).
         resets: seconds until there are more (`x-rate-limit-reset`: seconds left, not a time;
             real-services.md, lab).

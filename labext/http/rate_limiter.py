@@ -266,7 +266,7 @@ class RateLimiter:
             self._unsure, self._since = False, turn.began
 
     def _is_ours(self, word: RateLimitStatus, turn: RequestSlot) -> bool:
-        """Say whether the service counts by the named rate, and counts nobody else's requests."""
+        """Return whether the service uses the configured rate, and counts only our requests."""
         rate = self._own.rate
         if rate.requests is None or word.limit not in (None, rate.requests):
             return False
@@ -287,7 +287,7 @@ class UnlimitedRateLimiter(RateLimiter):
         yield RequestSlot()
 
     def pause(self, seconds: float) -> None:
-        """Hold nobody: whoever was told to wait does so alone."""
+        """Do nothing: each client waits on its own."""
 
 
 def new_rate_limiter(
@@ -295,7 +295,7 @@ def new_rate_limiter(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> RateLimiter:
-    """Return a pacer that nobody shares; None is no pacing."""
+    """Return a rate limiter of one client; None disables rate limiting."""
     return UnlimitedRateLimiter() if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
 
 
@@ -314,11 +314,12 @@ def shared_rate_limiter(
     """Return the one pacer of everybody in this process who asks a service as an identity.
 
     A service counts an identity's requests together, whichever client or thread sends them (lab
-    platform contract, Limits: per user or per app). A pacer lives as long as somebody holds it.
+    platform contract, Limits: per user or per app). A rate limiter lives as long as it is
+    referenced.
 
     Args:
         address: the service's; its origin counts.
-        identity: who asks, as text that tells identities apart and is no secret.
+        identity: identifies the caller, without being a secret.
         rate: the limit to keep. Where clients name different ones the strictest holds for all,
             until the service names its own. None is no pacing, and shares nothing.
         clock: seconds, ever rising. A pacer with a clock of its own is not shared.

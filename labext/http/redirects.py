@@ -203,7 +203,7 @@ def _interim_response(service: str, status: int) -> ConnectionFailure:
 
 
 def read_start(response: requests.Response) -> bytes:
-    """Return the start of a body, for an error's words; nothing if it can't be read."""
+    """Return the start of a body for an error message; empty if it can't be read."""
     try:
         return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
     except NETWORK_ERRORS:

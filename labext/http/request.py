@@ -22,7 +22,7 @@ class RetryMode(Enum):
     """Whether a request may be sent again after its answer was lost."""
 
     ALWAYS = "always"
-    """Reads, also those that are POSTs, and changes that end the same however often they come."""
+    """Reads, POST or not, and idempotent changes."""
 
     DELETE = "delete"
     """A removal: a 404 on a repeat means that the first one succeeded."""
@@ -180,7 +180,7 @@ def _to_builtin(value: Any) -> Any:
 
 
 def stream_size(stream: BinaryIO) -> int | None:
-    """Return how many bytes a stream has left; None where it can't tell."""
+    """Return the number of bytes left in a stream; None if unknown."""
     try:
         start = stream.tell()
         size = stream.seek(0, io.SEEK_END) - start

@@ -131,7 +131,7 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
 
     Raises:
         ValueError: it is not JSON.
-        ResponseLimitError: it has too many values.
+        ResponseTooLarge: it has too many values.
     """
     if len(content) * _MIN_VALUE_SIZE > 2 * limit:  # a value takes two characters at least
         values = content.count(b",") + content.count(b"[") + content.count(b"{")
@@ -149,7 +149,7 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
 def _parse_without_gc(content: bytes) -> Any:
     """Read JSON without a search for garbage in between, which takes twice as long as the reading.
 
-    Nothing that is being read can be garbage yet, and no other thread runs meanwhile.
+    No value being parsed can be garbage yet, and no other thread runs meanwhile.
     """
     searching = gc.isenabled()
     gc.disable()

@@ -29,13 +29,13 @@ FIRST_WAIT = 0.4
 LONGEST_WAIT = 20.0
 
 REJECTED = frozenset({408, 425, 429})
-"""The service says that it did not act: to be repeated whatever the operation."""
+"""The service did not act: any operation can be retried."""
 
 TRANSIENT = frozenset({500, 502, 503, 504})
-"""To be repeated where a repeat does no harm."""
+"""Retried if the operation can safely be repeated."""
 
 GATEWAY = frozenset({502, 504})
-"""Something in between lost the service's answer."""
+"""A proxy lost the service's response."""
 
 
 class RetryableError(Exception):
@@ -88,7 +88,7 @@ def new_retrying(
 def backoff(failures: int) -> float:
     """Return the seconds to wait after so many failures in a row: 0.4, doubled to 20, jittered.
 
-    Jitter, so that the threads and users that failed together don't come back together.
+    Jitter, so that threads and users that failed together don't retry together.
     """
     longest = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(failures - 1, 10))
     return random.uniform(longest / 2, longest)  # noqa: S311 - nothing secret
@@ -151,7 +151,7 @@ class RequestOptions:
 
 
 _MAX_FIRST_CONNECTS = 3
-"""Tries to connect to a service that has never answered: a wrong address is told at once."""
+"""Attempts to connect to a service that has never responded: a wrong address fails fast."""
 
 
 def on_connection_lost(call: Request, missing: ConnectionFailure, *, answered: bool) -> Exception:
@@ -224,7 +224,7 @@ def on_error_response(
 
 
 def is_already_deleted(call: Request, verdict: Exception) -> bool:
-    """Tell whether a removal's repeat finds nothing more to remove: then it has succeeded."""
+    """Return whether a repeated deletion finds nothing to delete, and so has succeeded."""
     return (
         call.op.repeat is RetryMode.DELETE
         and call.maybe_received

@@ -44,7 +44,7 @@ class MultipartForm:
     Use it as `transport.send(op, content=form.open, headers=form.headers)`.
 
     Args:
-        fields: text by name; a name may come more than once.
+        fields: text by name; a name may occur more than once.
         files: paths by the name of their field.
         on_bytes: is told the bytes of the form that were taken to be sent, and the whole's; a try
             after a cut begins at 0 again.
@@ -63,7 +63,7 @@ class MultipartForm:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The Content-Type that goes with the body."""
+        """The Content-Type of the body."""
         return {"Content-Type": f"multipart/form-data; boundary={self._boundary}"}
 
     def open(self) -> BinaryIO:
@@ -119,7 +119,7 @@ class _MultipartStream:
         Data read from a file is returned without copying, because a copy slows the upload.
 
         Raises:
-            OSError: a file has become shorter.
+            OSError: a file has been truncated.
         """
         if size < 0:
             return b"".join(self)
@@ -226,7 +226,7 @@ class PresignedStore:
     def tail(self, url: str, name: str, length: int) -> bytes:
         """Return the last bytes of the file at an address, `length` at most.
 
-        Nothing where the store ignores ranges and the file is longer.
+        Empty if the store ignores ranges and the file is longer.
 
         Raises:
             NotFoundError: it is not there.

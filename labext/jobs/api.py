@@ -93,12 +93,12 @@ def presigned_url(reply: Response, name: str) -> str:
 
 
 def is_http_url(text: str) -> bool:
-    """Say whether a text is an HTTP address."""
+    """Return whether a text is an HTTP address."""
     return text.lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
 def is_not_served(error: LabextError) -> bool:
-    """Say whether a refusal means that the service has no such address at all."""
+    """Return whether a refusal means that the service has no such endpoint."""
     if isinstance(error, NotFoundError) and error.status in (403, 404):
         return True
     return not isinstance(error, AccessError) and error.status in (405, 501)
@@ -135,7 +135,7 @@ class FilesApi:
         ]
 
     def folders(self) -> list[str] | None:
-        """Return the names of the folders of uploaded files; None where that can't be asked."""
+        """Return the folders of uploaded files by name; None if the service can't list them."""
         try:
             answer = self.transport.send(FOLDERS).json()
         except LabextError as error:
@@ -228,7 +228,7 @@ class JobsApi(FilesApi):
         return records.parse_record(self.transport.send(JOB, params=params).json(), name)
 
     def find(self, name: str, email: str | None = None) -> JobRecord | None:
-        """Return one job's row; None where no job has the name, or it was deleted."""
+        """Return one job's row; None if no job has the name, or it was deleted."""
         try:
             row = self.row(name, email)
         except NotFoundError:
@@ -262,7 +262,7 @@ class JobsApi(FilesApi):
         return records.parse_page(self.transport.send(JOBS, params=query).json())
 
     def validate(self, body: Mapping[str, Any]) -> tuple[bool, str] | None:
-        """Ask whether a submission would be accepted; None where the service can't be asked.
+        """Ask whether a submission would be accepted; None if the service can't check it.
 
         Returns:
             Whether it would, and the service's words if not.
@@ -280,7 +280,7 @@ class JobsApi(FilesApi):
     def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
         """Ask which rows of a batch would be refused: the service's words by position.
 
-        None where no rows are judged: by a service that checks one job at a time, or one that
+        None if no rows are judged: by a service that checks one job at a time, or one that
         refuses the request as a whole, which the submission will tell.
 
         Args:
@@ -374,7 +374,7 @@ class JobsApi(FilesApi):
 
 
 def _mentions(words: str | None, name: str) -> bool:
-    """Say whether the service's words name a job, and not only hold its letters."""
+    """Return whether the service's message names a job, rather than containing its letters."""
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words or "") is not None
 
 
@@ -384,5 +384,5 @@ def page_guard(start_key: str | None) -> PageGuard:
 
 
 def row_names(found: Iterable[JobRecord]) -> list[str | None]:
-    """Return the names that identify job rows; None where a row has no name."""
+    """Return the names that identify job rows; None if a row has no name."""
     return [str(row["JobName"]) if row.get("JobName") else None for row in found]

@@ -14,7 +14,7 @@ from labext.jobs.records import JobRecord
 from labext.messages import pluralize
 
 PartAction = Callable[[str, JobRecord], str]
-"""Does something to one job or batch of the service, by its name and row; gives its words."""
+"""Acts on one job or batch of the service, by its name and row; returns its message."""
 
 
 class JobActions:

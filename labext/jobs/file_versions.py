@@ -102,7 +102,7 @@ class FileVersion:
         return self.sha256 or self.md5 or self.etag
 
     def same_content(self, other: FileVersion) -> bool | None:
-        """Return whether two versions have the same content; None if that can't be told."""
+        """Return whether two versions have the same content; None if unknown."""
         for mine, theirs in ((self.sha256, other.sha256), (self.md5, other.md5)):
             if mine is not None and theirs is not None:
                 return mine == theirs
@@ -128,7 +128,7 @@ class FileVersion:
 def changed_since(
     submission: datetime | None, then: FileVersion | None, now: FileVersion | None
 ) -> bool | None:
-    """Return whether a file's content has changed since a submission; None if nothing tells.
+    """Return whether a file's content has changed since a submission; None if unknown.
 
     Args:
         submission: when it was made, by the clock of the service.

@@ -186,7 +186,7 @@ _VALUES = ("value", "weightedHours", "weighted_hours", "hours", "jobs", "count",
 _NAMES = ("name", "tool", "type", "user", "email", "member")
 
 _MAX_EXACT = 1 << 53
-"""Beyond it a float is no exact count any more; nobody has used so much."""
+"""Larger floats are not exact counts; no real usage is that large."""
 
 Numbers = dict[str, float]
 
@@ -215,7 +215,7 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
 
 
 def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
-    """Return the total (None where there is none), and the numbers by tool and by user."""
+    """Return the total (None if there is none), and the numbers by tool and by user."""
     if (alone := _usage_number(answer)) is not None:
         return alone, {}, {}
     if isinstance(answer, Mapping) and isinstance(answer.get("usage"), Mapping):
@@ -263,7 +263,7 @@ def _member_name(record: Mapping[str, Any]) -> str:
 
 
 def _usage_number(value: Any) -> float | None:
-    """Return a number, also one that came as text, if it can be a use."""
+    """Return a number, or a text's number, if it can be a usage value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -42,14 +42,14 @@ def submission_digest(type: str, settings: Any) -> str:
 def stored_settings(row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the settings of a job row without the platform's own fields.
 
-    None where the row has none that can be read.
+    None if the row has none that can be read.
     """
     settings = stored_record(row, "Settings")
     return None if settings is None else _user_settings(settings)
 
 
 def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
-    """Return a field of a job row that holds a JSON object; None where it can't be read."""
+    """Return a field of a job row that holds a JSON object; None if it can't be read."""
     value = row.get(field)
     if isinstance(value, str):
         try:
@@ -297,7 +297,7 @@ def _with_digest(name: str, kept: str, room: int) -> str:
 
 
 def adapted_names_message(originals: Mapping[str, str]) -> str:
-    """Say which names were adapted, in a sentence; nothing where none was.
+    """Return a sentence that lists the adapted names; empty if there are none.
 
     Args:
         originals: the originals by the jobs' own names, of those that differ.

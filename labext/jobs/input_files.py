@@ -101,7 +101,7 @@ def resolve_values(service: JobsApi, values: Mapping[str, str]) -> FileReference
 
 
 class _UploadedNames:
-    """The names of uploaded files, asked for once."""
+    """The names of uploaded files, requested once."""
 
     def __init__(self, service: JobsApi) -> None:
         self._service = service
@@ -483,7 +483,7 @@ def _file_version(file: InputFile | None) -> FileVersion | None:
 
 
 def _content_difference(file: InputFile, then: InputFile | None) -> str:
-    """Say in a few words how the content of a file has changed."""
+    """Return in a few words how the content of a file has changed."""
     if file.job:
         return f"{file.value} is of another run of {file.job} now"
     now, before = file.version, _file_version(then)

@@ -272,7 +272,7 @@ class JobLister:
             except NotFoundError:
                 if batch is None:
                     raise
-                continue  # not there: whether any part is shows when all were asked
+                continue  # missing: whether any part exists is known after the last
 
     def _matching(self, query: ListQuery, batch: str | None, most: int | None) -> Iterator[Page]:
         """Yield the pages of a list with the rows that match a filter, at most so many in all."""
@@ -300,7 +300,7 @@ class JobLister:
             guard.check_next(key)
 
     def _elsewhere(self, query: ListQuery, asked: tuple[str, ...]) -> tuple[str, ...]:
-        """Say where else the jobs of a batch are, that were not where they were looked for."""
+        """Return the other place of a batch's jobs that were not where expected."""
         batch = str(query.batch)
         row = self._check_batch(query)
         self._parts.forget(batch)
@@ -344,7 +344,7 @@ def _inputs_from_rows(
 
 
 def _is_from_plan(table: pd.DataFrame, plan: BatchPlan) -> bool:
-    """Say whether the journal speaks of these jobs, and not of another account's of that name."""
+    """Return whether the journal describes these jobs, not another account's of that name."""
     numbers = [
         (name, {"Type": type, "Settings": settings})
         for name, type, settings in zip(

@@ -226,8 +226,8 @@ def submit_pipeline(
     """Submit a checked pipeline, given or saved, unless it is there.
 
     Raises:
-        ConflictError: the name is taken by something else, or by a pipeline with other content.
-        OutcomeUnknownError: the answer was lost and the service can't be asked.
+        ConflictError: the name is taken by another submission, or by a pipeline with other content.
+        OutcomeUnknownError: the response was lost and the service can't be queried.
     """
     body: dict[str, Any] = {"jobName": name, **pipeline.settings}
     if project_tag is not None:
@@ -288,9 +288,9 @@ def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dic
 
 
 def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
-    """Say in a few words how a row differs from the pipeline that is to be submitted.
+    """Return in a few words how a row differs from the pipeline that is to be submitted.
 
-    Returns None where they are the same.
+    Returns None if they are the same.
     """
     if not records.is_pipeline(row):
         return f"it is a {records.kind(row)}"

@@ -155,7 +155,7 @@ def unknown_name_error(name: str, near: str = "") -> NotFoundError:
 
 
 def is_batch(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is a batch's parent: by its type, or by having a `batchStatus`.
+    """Return whether a row is a batch's parent: by its type, or by having a `batchStatus`.
 
     `statuses` says nothing: a single job asked by name may carry it too.
     """
@@ -163,7 +163,7 @@ def is_batch(row: Mapping[str, Any]) -> bool:
 
 
 def is_pipeline(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
+    """Return whether a row is a pipeline's: by its type, and since it has no `batchStatus`.
 
     The contract shows no row of a pipeline; the sandbox gives its type as `pipeline`.
     """
@@ -171,7 +171,7 @@ def is_pipeline(row: Mapping[str, Any]) -> bool:
 
 
 def is_parent(row: Mapping[str, Any]) -> bool:
-    """Say whether a row stands for other jobs: a batch's, or a pipeline's."""
+    """Return whether a row represents several jobs: a batch's, or a pipeline's."""
     return is_batch(row) or is_pipeline(row)
 
 
@@ -193,12 +193,12 @@ def phase(row: Mapping[str, Any]) -> str:
 
 
 def outcome(row: Mapping[str, Any]) -> Outcome | None:
-    """Return how a job or a batch ended; None while it goes on, or its status is unknown."""
+    """Return the outcome of a job or a batch; None while it runs, or if its status is unknown."""
     return (_BATCH_OUTCOMES if is_batch(row) else _OUTCOMES).get(phase(row))
 
 
 def stage(row: Mapping[str, Any]) -> str:
-    """Return which of its stages a pipeline is in, if the service says so.
+    """Return the current stage of a pipeline, if the service reports it.
 
     The sandbox gives `Stage`: "2 of 3: Scoring PDB".
     """
@@ -207,7 +207,7 @@ def stage(row: Mapping[str, Any]) -> str:
 
 
 def reason(row: Mapping[str, Any]) -> str:
-    """Return the service's words on why something failed or stopped, if it has any."""
+    """Return the service's reason for a failure or a stop, if it gives one."""
     return next((str(row[key]) for key in REASON_FIELDS if row.get(key)), "")
 
 

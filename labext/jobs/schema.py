@@ -14,7 +14,7 @@ from labext.errors import InputError
 ParameterKind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "no default"})()
-"""Stands for the default of a parameter that has none (`None` may be one)."""
+"""Marks a parameter without a default (`None` may be a default)."""
 
 _KINDS: dict[str, ParameterKind] = {
     "int": "integer",

@@ -57,7 +57,7 @@ def submit_job(
 
     Raises:
         ConflictError: the name is taken by another job, or by one with other content.
-        OutcomeUnknownError: the answer was lost and the service can't be asked.
+        OutcomeUnknownError: the response was lost and the service can't be queried.
     """
     body: dict[str, Any] = {"jobName": name, "type": type, "settings": dict(settings)}
     if project_tag is not None:
@@ -185,7 +185,7 @@ def send_once(
 
 
 def name_taken_error(name: str, unlike: str) -> ConflictError:
-    """Return the error for a name that something else has."""
+    """Return the error for a name taken by another submission."""
     return ConflictError(
         f"{name} is there already, and is not the same: {unlike}.",
         f"Choose another name, or delete it: `%jobs delete {name} --yes`.",
@@ -218,7 +218,7 @@ def _outcome_unknown(
 def _never_arrived(name: str, what: str, lost: LabextError) -> LabextError:
     """Return the error for a submission that was sent repeatedly and never found on the service."""
     if not isinstance(lost, OutcomeUnknownError):
-        return lost  # the service itself says that it failed
+        return lost  # the service itself reported the failure
     return _with_server_message(
         lost,
         f"{name} ({what}) was sent {_TRIES} times, no answer came, and it was not there when "
@@ -241,7 +241,7 @@ def _job_difference(type: str, settings: Mapping[str, Any], row: JobRecord) -> s
 
 
 def _reuse_message(name: str, row: JobRecord, same_what: str, content: InputContent) -> str:
-    """Say that an identical submission is there, and how to run it again if that has a point."""
+    """Return the message that an identical submission exists, and how to rerun it if useful."""
     message = (
         f"{name} is there already with the same {same_what} ({records.phase(row)}); nothing was "
     )

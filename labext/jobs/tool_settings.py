@@ -62,10 +62,10 @@ def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> In
 
 
 def to_json_types(value: Any, depth: int = 0) -> Any:
-    """Return a value as plain JSON types; `depth` is how deep it stands in others.
+    """Return a value as plain JSON types; `depth` is its nesting depth.
 
     Raises:
-        ValueError: it can't be one; the message says why, as the end of a sentence.
+        ValueError: it has no JSON form; the message is the end of a sentence.
     """
     if depth > _MAX_DEPTH:
         raise ValueError(f"is nested more than {_MAX_DEPTH} deep")
@@ -101,7 +101,7 @@ def file_values(tool: Tool, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def looks_like_file_name(value: str) -> bool:
-    """Say whether a value is a bare file name, as of an uploaded file."""
+    """Return whether a value is a bare file name, as of an uploaded file."""
     return _FILE_NAME.fullmatch(value) is not None
 
 
@@ -161,7 +161,7 @@ def _option_fault(parameter: Parameter, value: Any) -> str | None:
 
 
 def _to_builtin(value: Any) -> Any:
-    """Return a subclass's value as the JSON type it stands for (an enum, a numpy string)."""
+    """Return a subclass's value as its JSON base type (an enum, a numpy string)."""
     if isinstance(value, str):
         return str.__str__(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

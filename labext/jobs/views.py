@@ -80,7 +80,7 @@ def _submitted_line(frame: pd.DataFrame) -> str:
 
 
 def _first_value(frame: pd.DataFrame, *columns: str) -> str:
-    """Return the first of these cells that holds anything, as text."""
+    """Return the first non-empty cell as text."""
     cells = (cell_text(frame[name].iloc[0]) for name in columns if name in frame.columns)
     return next(filter(None, cells), "")
 
@@ -118,7 +118,7 @@ class ToolView(RowView):
         return "\n".join(_format_paragraph(dict(row)) for row in frame.to_dict("records"))
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        """Return a table with all columns that hold anything, also of one row."""
+        """Return a table with all non-empty columns, also for one row."""
         if not len(frame):
             return super().html(frame)
         with pd.option_context("display.max_columns", None):

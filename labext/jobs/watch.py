@@ -225,7 +225,7 @@ class JobWatcher:
         except InputError as error:
             if records.is_batch(self.row):
                 if isinstance(error, NotFoundError):
-                    return {}  # deleted since its row came, as the next look tells
+                    return {}  # deleted since the last look; the next one reports it
                 raise
             self._lists = False  # a service that lists the jobs of batches alone
             return {}

@@ -19,11 +19,11 @@ from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is to the platform.
+    """The platform's view of the caller.
 
     Attributes:
-        name: of the user; None where the platform doesn't say.
-        email: of the user; None where the platform doesn't say.
+        name: of the user; None if unknown.
+        email: of the user; None if unknown.
         method: how they signed in: `key`, `oauth` or `oidc`.
         client_id: of the app, where one signed in.
     """
@@ -35,7 +35,7 @@ class Identity:
 
     @property
     def known(self) -> bool:
-        """Whether the platform told a user."""
+        """Whether the platform named a user."""
         return self.name is not None or self.email is not None
 
     def __str__(self) -> str:
@@ -79,11 +79,11 @@ def _text_or_none(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class AccountStatus:
-    """What the platform tells beside its answers.
+    """Facts from the platform's response headers.
 
     Attributes:
-        sequences: how many the caller may see; None where it doesn't say.
-        rate: what it says of its rate limit; None where it doesn't.
+        sequences: number of sequences visible to the caller; None if unknown.
+        rate: the state of the rate limit; None if unknown.
     """
 
     sequences: int | None
@@ -98,9 +98,9 @@ def fetch_status(transport: HttpClient) -> AccountStatus:
     """
     query: dict[str, str | int] = {"pageSize": 1, "returning": "dnaSequences.id"}
     headers = transport.send(SEQUENCES, params=query).headers
-    found = header_number(headers.get("Result-Count"))
+    count = header_number(headers.get("Result-Count"))
     return AccountStatus(
-        None if found is None else int(found), RateLimitStatus.from_headers(headers)
+        None if count is None else int(count), RateLimitStatus.from_headers(headers)
     )
 
 
@@ -146,10 +146,10 @@ def find_folder_id(transport: HttpClient, name: str) -> str:
         matches = _folders_named(name, visible)
     if not matches:
         names = sorted({folder.name for folder in visible}, key=str.casefold)
-        listed = f": {messages.join_words(names, 10)}" if names else ""
+        candidates = f": {messages.join_words(names, 10)}" if names else ""
         raise NotFoundError(
             f'No folder that you may see is called "{name}"{messages.did_you_mean(name, names)}.',
-            f"Give the name or the ID of a folder{listed}.",
+            f"Give the name or the ID of a folder{candidates}.",
         )
     if len(matches) > 1:
         where = messages.join_words((_describe_folder(folder) for folder in matches), 10)

@@ -46,16 +46,16 @@ def tenant_url(base_url: str) -> str:
 
 def resource_tenant_url(url: str) -> str:
     """Return the tenant's address out of that of one of its resources."""
-    before, found, _ = url.partition(f"{_API_PATH}/")
+    before, separator, _ = url.partition(f"{_API_PATH}/")
     parts = urlsplit(url)
-    return before if found else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    return before if separator else f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def check_https(url: str) -> None:
-    """Check that what signs a request goes by HTTPS, also where plain `requests` sends it.
+    """Check that authenticated requests use HTTPS, also if plain `requests` sends them.
 
     Raises:
-        InputError: it would not.
+        InputError: they would not.
     """
     if urlsplit(url).scheme != "https":
         raise InputError(
@@ -73,7 +73,7 @@ _FORBIDDEN_CAUSES = (
     "access was not granted to the organization or project, or what was asked for does not exist, "
     "or it is not visible"
 )
-"""What a 403 may mean (contract, Errors): the platform's own words seldom tell them apart."""
+"""Possible causes of a 403 (contract, Errors): the platform's own message seldom names one."""
 
 _UNAUTHORIZED = {
     "key": (
@@ -154,7 +154,7 @@ def _request_name(failure: ErrorResponse) -> str:
 
 
 def _with_server_message(failure: ErrorResponse, what: str) -> str:
-    """Return what a refusal means, and the platform's own words."""
+    """Return the explanation of a refusal, and the platform's own message."""
     words = failure.server_message.strip().rstrip(".")
     return f"{what} (“{words}”)." if words else f"{what}."
 
@@ -170,7 +170,7 @@ class Page(NamedTuple):
     Attributes:
         records: as they came.
         token: empty at the end of the list.
-        told: the answer has a place for the token, empty or not.
+        told: the response has a field for the token, empty or not.
     """
 
     records: list[Record]
@@ -184,7 +184,7 @@ def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
     Args:
         answer: the parsed response.
         key: the name of the list of records.
-        noun: what the records are, for error messages.
+        noun: the kind of the records, for error messages.
 
     Raises:
         ServiceError: it contains no list of records, or several.
@@ -200,54 +200,54 @@ def parse_page(answer: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
     token = fields.get("nextToken")
     if isinstance(token, dict | list | float):
         raise ServiceError(f"The lab platform's list of {noun} tells no way to its next page.")
-    # 0 may be a token; only what is empty or missing ends a list
+    # 0 may be a token; only an empty or missing one ends a list
     end = token is None or token is False or token == ""
     return Page(fields[lists[0]], "" if end else str(token), "nextToken" in fields)
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def iter_pages(
     ask: Callable[[str], Page], seen: set[str], *, noun: str = _NOUN
 ) -> Iterator[list[Record]]:
-    """Yield the records of each page, those that came before left out.
+    """Yield the records of each page without those seen before.
 
-    A record that is changed while the list is read moves in it, and may come a second time.
+    A record that is changed while the list is read moves in it, and may appear a second time.
 
     Args:
-        ask: returns the page of a token; the first one's is empty.
-        seen: the IDs of records that came before; those that come are added.
-        noun: what the records are, for error messages.
+        ask: returns the page of a token; the first token is empty.
+        seen: the IDs of earlier records; new ones are added.
+        noun: the kind of the records, for error messages.
 
     Raises:
         ResponseLimitError: the list does not end.
     """
     token, guard = "", PageGuard(f"The lab platform's list of {noun}")
     while True:
-        found = ask(token)
-        guard.add_page(map(record_id, found.records))
-        new = [record for record in found.records if _is_new(record, seen)]
-        if found.token:
-            guard.check_next(found.token)
+        page = ask(token)
+        guard.add_page(map(record_id, page.records))
+        new = [record for record in page.records if _is_new(record, seen)]
+        if page.token:
+            guard.check_next(page.token)
         yield new
-        token = found.token
+        token = page.token
         if not token:
             return
 
 
 def record_id(record: Record) -> str | None:
     """Return the ID by which a record is known again, if it has one."""
-    found = record.get("id")
-    return found if isinstance(found, str) and found else None
+    identifier = record.get("id")
+    return identifier if isinstance(identifier, str) and identifier else None
 
 
 def _is_new(record: Record, seen: set[str]) -> bool:
-    found = record_id(record)
-    if found is None:
+    identifier = record_id(record)
+    if identifier is None:
         return True
-    if found in seen:
+    if identifier in seen:
         return False
-    seen.add(found)
+    seen.add(identifier)
     return True

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 class LabClient:
     """A client for one tenant of the lab platform, with one way to sign in.
 
-    Every method asks the platform when it is called, and raises a `LabextError` that says what
-    happened and what to do. Clients of one identity in a process share its allowance.
+    Every method queries the platform when it is called. On failure it raises a `LabextError` with a
+    message and a next step. Clients of one identity in a process share its rate limit.
 
     Args:
-        base_url: the tenant's address, with or without `/api/v2`; HTTPS alone.
+        base_url: the tenant's address, with or without `/api/v2`; HTTPS only.
         auth: `ApiKey`, `ClientCredentials`, `IdToken`, or another of `requests`; None for none.
-        rate: the limit to keep until the platform names its own; None for no pacing.
+        rate: the rate limit until the platform names its own; None disables rate limiting.
         verify: True, or the path of a CA bundle.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
 
     Raises:
-        InputError: the address is none, or not HTTPS: nothing is sent then. Or `auth` is no way to
-            sign in.
-        SetupError: the CA bundle is not there.
+        InputError: the address is invalid, or not HTTPS: nothing is sent then. Or `auth` is not a
+            way to sign in.
+        SetupError: the CA bundle does not exist.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class LabClient:
         of API key, client ID and secret, and ID token that is there.
 
         Raises:
-            SignInError: there is nothing to sign in with.
+            SignInError: there are no credentials.
         """
         verify = connection.options.get("ca_bundle", True)
         limits = ResponseLimits.from_options(connection.options)
@@ -113,7 +113,7 @@ class LabClient:
         return fetch_identity(self._transport, self._method, self._client_id)
 
     def standing(self) -> AccountStatus:
-        """Return how many sequences the caller may see, and what is left of the limit.
+        """Return the number of sequences visible to the caller, and the state of the rate limit.
 
         Raises:
             AccessError: the caller may not list.
@@ -122,7 +122,7 @@ class LabClient:
 
     @property
     def token_expires_in(self) -> float | None:
-        """Seconds until the token in use expires; None without one, or where nobody has told."""
+        """Seconds until the current token expires; None without one, or if unknown."""
         seconds: float | None = getattr(self._auth, "expires_in", None)
         return seconds
 
@@ -138,14 +138,14 @@ class LabClient:
 
         Columns: id, name, length, isCircular, bases, createdAt, modifiedAt (UTC), folderId,
         creator, schema, aliases, annotations, fields, customFields, and further ones, all of them
-        also in an empty list. What holds other things (dictionaries, lists) is kept as it came.
+        also in an empty list. Nested values (dictionaries, lists) are kept unchanged.
 
         Args:
-            limit: rows wanted in all; None for every one.
-            columns: those wanted, in their order; also one within a field: `fields.Volume`,
-                `creator.name`. Only these fields are asked for.
-            spread: in place of `fields`, `customFields`, `creator` and `schema` a column for each
-                thing in them.
+            limit: maximum number of rows; None for all.
+            columns: the columns, in their order; also one within a field: `fields.Volume`,
+                `creator.name`. Only these fields are requested.
+            spread: replace `fields`, `customFields`, `creator` and `schema` by a column for each
+                of their members.
             filters: only sequences with all of these.
 
                 - ids, names, creator_ids: any of several values, as texts or as one with commas.
@@ -160,19 +160,19 @@ class LabClient:
                   more than a hundred ids or names it holds within each hundred.
 
         Raises:
-            InputError: a filter, a column or a folder that there isn't; a near one is told.
+            InputError: an unknown filter, column or folder; the error names a close match.
             ConflictError: several folders have the name.
             AccessError: the caller may not list, or not there.
-            ServiceError: the list makes no sense, or does not end.
+            ServiceError: the list is invalid, or does not end.
         """
         from labext.lab.sequences.frames import CHOSEN_SEQUENCES, SEQUENCES, sequences_frame
 
         sifted = self._filters(filters)
-        wanted = ColumnSelection(columns, sifted.reads)
+        selection = ColumnSelection(columns, sifted.reads)
         table = sequences_frame(
-            self._lister.pages(limit, wanted, sifted), wanted.names, spread=spread
+            self._lister.pages(limit, selection, sifted), selection.names, spread=spread
         )
-        wanted.check_within(len(table))
+        selection.check_within(len(table))
         return (SEQUENCES if columns is None else CHOSEN_SEQUENCES).show(table)
 
     def iter_sequences(
@@ -194,8 +194,8 @@ class LabClient:
             name: its name or its ID; else an alias, or its registry ID.
 
         Raises:
-            NotFoundError: none that the caller may see is called so; a near name is told.
-            ConflictError: several are; their IDs are told.
+            NotFoundError: no visible sequence has the name; the error names a close match.
+            ConflictError: several have it; the error lists their IDs.
         """
         return listing.find_sequence(self._lister, name)
 

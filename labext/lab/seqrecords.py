@@ -61,14 +61,14 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
     word = name or encoding.to_token(title, longest_name(record))
-    made = SeqRecord(
+    seqrecord = SeqRecord(
         Seq(bases),
         id=encoding.to_token(str(record.get("id") or title), _MAX_ID_LENGTH),
         name=word,
         description=_description(record, title, word),
         features=[
-            features.to_feature(each, len(bases), circular=circular)
-            for each in _annotations(record)
+            features.to_feature(annotation, len(bases), circular=circular)
+            for annotation in _annotations(record)
         ],
         annotations={
             "molecule_type": "DNA",
@@ -77,13 +77,13 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
             "date": _format_date(record.get("modifiedAt")),
         },
     )
-    kept: Fields = encoding.preserve(_visible_fields(made), _without_sequence(record))
+    preserved: Fields = encoding.preserve(_visible_fields(seqrecord), _without_sequence(record))
     if bases != bases.upper():
-        kept["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
-    if kept:
-        lines = encoding.split_text(encoding.encode_value(kept), _MAX_LINE_LENGTH)
-        made.annotations["comment"] = "\n".join(PRESERVED_MARK + each for each in lines)
-    return made
+        preserved["bases"] = [len(list(run)) for _, run in groupby("A" + bases, str.isupper)]
+    if preserved:
+        lines = encoding.split_text(encoding.encode_value(preserved), _MAX_LINE_LENGTH)
+        seqrecord.annotations["comment"] = "\n".join(PRESERVED_MARK + line for line in lines)
+    return seqrecord
 
 
 def longest_name(record: Mapping[str, Any]) -> int:
@@ -97,24 +97,24 @@ def from_seqrecord(made: SeqRecord) -> Fields:
     Of another's it has `id, name, description, bases, length, isCircular, annotations`.
     """
     bases = str(made.seq)
-    kept = _preserved_fields(made)
-    runs = kept.pop("bases", None)
-    fields = encoding.restore(_visible_fields(made), kept)
+    preserved = _preserved_fields(made)
+    runs = preserved.pop("bases", None)
+    fields = encoding.restore(_visible_fields(made), preserved)
     if "bases" in fields:
         fields["bases"] = _restore_case(bases, runs) if bases == bases.upper() else bases
     if fields.get("annotations") == len(made.features):
         circular = _is_circular(made)
         fields["annotations"] = [
-            features.to_annotation(each, len(bases), circular=circular)
-            for each in made.features
-            if each.location is not None
+            features.to_annotation(feature, len(bases), circular=circular)
+            for feature in made.features
+            if feature.location is not None
         ]
     return fields
 
 
 def _visible_fields(made: SeqRecord) -> Fields:
-    """Return what a file shows of it; of the bases and the annotations how many there are."""
-    shown = {
+    """Return the fields that a file shows; of the bases and the annotations their number."""
+    fields = {
         "id": made.id if made.id not in _UNKNOWN else made.name,
         "name": made.name if made.name not in _UNKNOWN else made.id,
         "bases": len(made),
@@ -123,8 +123,8 @@ def _visible_fields(made: SeqRecord) -> Fields:
         "annotations": len(made.features),
     }
     if made.description not in _UNKNOWN:
-        shown["description"] = made.description
-    return shown
+        fields["description"] = made.description
+    return fields
 
 
 def _without_sequence(record: Mapping[str, Any]) -> Fields:
@@ -139,7 +139,7 @@ def _without_sequence(record: Mapping[str, Any]) -> Fields:
 
 def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     marks = record.get("annotations")
-    return [each for each in marks if isinstance(each, Mapping)] if isinstance(marks, list) else []
+    return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list) else []
 
 
 def _preserved_fields(made: SeqRecord) -> Fields:
@@ -147,13 +147,13 @@ def _preserved_fields(made: SeqRecord) -> Fields:
     text = "".join(
         line.removeprefix(PRESERVED_MARK) for line in lines if line.startswith(PRESERVED_MARK)
     )
-    kept = encoding.decode_value(text)
-    return kept if isinstance(kept, dict) else {}
+    preserved = encoding.decode_value(text)
+    return preserved if isinstance(preserved, dict) else {}
 
 
 def _restore_case(bases: str, runs: Any) -> str:
     """Return the bases with lower case where it was: runs of upper and lower ones, in turn."""
-    lengths = runs if isinstance(runs, list) and all(type(each) is int for each in runs) else []
+    lengths = runs if isinstance(runs, list) and all(type(length) is int for length in runs) else []
     if sum(lengths) != len(bases) + 1:
         return bases
     text, cased, lower = "A" + bases, [], False
@@ -168,9 +168,9 @@ def _is_circular(made: SeqRecord) -> bool:
 
 
 def _description(record: Mapping[str, Any], title: str, word: str) -> str:
-    given = record.get("description")
-    if isinstance(given, str) and given:
-        return encoding.to_line(given).rstrip(". ")
+    description = record.get("description")
+    if isinstance(description, str) and description:
+        return encoding.to_line(description).rstrip(". ")
     return encoding.to_line(title).rstrip(". ") if title != word else ""
 
 
@@ -188,8 +188,8 @@ __all__ = ["format_genbank", "longest_name", "parse_genbank"]
 def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
     """Return records as text, under the names that the first line of each shows."""
     out = io.StringIO()
-    made = (to_seqrecord(row, name=name) for row, name in zip(records, names, strict=True))
-    SeqIO.write(made, out, "genbank")
+    seqrecords = (to_seqrecord(row, name=name) for row, name in zip(records, names, strict=True))
+    SeqIO.write(seqrecords, out, "genbank")
     return out.getvalue()
 
 
@@ -202,9 +202,11 @@ def parse_genbank(text: str) -> list[Fields]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # of lines that are not as they should be
         try:
-            return [from_seqrecord(made) for made in SeqIO.parse(io.StringIO(text), "genbank")]
+            return [
+                from_seqrecord(seqrecord) for seqrecord in SeqIO.parse(io.StringIO(text), "genbank")
+            ]
         except ValueError:
             raise
-        except Exception as failure:  # noqa: BLE001 - whatever the parser makes of other text
+        except Exception as failure:  # noqa: BLE001 - the parser raises many types for other text
             why = f"{type(failure).__name__}: {failure}"
     raise ValueError(why)

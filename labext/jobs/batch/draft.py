@@ -225,7 +225,7 @@ def _check_repeats(
 
 
 def _is_unique_text(column: pd.Series[Any]) -> bool:
-    """Say whether a column has a short text of its own for each row."""
+    """Return whether a column has a short, unique text in each row."""
     cells = column.tolist()
     return all(isinstance(c, str) and 0 < len(c) <= identity.MAX_NAME_LENGTH for c in cells) and (
         len(set(cells)) == len(cells)

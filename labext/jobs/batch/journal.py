@@ -116,7 +116,7 @@ class SendLog:
         )
 
     def is_complete(self) -> bool:
-        """Say whether every part was there in the end; False where the log can't be read."""
+        """Return whether every part existed in the end; False if the log can't be read."""
         try:
             return self.read().complete
         except OSError:
@@ -224,7 +224,7 @@ class JournalEntry:
         )
 
     def was_sent_from_here(self, part: str) -> bool:
-        """Say whether the same batch under a part's name is the one that was sent from here.
+        """Return whether an identical batch under a part's name was sent from here.
 
         Its name was free before, and it was sent.
         """
@@ -301,11 +301,11 @@ class Journal:
         return names
 
     def has(self, name: str) -> bool:
-        """Say whether there is a record of a batch, be it damaged."""
+        """Return whether there is a record of a batch, even a damaged one."""
         return self._file(name).exists()
 
     def is_other_account(self, name: str) -> bool:
-        """Say whether a batch of the name is recorded for another address or key."""
+        """Return whether a batch of the name is recorded for another address or key."""
         mine = self._file(name)
         return any(path != mine for path in self._folder.glob(f"{name}.*.json"))
 
@@ -361,7 +361,7 @@ class Journal:
 
 
 def _is_same_plan(one: BatchPlan, other: BatchPlan) -> bool:
-    """Say whether two plans have the same jobs in the same parts."""
+    """Return whether two plans have the same jobs in the same parts."""
     return list(one.digests().items()) == list(other.digests().items())
 
 

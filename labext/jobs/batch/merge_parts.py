@@ -51,7 +51,8 @@ class PartFinder:
         """Find the parts of a split batch in the service's list.
 
         Raises:
-            NotFoundError: there is neither a job nor a part of that name; a near name is told.
+            NotFoundError: there is neither a job nor a part of that name; the error names a close
+                match.
         """
         parts = self.list_parts(name, email)
         if not parts.parts:
@@ -217,14 +218,14 @@ def find_rows(
     """Return the rows behind a name: its own, or one for each part of a split batch.
 
     Raises:
-        NotFoundError: there is none; a near name is told.
+        NotFoundError: there is none; the error names a close match.
     """
     part_names = parts.parts_of(name, email)
     if part_names:
         rows = {part: service.find(part, email) for part in part_names}
         if any(rows.values()):
             return rows
-        parts.forget(name)  # deleted from elsewhere; the name may be something else's by now
+        parts.forget(name)  # deleted from elsewhere; the name may have been reused
     try:
         return {name: service.row(name, email)}
     except NotFoundError:
@@ -256,7 +257,7 @@ def find_row(service: JobsApi, parts: PartFinder, name: str, email: str | None =
     """Return one job's or batch's row; of a split batch one merged out of its parts'.
 
     Raises:
-        NotFoundError: there is none of that name; a near name is told.
+        NotFoundError: there is none of that name; the error names a close match.
     """
     rows = find_rows(service, parts, name, email)
     return merge_found_rows(name, rows, {} if email else part_sizes(parts, name))
@@ -267,7 +268,7 @@ SplitBatch = tuple[str, int]
 
 
 class PartMerger:
-    """Rows in listing order, a split batch at the place of the part that came first.
+    """Rows in listing order, a split batch at the position of its first part.
 
     Args:
         matches: which rows count; a split batch is judged by the parts that have come.
@@ -323,7 +324,7 @@ class PartMerger:
         """Return the rows that count.
 
         Args:
-            find: looks for a part that did not come, where the list was cut short; None where the
+            find: looks for a part that did not come, where the list was cut short; None if the
                 list is whole, so that such a part is not there.
         """
         every = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)

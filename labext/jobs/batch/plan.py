@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_JOBS = 100
 """The most jobs in a batch of the service."""
 
-_MIN_NAME_LENGTH = 20  # characters of a job's name that tell anything
+_MIN_NAME_LENGTH = 20  # characters that a useful job name needs
 
 Settings = dict[str, Any]
 

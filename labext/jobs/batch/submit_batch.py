@@ -42,17 +42,18 @@ class PartLookup:
         that the settings name.
 
         Raises:
-            ConflictError: a name is taken by something else, or by a batch with other content.
+            ConflictError: a name is taken by another submission, or by a batch with other content.
         """
         return self._split(plan, content) if plan.split else self._single(plan, content)
 
     def find(
         self, plan: BatchPlan, part: BatchPart, content: InputContent = NO_FILES
     ) -> JobRecord | None:
-        """Return the row of one part; None where its name is free.
+        """Return the row of one part; None if its name is free.
 
         Raises:
-            ConflictError: the name is taken by something else, or by a batch with other content.
+            ConflictError: the name is taken by another submission, or by a batch with other
+                content.
         """
         row = self._service.find(part.name)
         if row is not None:
@@ -124,7 +125,7 @@ def _kind_name(row: JobRecord) -> str:
 __all__ = ["BatchSubmission", "BatchSubmitter"]
 
 _MAX_SINGLE_VALIDATIONS = 50
-"""The most jobs of a batch that a service which checks them one by one is asked about."""
+"""Maximum number of a batch's jobs to check with a service that checks them one by one."""
 
 
 _MAX_VALIDATED_ROWS = 1000
@@ -265,7 +266,7 @@ class BatchSubmitter:
         )
 
     def _is_gone(self, entry: JournalEntry, part: BatchPart) -> bool:
-        """Say whether a part that is not there once was, and was deleted."""
+        """Return whether a missing part once existed, and was deleted."""
         if part.name in entry.log.confirmed or part.name in entry.log.preexisting:
             return True
         if part.name not in entry.log.attempted:
@@ -324,16 +325,18 @@ class BatchSubmitter:
         if created:
             found.sent.append(part)
         elif entry.was_sent_from_here(part.name):
-            found.confirmed_late.append(part)  # sent by an earlier process, and only now seen
+            found.confirmed_late.append(part)  # sent by an earlier process, and found only now
         else:
-            found.preexisting.append(part)  # made by somebody else since it was looked up
+            found.preexisting.append(part)  # created by another client since it was looked up
             log.note(PartEvent.THERE, part.name)
             return
         log.note(PartEvent.SENT, part.name)
 
     def _note_whole(self, entry: JournalEntry, found: PartOutcomes) -> None:
         if found.sent or not entry.log.complete:
-            with contextlib.suppress(StorageError):  # all is there, and each part's line says so
+            with contextlib.suppress(
+                StorageError
+            ):  # all parts exist, and each part's line records it
                 self._journal.log(entry.plan.name).note_complete()
 
     def _refused(

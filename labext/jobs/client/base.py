@@ -120,7 +120,7 @@ class ToolMethods(BaseClient):
         other fields.
 
         Raises:
-            InputError: the service has no such tool; a near name is told.
+            InputError: the service has no such tool; the error names a close match.
         """
         return frames.parameters_frame(self.describe(name))
 
@@ -128,7 +128,7 @@ class ToolMethods(BaseClient):
         """Return a tool with its parameters, as `cast` and forms need them, read anew.
 
         Raises:
-            InputError: the service has no such tool; a near name is told.
+            InputError: the service has no such tool; the error names a close match.
         """
         self._catalogue.read()
         return self._catalogue.tool(name)
@@ -221,7 +221,7 @@ class UsageMethods(BaseClient):
 
         Raises:
             InputError: there is no such statistic or scope.
-            AccessError: the organization's usage may not be seen.
+            AccessError: the organization's usage is not accessible.
         """
         for what, value, choices in (
             ("statistic", statistic, frames.STATISTICS),

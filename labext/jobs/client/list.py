@@ -48,17 +48,16 @@ class ListMethods(BaseClient):
         """Return a list of jobs as a typed DataFrame, a row a job.
 
         Columns: JobName, Type, JobStatus, batchStatus, Created, Started, Completed (UTC),
-        WeightedHours, Settings and Score (parsed), AggregationError, then what else the service
-        gives. A split batch is one row. Of a batch's jobs the first column is Name, the job's own
+        WeightedHours, Settings and Score (parsed), AggregationError, then the service's further
+        fields. A split batch is one row. Of a batch's jobs the first column is Name, the job's own
         name; they stand in the input's order, the input's columns beside them (`<column>.input`
-        where both have a name).
-        All of them are in `.columns`; shown are those that hold anything, what tells most first.
-        `.attrs` holds `statuses`, the service's tally, and `start_key`, where a list that `limit`
-        cut short goes on.
+        where both have a name). `.columns` has all of them; the display leaves out empty ones and
+        puts the most important first. `.attrs` holds `statuses`, the service's tally, and
+        `start_key`, where a list that `limit` cut short goes on.
 
         Args:
             batch: the jobs of this batch, also of a split one, or of this pipeline.
-            limit: rows wanted in all; None for every one.
+            limit: maximum number of rows; None for all.
             organization: the organization's jobs, where permitted; parts as they are.
             subjobs: the jobs of batches too; parts as they are.
             email: a teammate's jobs, where permitted.
@@ -73,14 +72,14 @@ class ListMethods(BaseClient):
             rows: the input's rows, to be put beside the jobs; of a batch that was sent from this
                 machine the journal has them.
             name_column: the column of `rows` with the jobs' names, as they were before some were
-                adapted; then that column stands behind JobName.
+                adapted; then that column follows JobName.
 
         The service filters by none of state, tool and time: its pages are read until there are
         `limit` rows that match.
 
         Raises:
-            NotFoundError: the batch is not there; a near name is told.
-            InputError: no job is in that state or of that tool, and neither is known.
+            NotFoundError: the batch does not exist; the error names a close match.
+            InputError: no job is in that state or of that tool, and the state or tool is unknown.
         """
         job_filter = JobFilter(state, tool, None if since is None else parse_since(since))
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
@@ -126,11 +125,11 @@ class ListMethods(BaseClient):
     def job(self, name: str, email: str | None = None) -> dict[str, Any]:
         """Return one job's or batch's row as the service gives it.
 
-        A batch's tells its jobs by state in `statuses`. Of a split batch it is merged out of the
-        parts': `batchStatus` is `Complete` only if every part's is, `parts` names them.
+        A batch's row counts its jobs by state in `statuses`. Of a split batch it is merged out of
+        the parts': `batchStatus` is `Complete` only if every part's is, `parts` names them.
 
         Raises:
-            NotFoundError: there is none of that name; a near name is told.
+            NotFoundError: there is none of that name; the error names a close match.
         """
         return find_row(self._service, self._parts, identity.check_name(name), email)
 
@@ -176,8 +175,8 @@ class ListMethods(BaseClient):
             timeout: seconds to wait at most.
 
         Raises:
-            JobFailedError: it ended, but not as complete; the service's reason is told.
-            NotReadyError: it is not complete in time; it goes on.
+            JobFailedError: it ended incomplete; the error has the service's reason.
+            NotReadyError: it is not complete in time; it keeps running.
         """
         watched = JobWatcher(self._service, self._parts, identity.check_name(name))
         for snapshot in progress.watch(watched.look):

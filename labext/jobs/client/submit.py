@@ -166,7 +166,7 @@ class SubmitMethods(BaseClient):
         return self._submitter.resume(identity.check_name(name, "batch"))
 
     def unfinished(self) -> pd.DataFrame:
-        """Return the batches that were begun from this machine and not seen whole, newest first.
+        """Return the batches sent from this machine and not known to be complete, newest first.
 
         Columns: Name, Type, Jobs, Parts, Sent (parts that the service has confirmed), Missing
         (jobs in the others), Written (UTC), Note (parts whose answer was lost; a record that is
@@ -270,10 +270,10 @@ class PipelineMethods(BaseClient):
             project_tag: the project to file it under, `proj_<id>`.
 
         Raises:
-            InputError: something has to be corrected; nothing was sent. Every fault is named.
-            ConflictError: the name is taken by something else, or by a pipeline whose files had
+            InputError: the submission is invalid; nothing was sent. Every fault is named.
+            ConflictError: the name is taken by another submission, or by a pipeline whose files had
                 other content.
-            OutcomeUnknownError: the answer was lost and the service can't be asked.
+            OutcomeUnknownError: the response was lost and the service can't be queried.
         """
         identity.check_project_tag(project_tag)
         if name is not None:
@@ -303,10 +303,10 @@ class PipelineMethods(BaseClient):
             project_tag: the project to file it under, `proj_<id>`.
 
         Raises:
-            InputError: something has to be corrected; nothing was sent.
-            ConflictError: the name is taken by something else, or by a pipeline whose files had
+            InputError: the submission is invalid; nothing was sent.
+            ConflictError: the name is taken by another submission, or by a pipeline whose files had
                 other content.
-            OutcomeUnknownError: the answer was lost and the service can't be asked.
+            OutcomeUnknownError: the response was lost and the service can't be queried.
         """
         identity.check_project_tag(project_tag)
         if not isinstance(pipeline, str) or not pipeline.strip():

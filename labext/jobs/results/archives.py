@@ -46,7 +46,7 @@ _HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 # Not the marks U+200E, U+200F and U+061C: they are replaced where they are shown.
 _BIDI_OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LOCAL_HEADER = 30
-"""Bytes that stand before each file in an archive, at least."""
+"""Minimum number of bytes before each file in an archive."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ArchiveFile:
 
 @contextmanager
 def open_archive(archive: Path, bounds: ArchiveBounds | None = None) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; whatever shows it to be damaged is an ArchiveError.
+    """Open an archive; raise ArchiveError if it is damaged.
 
     Raises:
         ArchiveError: it is no zip archive, damaged, encrypted, or holds too many files.
@@ -118,7 +118,7 @@ def _open_checked(archive: Path, bounds: ArchiveBounds) -> Iterator[zipfile.ZipF
 
 
 def read_blocks(whole: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield a file's content; whatever can't be read of it is damage, not the disk's."""
+    """Yield a file's content; a read error counts as damage to the archive, not to the disk."""
     try:
         with whole.open(info) as packed:
             while block := packed.read(READ_SIZE):
@@ -156,7 +156,7 @@ def unpack_archive(
 ) -> list[ArchiveFile]:
     """Unpack an archive into an empty folder; the caller removes the folder if this raises.
 
-    `on_bytes` is told the bytes that are unpacked, and the whole's.
+    `on_bytes` is called with the number of unpacked bytes, and the total.
 
     Raises:
         ArchiveError: the archive is damaged, or not safe to unpack.
@@ -367,7 +367,7 @@ def merge_archives(
         parts: the archives of a split batch's parts, in order.
         target: the archive to write.
         order: the jobs' own names in the input's order.
-        on_bytes: is told the bytes that are merged.
+        on_bytes: called with the number of merged bytes.
         jobs: archives of single jobs, each of which gets a folder.
         tables: the metrics of parts that have no archive of their own.
 

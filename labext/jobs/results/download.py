@@ -40,13 +40,13 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class TransferCallbacks:
-    """Who is told how far a fetch is: the bytes, and the phase. Without anybody, nobody is."""
+    """Callbacks for the progress of a fetch: the bytes, and the phase. Both are optional."""
 
     bytes: OnBytes = _ignore
     phase: OnPhase = _ignore
 
     def with_offset(self, before: int, *, last: bool) -> TransferCallbacks:
-        """Return who is told the bytes of one part as those of all; the whole's with the last."""
+        """Return a callback that adds one part's bytes to the total of all parts."""
 
         def part_bytes(done: int, size: int | None) -> None:
             self.bytes(before + done, before + size if last and size is not None else None)
@@ -236,7 +236,7 @@ class ResultsSource:
         wanted: ResultSelection,
         told: TransferCallbacks,
     ) -> Path | None:
-        """Fetch the archive of a batch or a pipeline; None where it has none of its own."""
+        """Fetch the archive of a batch or a pipeline; None if it has none of its own."""
         path = stage / f"{part}.zip"
         if path.exists():
             return path

@@ -60,7 +60,7 @@ def _stage_pattern(name: str) -> str:
 
 
 def _remove_empty(*folders: Path) -> None:
-    """Remove folders, each in the next one, up to the first that has something in it."""
+    """Remove nested folders, from the inside, up to the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()

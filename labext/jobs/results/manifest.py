@@ -62,7 +62,7 @@ def own_job_name(job: str, of: str) -> str:
 
 
 def is_structure(path: str) -> bool:
-    """Say whether a file holds a structure, by its name."""
+    """Return whether a file holds a structure, by its name."""
     return path.lower().endswith(STRUCTURES)
 
 
@@ -154,7 +154,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest | None:
-        """Read one; None where there is none, or none that can be read."""
+        """Read one; None if there is none, or none that can be read."""
         try:
             record = json.loads(path.read_bytes())
             if record["version"] != _VERSION:
@@ -174,7 +174,7 @@ class Manifest:
             return None
 
     def is_of(self, other: Manifest) -> bool:
-        """Say whether these are the same results: of the same run, and the same choice of them."""
+        """Return whether these are the same results: the same selection of the same run."""
         return (self.service, self.identity, self.wanted) == (
             other.service,
             other.identity,
@@ -187,7 +187,7 @@ class Manifest:
         return {file.path for file in self.files}
 
     def is_whole(self, folder: Path) -> bool:
-        """Say whether every file, and the archive, is there as it was fetched, and no other."""
+        """Return whether all files, and the archive, are present and unchanged."""
         if self.earlier:
             return False
         files = self.files if self.archive is None else (*self.files, self.archive)
@@ -207,7 +207,7 @@ def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
 
 
 def file_matches(folder: Path, file: ArchiveFile) -> bool:
-    """Say whether a file is there with the size and checksum that are recorded."""
+    """Return whether a file exists with the recorded size and checksum."""
     path = folder / file.path
     try:
         return path.stat().st_size == file.size and describe_file(path, file.path) == file

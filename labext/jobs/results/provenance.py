@@ -46,7 +46,7 @@ def write_crate(folder: Path) -> Path | None:
     """Write the record of a results folder, if there is none or the manifests have changed.
 
     Returns:
-        Where it is; None where nothing is known, or both names are taken.
+        Where it is; None if nothing is known, or both names are taken.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
@@ -278,7 +278,7 @@ class _Crate:
 
 
 def _is_ours(path: Path) -> bool:
-    """Say whether there is no record yet, or one as it was written here."""
+    """Return whether there is no record yet, or an unchanged one that was written here."""
     try:
         graph = json.loads(path.read_bytes())["@graph"]
         unchanged: bool = graph[0].pop("identifier") == _graph_digest(graph)
@@ -302,7 +302,7 @@ def _crate_json(graph: Iterable[Entity]) -> bytes:
 
 
 def _compact(entity: Entity) -> Entity:
-    """Return an entity as JSON-LD is compacted: one value stands alone, none is left out."""
+    """Return an entity as compacted JSON-LD: single values without a list, no empty ones."""
     return {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
         for key, value in entity.items()

@@ -289,7 +289,7 @@ class ResultsFetcher:
         return Results(path, files, fetched, archive, message, build_frame)
 
     def _left_out(self, job: ResultsJob, wanted: ResultSelection, done: Manifest) -> str:
-        """Say which jobs did not complete, and which parts are not there, to end a sentence."""
+        """Return the incomplete jobs and missing parts, as the end of a sentence."""
         if wanted.file is not None or not records.is_parent(job.row):
             return ""
         jobs = done.origin.jobs or self._source.jobs(job, wanted, job.ended)
@@ -303,7 +303,7 @@ def _check_ended(job: ResultsJob) -> None:
     """Check that there may be results; of a single job or a pipeline the service itself says so.
 
     Raises:
-        NotReadyError: the batch goes on.
+        NotReadyError: the batch is still running.
     """
     if not records.is_batch(job.row):
         return
@@ -329,7 +329,7 @@ def _without_results(job: ResultsJob) -> JobFailedError:
 
 
 def _restorable(before: Manifest | None, fresh: Manifest, folder: Path) -> bool:
-    """Say whether the archive on disk is whole, so that damaged files come from it."""
+    """Return whether the archive on disk is complete, and can replace damaged files."""
     return (
         before is not None
         and before.archive is not None

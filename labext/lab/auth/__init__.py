@@ -27,9 +27,9 @@ _PROVIDER_OPTIONS = ("oidc_configuration_url", "oidc_client_id", "oidc_user")
 
 
 def can_fetch_id_tokens(connection: Connection) -> bool:
-    """Return whether a connection has what signs in at an identity provider that issues tokens."""
-    known = all(name in connection.options for name in _PROVIDER_OPTIONS)
-    return known and "oidc_secret" in connection.secrets
+    """Return whether a connection has the credentials for a provider that issues ID tokens."""
+    configured = all(name in connection.options for name in _PROVIDER_OPTIONS)
+    return configured and "oidc_secret" in connection.secrets
 
 
 def choose_sign_in(connection: Connection) -> SignIn:
@@ -37,7 +37,7 @@ def choose_sign_in(connection: Connection) -> SignIn:
 
     Raises:
         SignInError: it has none, or not those for the way that it names.
-        InputError: it names a way that there isn't, or a secret that can't be one.
+        InputError: it names an unknown sign-in method, or an invalid secret.
     """
     named = connection.options.get("method")
     if named is not None and named not in REQUIRED_SECRETS:

@@ -32,7 +32,7 @@ _CHECK_CREDENTIALS = "Check both in the developer console, then `%lab login --me
 
 
 class AccessToken(NamedTuple):
-    """An access token, and for how many seconds it is good from now on; None where not told."""
+    """An access token and its lifetime in seconds from now; None if unknown."""
 
     value: str
     seconds: float | None
@@ -88,7 +88,7 @@ class TokenEndpoint:
         try:
             return parse_token(self._answer())
         finally:
-            self._transport.close()  # the next one is asked for when this one has aged
+            self._transport.close()  # the next one is requested when this one has aged
 
     def _answer(self) -> Any:
         """Ask in the way that is known to work, or else in each."""
@@ -153,33 +153,33 @@ def _parse_seconds(value: Any) -> float | None:
 
 
 def _may_need_other_method(error: LabextError) -> bool:
-    """Say whether a refusal may mean that ID and secret were looked for elsewhere."""
+    """Return whether a refusal may mean that ID and secret were expected in another form."""
     words = error.server or ""
     return error.status == 401 or (error.status == 400 and "invalid_request" in words)
 
 
 def map_token_error(failure: ErrorResponse) -> LabextError | None:
     """Return the error that a refusal of the token endpoint means (RFC 6749, section 5.2)."""
-    said = f" ({failure.server_message})" if failure.server_message else ""
+    suffix = f" ({failure.server_message})" if failure.server_message else ""
     match failure.status:
         case 400 if "unauthorized_client" in failure.server_message:
             return AccessError(
-                f"The lab platform gives the app no token{said}: it is archived, or may not ask.",
+                f"The lab platform gives the app no token{suffix}: it is archived, or may not ask.",
                 "Have an administrator unarchive the app in the developer console.",
             )
         case 400 if "unsupported_grant_type" in failure.server_message:
             return SignInError(
-                f"The lab platform offers no sign-in for apps{said}.",
+                f"The lab platform offers no sign-in for apps{suffix}.",
                 "Use an API key: `%lab login --method key`.",
             )
         case 400 | 401:
             return SignInError(
-                f"The lab platform does not accept the app's client ID and secret{said}.",
+                f"The lab platform does not accept the app's client ID and secret{suffix}.",
                 _CHECK_CREDENTIALS,
             )
         case 403:
             return AccessError(
-                f"The lab platform refuses the app a token from here{said}.",
+                f"The lab platform refuses the app a token from here{suffix}.",
                 "Ask its administrator: API access may be restricted to certain IP addresses.",
             )
         case 404 | 405:
@@ -256,7 +256,7 @@ class ClientCredentials(RenewableBearerAuth):
 
     @property
     def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without one, or where it isn't told."""
+        """Seconds until the token expires; None without one, or if unknown."""
         left = self._expires - self._clock()
         return left if self._value and left != float("inf") else None
 
@@ -302,12 +302,12 @@ class ClientCredentials(RenewableBearerAuth):
                 "Make others for another address.",
             )
         if not self._value or self._clock() >= self._until:
-            asked = self._clock()  # it ages from when it was asked for, at the earliest
+            requested_at = self._clock()  # it ages from the time of the request, at the earliest
             value, seconds = self._asked().token()
             self._value, self._until = value, float("inf")
             self._expires = self._until
             if seconds is not None:
-                self._expires = asked + seconds
+                self._expires = requested_at + seconds
                 self._until = self._expires - min(seconds * _RENEWAL_FRACTION, _MAX_RENEWAL_SECONDS)
         return self._value
 

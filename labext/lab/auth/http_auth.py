@@ -21,13 +21,13 @@ _TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 
 class ApiKey(BasicKeyAuth):
-    """A user's key; what is done with it counts as done by that user.
+    """A user's key; actions with it are attributed to that user.
 
     Args:
-        key: as the profile settings showed it; blanks around it are left out.
+        key: as the profile settings showed it; surrounding blanks are removed.
 
     Raises:
-        InputError: it can't be a key: empty, with blanks or a colon within, a whole header, or a
+        InputError: it can't be a key: empty, with blanks or a colon inside, a whole header, or a
             token of one of the other ways to sign in. It is not sent then.
     """
 
@@ -48,7 +48,7 @@ class ApiKey(BasicKeyAuth):
 
 
 def _key_fault(key: str) -> tuple[str, str] | None:
-    """Return why a text is no key, and what to do; None where it may be one."""
+    """Return the fault of a key and the next step; None if it may be a key."""
     if _HEADER.match(key):
         return "That is a whole header, not a key.", "Give what stands in it as the key alone."
     if _TOKEN.fullmatch(key):
@@ -70,11 +70,11 @@ _SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 class RenewableBearerAuth(RefreshableAuth):
-    """Signs requests with a token; one that was refused is replaced, and the request sent again.
+    """Sign requests with a token; a rejected token is replaced, and the request sent again.
 
-    Once only, and only a read to the service that the token is for: not what a redirect led
-    elsewhere. A change is not repeated, but the next one has a new token. Threads share the token,
-    and of several that were refused together one alone replaces it.
+    Only once, and only a read to the service that the token is for: not a request that was
+    redirected elsewhere. A change is not repeated, but the next one has a new token. Threads share
+    the token: if it is rejected for several at once, only one of them replaces it.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class RenewableBearerAuth(RefreshableAuth):
         return repeated
 
     def _another(self, used: str, request: PreparedRequest, response: Response) -> str | None:
-        """Return the token to repeat a request with; None where it is not to be repeated."""
+        """Return the token to repeat a request with; None if it is not to be repeated."""
         with self._lock:
             self._refused(used)
             if request.method not in _SAFE_METHODS:

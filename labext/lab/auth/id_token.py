@@ -123,9 +123,9 @@ class ProviderSignIn:
 
     def _token_path(self, configuration: Any) -> str:
         """Return the path of the token endpoint below the issuer, where the secret may be sent."""
-        found = configuration.get("token_endpoint") if isinstance(configuration, dict) else None
-        own = isinstance(found, str) and found.startswith(self._issuer)
-        path = str(found).removeprefix(self._issuer) if own else ""
+        endpoint = configuration.get("token_endpoint") if isinstance(configuration, dict) else None
+        own = isinstance(endpoint, str) and endpoint.startswith(self._issuer)
+        path = str(endpoint).removeprefix(self._issuer) if own else ""
         if not _URL_PATH.fullmatch(path):
             raise ServiceError(
                 "The identity provider names no token endpoint at its own address.",
@@ -138,16 +138,16 @@ def map_provider_error(failure: ErrorResponse) -> LabextError | None:
     """Return the error for a refusal of the token endpoint (RFC 6749, section 5.2), else None."""
     if failure.op.method == "POST" and failure.status in (400, 401, 403):
         words = failure.server_message.strip().rstrip(".")
-        said = f" (“{words}”)" if words else ""
+        suffix = f" (“{words}”)" if words else ""
         return SignInError(
-            f"The identity provider does not accept the user's secret{said}.",
+            f"The identity provider does not accept the user's secret{suffix}.",
             "Check the user and the secret, or get an ID token from the provider.",
         )
     return None
 
 
 _RENEWAL_SECONDS = 10.0
-"""Seconds before its expiry from which another token is asked for, where one can be."""
+"""Seconds before its expiry from which a new token is requested, if possible."""
 
 _NEXT_STEP = "Get a new one from your identity provider: `%lab login --method oidc`."
 
@@ -189,7 +189,7 @@ class IdToken(RenewableBearerAuth):
 
     @property
     def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without one, or where it doesn't say."""
+        """Seconds until the token expires; None without one, or without an expiry."""
         left = self._until - self._clock()
         return left if self._value and left != float("inf") else None
 
@@ -229,7 +229,7 @@ class IdToken(RenewableBearerAuth):
 
 
 def _claims(token: str) -> dict[str, Any] | None:
-    """Return what a token says, unverified; None where it can't be read."""
+    """Return a token's claims, unverified; None if it can't be read."""
     parts = token.split(".")
     if len(parts) != 3 or not parts[2]:
         return None

@@ -11,13 +11,13 @@ from typing import Any
 Fields = dict[str, Any]
 
 PRESERVED_MARK = "labext:"
-"""How a line of text begins that holds what is kept."""
+"""Prefix of a line of text that holds preserved values."""
 
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
 def preserve(shown: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
-    """Return, of each field that differs, what is shown and what is exact; `[]` where it is not."""
+    """Return the shown and the exact value of each field that differs; `[]` for a missing one."""
     return {
         name: [_field_values(shown, name), _field_values(exact, name)]
         for name in dict.fromkeys([*shown, *exact])
@@ -26,7 +26,7 @@ def preserve(shown: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, li
 
 
 def restore(shown: Mapping[str, Any], kept: Any) -> Fields:
-    """Return the fields with what was kept of those that are shown as they were."""
+    """Return the fields, with the exact value of each that is shown unchanged."""
     fields = dict(shown)
     for name, pair in kept.items() if isinstance(kept, dict) else ():
         if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
@@ -52,7 +52,7 @@ def encode_value(value: Any) -> str:
 
 
 def decode_value(text: str) -> Any:
-    """Return the value that `written` wrote; None for what it didn't."""
+    """Return the value that `encode_value` encoded; None for any other text."""
     try:
         return json.loads(text.replace("'", '"'))
     except (ValueError, RecursionError):
@@ -88,9 +88,9 @@ def to_token(text: str, longest: int) -> str:
 
 def unique_name(word: str, others: Iterable[str], longest: int) -> str:
     """Return the word, numbered if it is among the others."""
-    taken, found, number = set(others), word, 1
-    while found in taken:
+    taken, name, number = set(others), word, 1
+    while name in taken:
         number += 1
         end = f"_{number}"
-        found = word[: longest - len(end)] + end
-    return found
+        name = word[: longest - len(end)] + end
+    return name

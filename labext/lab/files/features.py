@@ -32,11 +32,11 @@ def covering_span(location: Location, length: int, *, circular: bool) -> tuple[i
 
 
 def is_compound(location: Location, length: int, *, circular: bool) -> bool:
-    """Tell whether a start, an end and a strand don't say all of a location."""
+    """Return whether a location is more than a start, an end and a strand."""
     parts = _ordered_parts(location)
     if any(part.ref for part in parts):
         return False  # a piece of another record
-    if any(type(each) in (BeforePosition, AfterPosition) for each in _end_parts(parts)):
+    if any(type(part) in (BeforePosition, AfterPosition) for part in _end_parts(parts)):
         return True
     if len(parts) == 2 and circular and _spans_origin(parts, length):
         return int(parts[1].end) > int(parts[0].start) or parts[0].strand != parts[1].strand
@@ -89,7 +89,7 @@ def _format_position(position: Any) -> str:
 
 
 PRESERVED_QUALIFIER = "labext"
-"""The qualifier with what the others can't hold."""
+"""The qualifier for values that standard qualifiers can't hold."""
 
 LOCATION_FIELD = "location"
 """The custom field with the location of a feature in several pieces, or with blurred ends."""
@@ -117,12 +117,12 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
         type=kind if isinstance(kind, str) and _TYPE_PATTERN.fullmatch(kind) else "misc_feature",
         qualifiers=qualifiers,
     )
-    kept = encoding.preserve(
+    preserved = encoding.preserve(
         _as_filed(_feature_fields(feature, length, circular=circular)), annotation
     )
-    if kept:
+    if preserved:
         feature.qualifiers[PRESERVED_QUALIFIER] = encoding.split_text(
-            encoding.encode_value(kept), _MAX_LINE_LENGTH
+            encoding.encode_value(preserved), _MAX_LINE_LENGTH
         )
     return feature
 
@@ -130,15 +130,17 @@ def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) ->
 def to_annotation(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
     """Return a feature as an annotation."""
     plain = _feature_fields(feature, length, circular=circular)
-    kept = encoding.decode_value("".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ()))))
-    exact = encoding.restore(_as_filed(plain), kept)
-    if "strand" in exact and not (isinstance(kept, dict) and "strand" in kept):
+    preserved = encoding.decode_value(
+        "".join(map(str, feature.qualifiers.get(PRESERVED_QUALIFIER, ())))
+    )
+    exact = encoding.restore(_as_filed(plain), preserved)
+    if "strand" in exact and not (isinstance(preserved, dict) and "strand" in preserved):
         exact["strand"] = plain["strand"]
     return exact
 
 
 def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fields:
-    """Return what a feature shows by itself."""
+    """Return the fields of an annotation that a feature shows by itself."""
     qualifiers = {name: _value_list(held) for name, held in feature.qualifiers.items()}
     start, end = covering_span(feature.location, length, circular=circular)
     rest = [
@@ -155,19 +157,19 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
         "start": start,
         "end": end,
         "strand": feature.location.strand or 0,
-        "color": next((qualifiers[each][0] for each in _COLORS if qualifiers.get(each)), None),
+        "color": next((qualifiers[name][0] for name in _COLORS if qualifiers.get(name)), None),
         "notes": "\n".join(qualifiers.get("note", ())),
         "customFields": rest,
     }
 
 
 def _as_filed(fields: Fields) -> Fields:
-    """Return what a file shows of it: there a feature without a strand is on the first."""
+    """Return fields as a file shows them: a feature without a strand is on the first."""
     return fields | {"strand": fields["strand"] or 1}
 
 
 def _value_list(held: Any) -> list[str]:
-    return [str(each) for each in (held if isinstance(held, (list, tuple)) else [held])]
+    return [str(value) for value in (held if isinstance(held, (list, tuple)) else [held])]
 
 
 def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
@@ -179,9 +181,9 @@ def _feature_name(qualifiers: Mapping[str, list[str]], kind: str) -> str:
 
 
 def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the qualifiers of what can be shown by them, each in words that lines can be made of.
+    """Return the qualifiers for the fields that have one, as words that fit on lines.
 
-    Where they show less than the annotation has, the rest is kept apart.
+    If they are less exact than the annotation, the rest is preserved separately.
     """
     label = _field_text(annotation.get("name")) or "feature"
     qualifiers = {"label": [label]}
@@ -189,7 +191,7 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
     if color:
         qualifiers |= {name: [color] for name in _COLORS}
     notes = annotation.get("notes")
-    remarks = [_field_text(each) for each in notes.split("\n")] if isinstance(notes, str) else []
+    remarks = [_field_text(line) for line in notes.split("\n")] if isinstance(notes, str) else []
     if any(remarks):
         qualifiers["note"] = [remark for remark in remarks if remark]
     for name, value in _custom_fields(annotation):
@@ -201,9 +203,9 @@ def _qualifiers(annotation: Mapping[str, Any]) -> dict[str, list[str]]:
 def _custom_fields(annotation: Mapping[str, Any]) -> list[tuple[str, str]]:
     fields = annotation.get("customFields")
     pairs = [
-        (each.get("name"), each.get("value"))
-        for each in (fields if isinstance(fields, list) else ())
-        if isinstance(each, dict)
+        (field.get("name"), field.get("value"))
+        for field in (fields if isinstance(fields, list) else ())
+        if isinstance(field, dict)
     ]
     return [
         (name, _qualifier_value(name, value))
@@ -260,5 +262,5 @@ def _clean_position(value: Any, length: int, otherwise: int) -> int:
 def _compound_location(text: str, length: int, circular: bool) -> Location | None:
     try:
         return Location.fromstring(text, length, circular)
-    except Exception:  # noqa: BLE001 - whatever the parser makes of what is no location
+    except Exception:  # noqa: BLE001 - the parser raises many types for an invalid location
         return None

@@ -25,40 +25,41 @@ def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
     """Return a record as an entry, called `name`; `whole` keeps all of it."""
     bases = record["bases"]
     lines = "\n".join(encoding.split_text(bases, FASTA_LINE_WIDTH))
-    kept = encoding.preserve(_fasta_fields(name, bases), record) if whole else {}
-    told = (
-        f"{PRESERVED_MARK}{encoding.encode_value(kept)}"
-        if kept
+    preserved = encoding.preserve(_fasta_fields(name, bases), record) if whole else {}
+    description = (
+        f"{PRESERVED_MARK}{encoding.encode_value(preserved)}"
+        if preserved
         else ""
         if whole
         else _full_name(record, name)
     )
-    return f">{name}{told and ' ' + told}\n{lines}\n"
+    return f">{name}{description and ' ' + description}\n{lines}\n"
 
 
 def parse_fasta(text: str) -> Iterator[Fields]:
     """Yield the records of a text; of another's `id, name, description, bases, length, …`."""
     for part in f"\n{text}".split("\n>")[1:]:
         head, _, lines = part.partition("\n")
-        name, _, told = head.strip().partition(" ")
+        name, _, description = head.strip().partition(" ")
         bases = "".join(lines.split())
-        if told.startswith(PRESERVED_MARK):
+        if description.startswith(PRESERVED_MARK):
             yield encoding.restore(
-                _fasta_fields(name, bases), encoding.decode_value(told.removeprefix(PRESERVED_MARK))
+                _fasta_fields(name, bases),
+                encoding.decode_value(description.removeprefix(PRESERVED_MARK)),
             )
         else:
-            yield _fasta_fields(name, bases, told.strip())
+            yield _fasta_fields(name, bases, description.strip())
 
 
 def _full_name(record: Mapping[str, Any], word: str) -> str:
-    """Return a name of several words, for the eye; none where the one word says it all."""
+    """Return a readable name of several words; empty if it equals the one word."""
     full = record.get("name")
-    told = encoding.to_line(full, MAX_FASTA_NAME) if isinstance(full, str) else ""
-    return "" if told == word or told.startswith(PRESERVED_MARK) else told
+    line = encoding.to_line(full, MAX_FASTA_NAME) if isinstance(full, str) else ""
+    return "" if line == word or line.startswith(PRESERVED_MARK) else line
 
 
 def _fasta_fields(name: str, bases: str, description: Any = None) -> Fields:
-    shown = {
+    fields = {
         "id": name,
         "name": name,
         "bases": bases,
@@ -66,7 +67,7 @@ def _fasta_fields(name: str, bases: str, description: Any = None) -> Fields:
         "isCircular": False,
         "annotations": [],
     }
-    return shown | {"description": description} if description else shown
+    return fields | {"description": description} if description else fields
 
 
 _BASES_PATTERN = re.compile(r"[A-Za-z*.-]+")
@@ -79,10 +80,10 @@ def to_records(records: Any) -> list[Fields]:
         ConflictError: two have one name.
         InputError: there are none, a column is missing, or a row lacks bases or a name.
     """
-    found = _as_records(records)
-    _check_bases(found)
-    _check_names(found)
-    return found
+    rows = _as_records(records)
+    _check_bases(rows)
+    _check_names(rows)
+    return rows
 
 
 def unique_names(found: Iterable[Fields], longest: Callable[[Fields], int]) -> Iterator[str]:
@@ -96,9 +97,10 @@ def unique_names(found: Iterable[Fields], longest: Callable[[Fields], int]) -> I
 
 
 def display_name(row: Mapping[str, Any]) -> str:
-    """Return what a sequence is called: its name, or else its identifier."""
+    """Return a sequence's name, or else its identifier."""
     return next(
-        (each for each in (row.get("name"), row.get("id")) if isinstance(each, str) and each), ""
+        (value for value in (row.get("name"), row.get("id")) if isinstance(value, str) and value),
+        "",
     )
 
 
@@ -120,7 +122,7 @@ def _as_records(records: Any) -> list[Fields]:
 
 
 def _cell_value(cell: Any) -> Any:
-    """Return a frame's cell as the record had it: text for times, None for what is missing."""
+    """Return a frame's cell as in the record: text for times, None for missing values."""
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()
     if hasattr(cell, "item") and getattr(cell, "ndim", None) == 0:
@@ -157,9 +159,11 @@ def _check_names(found: Sequence[Fields]) -> None:
         )
     twins = _duplicate_names(found)
     if twins:
-        shown = [f"{name} ({messages.join_words(ids)})" if ids else name for name, ids in twins]
+        duplicates = [
+            f"{name} ({messages.join_words(ids)})" if ids else name for name, ids in twins
+        ]
         raise ConflictError(
-            f"Several sequences have one name: {messages.join_words(shown)}.",
+            f"Several sequences have one name: {messages.join_words(duplicates)}.",
             'Take one of each, as `seqs.drop_duplicates("name")` does, or give them names of '
             "their own.",
         )
@@ -186,7 +190,7 @@ def _duplicate_names(found: Iterable[Fields]) -> list[tuple[str, list[str]]]:
 
 
 def read(path: str | PathLike[str]) -> list[Fields]:
-    """Read the sequences of a FASTA or GenBank file, whatever it is called.
+    """Read the sequences of a FASTA or GenBank file of any name.
 
     Returns:
         Records: those that were written, as they were; of others `id, name, bases, length,
@@ -201,16 +205,16 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     text = _read_text(source)
     begins = text.lstrip()[:5]
     if begins.startswith(">"):
-        found = list(parse_fasta(text))
+        records = list(parse_fasta(text))
     elif begins == "LOCUS":
-        found = _read_genbank(text, source)
+        records = _read_genbank(text, source)
     else:
-        found = []
-    if not found:
+        records = []
+    if not records:
         raise InputError(
             f"{source} holds no sequences.", "Name a FASTA file (`>…`) or a GenBank file (`LOCUS`)."
         )
-    return found
+    return records
 
 
 def _read_genbank(text: str, source: Path) -> list[Fields]:
@@ -246,7 +250,7 @@ SUFFIXES: Mapping[str, Format] = {
     ".gbk": "genbank",
     ".genbank": "genbank",
 }
-"""What a file's name says of its format."""
+"""File formats by file suffix."""
 
 _URL_FIELDS = ("apiURL", "url", "webURL")
 """Where a record is shown; a sandbox that was reset is somewhere else."""
@@ -305,13 +309,13 @@ def _has_content(target: Path, content: bytes) -> bool:
 
 
 def _has_records(target: Path, rows: Sequence[Fields], begins: str) -> bool:
-    """Say whether a file of this format has these whole records, but for where the platform is."""
+    """Return whether a file of this format has these complete records, addresses aside."""
     try:
-        there = read(target)
+        records = read(target)
         same_format = target.read_bytes().lstrip()[:1] == begins.encode()
-    except (LabextError, OSError):  # it isn't there, or holds something else
+    except (LabextError, OSError):  # it does not exist, or holds other data
         return False
-    return same_format and [_without_urls(row) for row in there] == [
+    return same_format and [_without_urls(row) for row in records] == [
         _without_urls(row) for row in rows
     ]
 

@@ -41,18 +41,19 @@ COLUMN_KINDS: Mapping[str, Kind] = {
     "webURL": "text",
     "apiURL": "text",
 }
-"""The columns of a frame of sequences: the record of real services (section lab), in an order that
-puts first what is looked at first; and what their cells are (`labext.frames.conversion.Column`)."""
+"""The columns of a frame of sequences and their kinds (`labext.frames.conversion.Column`): the
+record of real services (section lab), with the most important columns first.
+"""
 
 NESTED_FIELDS = {"creator": ("id", "name", "handle"), "schema": ("id", "name")}
-"""Fields that hold others, the same in every record; spread, there is a column for each of them."""
+"""Fields with the same members in every record; spread, each member has a column."""
 
 CUSTOM_FIELDS = ("fields", "customFields")
-"""Fields that hold others, by names that a laboratory chose, each with a `value`."""
+"""Fields whose members are named by the laboratory, each with a `value`."""
 
 
 def field_value(cell: Any) -> Any:
-    """Return what a field holds: the `value` in it, or itself where it has none."""
+    """Return a field's `value`, or the cell itself if it has none."""
     return cell.get("value") if isinstance(cell, dict) and "value" in cell else cell
 
 
@@ -84,20 +85,20 @@ class ColumnSelection:
         """The fields to ask for; None for all, also where the platform may not know one of them."""
         if self.names is None or self._unsure:
             return None
-        # By the ID a record is told from one that came before.
-        asked = ["id", *(field for _, field, _ in self._paths), *self._needed]
-        return list(dict.fromkeys(asked))
+        # The ID distinguishes a record from earlier ones.
+        names = ["id", *(field for _, field, _ in self._paths), *self._needed]
+        return list(dict.fromkeys(names))
 
     def check(self, records: Sequence[Record]) -> None:
-        """Check the columns that only a record can tell of, by the first records.
+        """Check columns unknown to labext against the first records.
 
         Raises:
-            InputError: no record has them; names a near one.
+            InputError: no record has them; the error names a close match.
         """
-        there = set().union(*records)
+        present = set().union(*records)
         for name, field in self._unsure.items():
-            if field not in there:
-                near = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(there)])
+            if field not in present:
+                near = messages.did_you_mean(field, [*COLUMN_KINDS, *sorted(present)])
                 raise InputError(
                     f'Sequences have no column "{name}"{near}.',
                     f"They have {', '.join(COLUMN_KINDS)}.",
@@ -118,10 +119,10 @@ class ColumnSelection:
             )
 
     def select(self, record: Record) -> Record:
-        """Return what was chosen of a record."""
+        """Return the selected columns of a record."""
         if self.names is None:
             return record
-        found = {}
+        selected = {}
         for name, field, within in self._paths:
             cell = record.get(field)
             if within:
@@ -129,8 +130,8 @@ class ColumnSelection:
                 if within in held:
                     self._absent.discard(name)
                 cell = field_value(held.get(within))
-            found[name] = cell
-        return found
+            selected[name] = cell
+        return selected
 
 
 def _column_names(chosen: Iterable[str] | str) -> list[str]:

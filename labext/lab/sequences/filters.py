@@ -30,7 +30,7 @@ class TimeBound(NamedTuple):
     time: datetime
 
     def holds(self, time: datetime) -> bool:
-        """Say whether a time is on the right side."""
+        """Return whether a time is on the required side."""
         return _OPERATORS[self.sign](time, self.time)
 
 
@@ -44,7 +44,7 @@ class TimeRange(NamedTuple):
         return " AND ".join(f"{bound.sign} {bound.text}" for bound in self.bounds)
 
     def holds(self, written: Any) -> bool:
-        """Say whether the time in a record is within; one that can't be read is not."""
+        """Return whether the time in a record is within; an unreadable one is not."""
         time = _parse_time(written)
         return time is not None and all(bound.holds(time) for bound in self.bounds)
 
@@ -72,7 +72,7 @@ def parse_time_range(value: Any) -> TimeRange:
 
 
 def _parse_time(written: Any) -> datetime | None:
-    """Return the time that a text of ISO 8601 tells; None where it tells none."""
+    """Return the time of an ISO 8601 text; None if it is not one."""
     if not isinstance(written, str):
         return None
     try:
@@ -89,11 +89,11 @@ def _split_bounds(value: Any) -> list[Any]:
 def _parse_bound(value: Any, sign: str) -> TimeBound:
     if isinstance(value, date):
         value = value.isoformat()
-    found = _BOUND_PATTERN.fullmatch(value) if isinstance(value, str) else None
-    time = _parse_time(found[2]) if found else None
-    if found is None or time is None:
+    match = _BOUND_PATTERN.fullmatch(value) if isinstance(value, str) else None
+    time = _parse_time(match[2]) if match else None
+    if match is None or time is None:
         raise InputError(f"{quote_value(value)} is no range of time.", _EXAMPLE)
-    return TimeBound(found[1] or sign, found[2], time)
+    return TimeBound(match[1] or sign, match[2], time)
 
 
 _MAX_FILTER_LENGTH = 4000
@@ -107,10 +107,10 @@ class Filter:
     """One filter.
 
     Attributes:
-        check: says whether a record passes.
+        check: returns whether a record passes.
         reads: the fields of a record that `check` looks at.
-        sent: the query, by name; empty for what is applied here alone.
-        values: what is sent as a list under `listed`, of which there may be too many.
+        sent: the query, by name; empty for a filter that is only applied here.
+        values: the values sent as a list under `listed`, possibly in several requests.
         listed: the query's name for `values`.
     """
 
@@ -147,43 +147,43 @@ def _check_texts(name: str, value: Any) -> tuple[str, ...]:
             f"{quote_value(value)} is no list of texts for the filter {name}.",
             "Give it a list of texts.",
         )
-    found = tuple(dict.fromkeys(check_text(name, each) for each in value))
-    if not found:
+    texts = tuple(dict.fromkeys(check_text(name, item) for item in value))
+    if not texts:
         raise InputError(f"The filter {name} has no values.", "Leave it out, or give it some.")
-    return found
+    return texts
 
 
 def _has_name(record: Record, right: Callable[[str], bool]) -> bool:
-    """Say whether what a sequence is called is right: its name, an alias or its registry ID."""
+    """Return whether the name, an alias or the registry ID of a sequence satisfies `right`."""
     if "name" not in record:
         return True
     aliases = record.get("aliases")
     called = [record["name"], record.get("entityRegistryId")]
     called += aliases if isinstance(aliases, list) else []
-    return any(right(each.casefold()) for each in called if isinstance(each, str))
+    return any(right(name.casefold()) for name in called if isinstance(name, str))
 
 
 def _name_filter(name: str, value: Any) -> Filter:
-    wanted = check_text(name, value)
-    folded = wanted.casefold()
-    return Filter(lambda record: _has_name(record, folded.__eq__), _NAME_FIELDS, {"name": wanted})
+    required = check_text(name, value)
+    folded = required.casefold()
+    return Filter(lambda record: _has_name(record, folded.__eq__), _NAME_FIELDS, {"name": required})
 
 
 def _name_includes_filter(name: str, value: Any) -> Filter:
-    wanted = check_text(name, value)
-    folded = wanted.casefold()
+    required = check_text(name, value)
+    folded = required.casefold()
     return Filter(
         lambda record: _has_name(record, lambda called: folded in called),
         _NAME_FIELDS,
-        {"nameIncludes": wanted},
+        {"nameIncludes": required},
     )
 
 
 def _names_filter(name: str, value: Any) -> Filter:
-    wanted = _check_texts(name, value)
-    folded = {each.casefold() for each in wanted}
+    required = _check_texts(name, value)
+    folded = {text.casefold() for text in required}
     # Of a name with a comma or a quote within the platform would make others.
-    sent = () if any({",", '"'}.intersection(each) for each in wanted) else wanted
+    sent = () if any({",", '"'}.intersection(text) for text in required) else required
     return Filter(
         lambda record: _has_name(record, folded.__contains__),
         _NAME_FIELDS,
@@ -193,25 +193,25 @@ def _names_filter(name: str, value: Any) -> Filter:
 
 
 def _bases_filter(name: str, value: Any) -> Filter:
-    wanted = "".join(check_text(name, value).split())
+    required = "".join(check_text(name, value).split())
 
     def check(record: Record) -> bool:
         if "bases" not in record:
             return True
         bases, circular = record["bases"], record.get("isCircular") is True
-        return isinstance(bases, str) and same_molecule(wanted, bases, circular=circular)
+        return isinstance(bases, str) and same_molecule(required, bases, circular=circular)
 
-    sent = {"bases": wanted} if len(wanted) <= _MAX_FILTER_LENGTH else {}
+    sent = {"bases": required} if len(required) <= _MAX_FILTER_LENGTH else {}
     return Filter(check, ("bases", "isCircular"), sent)
 
 
 def _equals(sent: str, *path: str) -> FilterFactory:
-    """Return the maker of a filter for a text that stands in a record at a path."""
+    """Return the factory of a filter for the text at a path of a record."""
 
     def make(name: str, value: Any) -> Filter:
-        wanted = check_text(name, value)
+        required = check_text(name, value)
         return Filter(
-            lambda record: _value_at(record, path, wanted) == wanted, path[:1], {sent: wanted}
+            lambda record: _value_at(record, path, required) == required, path[:1], {sent: required}
         )
 
     return make
@@ -221,12 +221,12 @@ def _any_of(listed: str, *path: str) -> FilterFactory:
     """Return the maker of a filter for a text at a path that may be any of several."""
 
     def make(name: str, value: Any) -> Filter:
-        wanted = _check_texts(name, value)
-        allowed = set(wanted)
+        required = _check_texts(name, value)
+        allowed = set(required)
         return Filter(
-            lambda record: _value_at(record, path, wanted[0]) in allowed,
+            lambda record: _value_at(record, path, required[0]) in allowed,
             path[:1],
-            values=wanted,
+            values=required,
             listed=listed,
         )
 
@@ -234,39 +234,39 @@ def _any_of(listed: str, *path: str) -> FilterFactory:
 
 
 def _value_at(record: Record, path: tuple[str, ...], otherwise: str) -> Any:
-    """Return what a record tells at a path; `otherwise` where the record has no such field."""
+    """Return a record's value at a path; `otherwise` if the record has no such field."""
     if path[0] not in record:
         return otherwise
-    found: Any = record
+    item: Any = record
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, str) else None
+        item = item.get(name) if isinstance(item, dict) else None
+    return item if isinstance(item, str) else None
 
 
 def _time_filter(name: str) -> FilterFactory:
     def make(_: str, value: Any) -> Filter:
-        wanted = parse_time_range(value)
+        required = parse_time_range(value)
         return Filter(
-            lambda record: name not in record or wanted.holds(record[name]),
+            lambda record: name not in record or required.holds(record[name]),
             (name,),
-            {name: str(wanted)},
+            {name: str(required)},
         )
 
     return make
 
 
 def _archive_reason_filter(name: str, value: Any) -> Filter:
-    wanted = check_text(name, value)
+    required = check_text(name, value)
 
     def check(record: Record) -> bool:
-        if "archiveRecord" not in record or wanted == "ANY_ARCHIVED_OR_NOT_ARCHIVED":
+        if "archiveRecord" not in record or required == "ANY_ARCHIVED_OR_NOT_ARCHIVED":
             return True
         archived = record["archiveRecord"]
-        if wanted in ("NOT_ARCHIVED", "ANY_ARCHIVED"):
-            return (archived is None) == (wanted == "NOT_ARCHIVED")
-        return isinstance(archived, dict) and archived.get("reason") == wanted
+        if required in ("NOT_ARCHIVED", "ANY_ARCHIVED"):
+            return (archived is None) == (required == "NOT_ARCHIVED")
+        return isinstance(archived, dict) and archived.get("reason") == required
 
-    return Filter(check, ("archiveRecord",), {"archiveReason": wanted})
+    return Filter(check, ("archiveRecord",), {"archiveReason": required})
 
 
 def _length_filter(holds: Callable[[int, int], bool]) -> FilterFactory:
@@ -275,11 +275,11 @@ def _length_filter(holds: Callable[[int, int], bool]) -> FilterFactory:
             raise InputError(
                 f"{quote_value(value)} is no length.", f"Give {name} a number of bases."
             )
-        wanted = int(value)
+        required = int(value)
 
         def check(record: Record) -> bool:
             length = _record_length(record)
-            return length is not None and holds(length, wanted)
+            return length is not None and holds(length, required)
 
         return Filter(check, ("length",))
 
@@ -322,7 +322,7 @@ FILTER_FACTORIES: Mapping[str, FilterFactory] = {
 
 
 MAX_VALUES = 100
-"""Values of one filter in a request; more are asked for in several."""
+"""Values of one filter in a request; more are split over several requests."""
 
 FILTER_NAMES = ("folder", *FILTER_FACTORIES, "sort")
 """The filters that there are; `LabClient` turns `folder` into `folder_id`."""
@@ -362,25 +362,25 @@ class Filters:
     @property
     def reads(self) -> list[str]:
         """The fields of a record that the filters look at."""
-        return list(dict.fromkeys(name for each in self._filters for name in each.reads))
+        return list(dict.fromkeys(name for filter_ in self._filters for name in filter_.reads))
 
     @property
     def local(self) -> bool:
         """Whether some filter is not sent, so that a page may have records that don't pass."""
-        many = sum(len(each.values) > MAX_VALUES for each in self._filters)
-        return many > 1 or any(not each.sent and not each.values for each in self._filters)
+        many = sum(len(filter_.values) > MAX_VALUES for filter_ in self._filters)
+        return many > 1 or any(not filter_.sent and not filter_.values for filter_ in self._filters)
 
     def queries(self) -> Iterable[dict[str, str]]:
-        """Return what to send: one query, or one for each hundred values of a filter."""
+        """Return the queries to send: one, or one for each hundred values of a filter."""
         query = {} if self._sort is None else {"sort": self._sort}
-        for each in self._filters:
-            query |= each.sent
-        several = [each for each in self._filters if each.values]
+        for filter_ in self._filters:
+            query |= filter_.sent
+        several = [filter_ for filter_ in self._filters if filter_.values]
         # Of two filters with many values one is enough; the other is applied here.
         longest = max(several, key=lambda each: len(each.values), default=None)
-        for each in several:
-            if each is not longest and len(each.values) <= MAX_VALUES:
-                query[each.listed] = ",".join(each.values)
+        for filter_ in several:
+            if filter_ is not longest and len(filter_.values) <= MAX_VALUES:
+                query[filter_.listed] = ",".join(filter_.values)
         if longest is None:
             return [query]
         return [
@@ -389,8 +389,8 @@ class Filters:
         ]
 
     def passes(self, record: Record) -> bool:
-        """Say whether a record passes every filter."""
-        return all(each.check(record) for each in self._filters)
+        """Return whether a record passes every filter."""
+        return all(filter_.check(record) for filter_ in self._filters)
 
     def __bool__(self) -> bool:
         return bool(self._filters)

@@ -23,39 +23,41 @@ _COLUMN_KINDS |= {
 def sequences_frame(
     pages: Iterable[Sequence[Record]], names: Sequence[str] | None, *, spread: bool = False
 ) -> pd.DataFrame:
-    """Return a list as a typed DataFrame, each page let go before the next one is asked for.
+    """Return a list as a typed DataFrame; each page is released before the next one is requested.
 
     Args:
         pages: the records, page by page.
-        names: the columns, in their order; None for all of `KINDS`, and what else comes.
-        spread: a column for each thing in `fields`, `customFields`, `creator` and `schema`, in
-            their place: `fields.Volume`, `creator.name`.
+        names: the columns, in their order; None for all of `COLUMN_KINDS`, and all further fields.
+        spread: replace `fields`, `customFields`, `creator` and `schema` by a column for each of
+            their members: `fields.Volume`, `creator.name`.
     """
-    wanted = list(COLUMN_KINDS) if names is None else list(names)
+    columns = list(COLUMN_KINDS) if names is None else list(names)
     if spread:
-        wanted = [each for name in wanted for each in _nested_columns(name)]
-    known = [
-        name for name in wanted if name in _COLUMN_KINDS and not (spread and name in CUSTOM_FIELDS)
+        columns = [column for name in columns for column in _nested_columns(name)]
+    typed_columns = [
+        name for name in columns if name in _COLUMN_KINDS and not (spread and name in CUSTOM_FIELDS)
     ]
-    gathered = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in known])
+    gathered = FrameBuilder([Column(name, _COLUMN_KINDS[name]) for name in typed_columns])
     for page in pages:
         gathered.add_rows([_spread_record(record) for record in page] if spread else page)
     table = gathered.build()
-    order = _column_order(wanted, list(table.columns), whole=names is None)
+    order = _column_order(columns, list(table.columns), whole=names is None)
     return table if order == list(table.columns) else table.reindex(columns=order)
 
 
 def _spread_record(record: Record) -> Record:
-    """Return a record with the fields that hold others replaced by those."""
+    """Return a record with nested fields replaced by their members."""
     flat = dict(record)
     for name in NESTED_FIELDS.keys() & flat.keys():
         cell = flat.pop(name)
         held = cell if isinstance(cell, dict) else {}
-        flat |= {each: held.get(each.removeprefix(f"{name}.")) for each in _nested_columns(name)}
+        flat |= {
+            column: held.get(column.removeprefix(f"{name}.")) for column in _nested_columns(name)
+        }
     for name in CUSTOM_FIELDS:
         cell = flat.pop(name, None)
         if isinstance(cell, dict):
-            flat |= {f"{name}.{key}": field_value(each) for key, each in cell.items()}
+            flat |= {f"{name}.{key}": field_value(value) for key, value in cell.items()}
     return flat
 
 
@@ -64,13 +66,13 @@ def _nested_columns(name: str) -> list[str]:
 
 
 def _column_order(wanted: list[str], there: list[str], *, whole: bool) -> list[str]:
-    """Return the columns in order: what was spread stands where it was spread from."""
+    """Return the columns in order: spread columns take the place of their original."""
     held = {
-        name: [each for each in there if each.startswith(f"{name}.")]
+        name: [column for column in there if column.startswith(f"{name}.")]
         for name in CUSTOM_FIELDS
         if name not in there
     }
-    order = [each for name in wanted for each in held.get(name, [strip_control(name)])]
+    order = [column for name in wanted for column in held.get(name, [strip_control(name)])]
     return list(dict.fromkeys([*order, *(there if whole else ())]))
 
 
@@ -83,7 +85,7 @@ def _format_names(cell: Any) -> str:
     if not isinstance(cell, list) or not cell:
         return cell_text(cell)
     names = [
-        cell_text(each.get("name")) if isinstance(each, dict) else cell_text(each) for each in cell
+        cell_text(item.get("name")) if isinstance(item, dict) else cell_text(item) for item in cell
     ]
     return f"{len(cell)}: {messages.join_words(filter(None, names), 3)}"
 
@@ -100,11 +102,11 @@ def _format_values(cell: Any) -> str:
     """Return fields with the words that the platform itself shows for their values."""
     if not isinstance(cell, dict):
         return cell_text(cell)
-    told = {
-        key: (isinstance(each, dict) and each.get("displayValue")) or field_value(each)
-        for key, each in cell.items()
+    values = {
+        key: (isinstance(item, dict) and item.get("displayValue")) or field_value(item)
+        for key, item in cell.items()
     }
-    return cell_text({key: value for key, value in told.items() if value not in (None, "", [])})
+    return cell_text({key: value for key, value in values.items() if value not in (None, "", [])})
 
 
 _FORMATS = {

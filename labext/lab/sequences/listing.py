@@ -43,16 +43,16 @@ class SequenceLister:
         queries, seen, left, checked = list(filters.queries()), set[str](), limit, False
         size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
-            size = _page_size(limit)  # all that comes is wanted
+            size = _page_size(limit)  # every record is wanted
         for query in queries:
             if left == 0:
                 return
-            asked = _PageRequest(self._transport, query, columns, size)
-            for found in self._passing(asked, filters, seen):
-                if found and not checked:
-                    columns.check(found)
+            request = _PageRequest(self._transport, query, columns, size)
+            for records in self._passing(request, filters, seen):
+                if records and not checked:
+                    columns.check(records)
                     checked = True
-                page = found[:left]
+                page = records[:left]
                 yield [columns.select(record) for record in page]
                 if left is not None:
                     left -= len(page)
@@ -64,16 +64,18 @@ class SequenceLister:
     def _passing(
         self, asked: _PageRequest, filters: Filters, seen: set[str]
     ) -> Iterator[list[Record]]:
-        for found in api.iter_pages(asked, seen):
-            passing = [record for record in found if filters.passes(record)] if filters else found
+        for records in api.iter_pages(asked, seen):
+            passing = (
+                [record for record in records if filters.passes(record)] if filters else records
+            )
             yield passing
             if (
-                len(passing) < len(found)
+                len(passing) < len(records)
                 and asked.size < PAGE_SIZE
-                and all(map(api.record_id, found))
+                and all(map(api.record_id, records))
             ):
                 # The server overlooks a filter, and small pages would take for ever. Begun anew,
-                # since a token may count pages of one size; what came before is left out.
+                # since a token may count pages of one size; earlier records are left out.
                 yield from self._passing(asked.whole(), filters, seen)
                 return
 
@@ -96,16 +98,16 @@ class _PageRequest:
         return _PageRequest(self._transport, self._query, self._columns, PAGE_SIZE)
 
     def __call__(self, token: str) -> Page:
-        found = self._answer(token)
-        if found.told or len(found.records) < self.size or not self._returning:
-            return found
+        page = self._answer(token)
+        if page.told or len(page.records) < self.size or not self._returning:
+            return page
         # Of a list that is not at its end the token may be a field that has to be named, too.
         named, self._returning = self._returning, [*self._returning, "nextToken"]
         try:
             return self._answer(token)
         except InputError:
             self._returning = named
-            return found
+            return page
 
     def _answer(self, token: str) -> Page:
         params: dict[str, Any] = {**self._query, "pageSize": self.size, "nextToken": token or None}
@@ -142,7 +144,7 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
     """Return the record of a sequence.
 
     Raises:
-        NotFoundError: none that the caller may see is called so; a near name is told.
+        NotFoundError: no visible sequence has the name; the error names a close match.
         ConflictError: several are.
     """
     if not isinstance(name, str) or not name.strip():
@@ -152,14 +154,14 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
     name = name.strip()
     ways = [_by_id, _by_name] if name.startswith(_ID_PREFIX) else [_by_name, _by_id]
     for way in ways:
-        found = way(lister, name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            ids = messages.join_words(str(record.get("id")) for record in found)
+        matches = way(lister, name)
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            ids = messages.join_words(str(record.get("id")) for record in matches)
             raise ConflictError(
-                f'{len(found)} sequences are called "{name}": {ids}.',
-                f"Give one of the IDs in its place, such as `{found[0].get('id')}`.",
+                f'{len(matches)} sequences are called "{name}": {ids}.',
+                f"Give one of the IDs in its place, such as `{matches[0].get('id')}`.",
             )
     near = messages.did_you_mean(name, _nearby_names(lister))
     raise NotFoundError(
@@ -169,16 +171,16 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
 
 def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
     """Return the names of sequences, each once, those that were changed last first."""
-    found = lister.pages(limit, ColumnSelection(["name"]), Filters({}))
-    every = (record["name"] for page in found for record in page)
+    pages = lister.pages(limit, ColumnSelection(["name"]), Filters({}))
+    every = (record["name"] for page in pages for record in page)
     return list(dict.fromkeys(name for name in every if isinstance(name, str)))
 
 
 def _by_name(lister: SequenceLister, name: str) -> list[Record]:
-    found = _list_all(lister, name=name)
-    same = [record for record in found if record.get("name") == name]
+    matches = _list_all(lister, name=name)
+    same = [record for record in matches if record.get("name") == name]
     # Found by an alias, or in other letters: only where none has the very name.
-    return same or found
+    return same or matches
 
 
 def _by_id(lister: SequenceLister, name: str) -> list[Record]:
@@ -187,7 +189,7 @@ def _by_id(lister: SequenceLister, name: str) -> list[Record]:
     try:
         return [record for record in _list_all(lister, ids=name) if record.get("id") == name]
     except InputError as error:
-        if error.status not in (400, 404):  # the platform says so of an ID that it doesn't know
+        if error.status not in (400, 404):  # the platform's response to an unknown ID
             raise
         return []
 
@@ -201,4 +203,4 @@ def _nearby_names(lister: SequenceLister) -> list[str]:
     try:
         return sequence_names(lister, _MAX_NEARBY)
     except LabextError:
-        return []  # the error that is told is that of the name
+        return []  # the error reported is that of the name
